@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.primitives.dispatch import signature_text
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import name_of, primal_of, unbind
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def options_first(
+    names: set[str], run: Callable[..., R]
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give f what it has an option of that name for, and not the check.
+
+    Where it has any of the names that are given, ``run(f, operands, given)`` parts them.
+    """
+
+    def decorate(check: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(check)
+        def checked(*xs: P.args, **given: P.kwargs) -> R:
+            own = names & set(getattr(xs[0], "options", ())) if xs else set[str]()
+            return run(xs[0], xs[1:], given) if own & given.keys() else check(*xs, **given)
+
+        return checked
+
+    return decorate
 
 
 def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:

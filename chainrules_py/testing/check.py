@@ -7,7 +7,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, final
+from typing import Any, final
 
 import numpy as np
 
@@ -22,14 +22,13 @@ from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited
-from chainrules_py.testing.calls import filled, is_own, samples_wanted, shown_call
+from chainrules_py.testing.calls import filled, is_own, options_first, samples_wanted, shown_call
 from chainrules_py.testing.checks import batches, conduct, contract, derivatives, variants
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import is_ours, missing_mode
-from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.large import name_by_smaller
 from chainrules_py.testing.report.patterns import diagnose, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
@@ -79,22 +78,14 @@ _LARGE = ("random", "conduct", "value", "push", "adjoint", "types", "varied")
 """What a large call is asked itself; the rest is asked of the same call with less of everything."""
 
 
-P = ParamSpec("P")
+_SETTINGS = {"vary", "seed", "checks", "rtol", "gauge", "smooth", "thorough", "budget"}
 
 
-def _options_first(check: Callable[P, Report]) -> Callable[P, Report]:
-    """Give f what it has an option of that name for, and not the judge."""
-
-    @functools.wraps(check)
-    def checked(*xs: P.args, **given: P.kwargs) -> Report:
-        if xs and Settings.named_by(xs[0]) & given.keys():
-            return judge(xs[0], xs[1:], *Settings.split(xs[0], given), "check_rule")  # type: ignore[arg-type]
-        return check(*xs, **given)
-
-    return checked
+def _judge_parted(f: Any, operands: tuple[Any, ...], given: dict[str, Any]) -> Report:
+    return judge(f, operands, *Settings.split(f, given), "check_rule")
 
 
-@_options_first
+@options_first(_SETTINGS, _judge_parted)
 def check_rule(
     f: Callable[..., Any],
     *operands: Any,
@@ -171,19 +162,6 @@ def check_rule(
     return judge(f, operands, options, settings, "check_rule")
 
 
-def _taking_that_of(
-    shown: Callable[P, Report],
-) -> Callable[[Callable[..., Report]], Callable[P, Report]]:
-    """Show the parameters of another function for one that hands all of them on."""
-
-    def show(f: Callable[..., Report]) -> Callable[P, Report]:
-        f.__signature__ = inspect.signature(shown)  # type: ignore[attr-defined]
-        return f
-
-    return show
-
-
-@_taking_that_of(check_rule)
 def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     """Check the forward half of a rule; parameters are those of `check_rule`.
 
@@ -197,7 +175,6 @@ def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     return judge(f, operands, *Settings.split(f, given, "push"), "check_frule")
 
 
-@_taking_that_of(check_rule)
 def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     """Check the reverse half of a rule, against differences; parameters are those of `check_rule`.
 
@@ -209,6 +186,10 @@ def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     seed 0; rule: ...
     """
     return judge(f, operands, *Settings.split(f, given, "pull"), "check_rrule")
+
+
+for _half in (check_frule, check_rrule):  # which hand all parameters on
+    _half.__signature__ = inspect.signature(check_rule)  # type: ignore[attr-defined]
 
 
 @final
@@ -284,22 +265,21 @@ def judge(
         _find_modes(case, report, settings.halves)
         small = smaller(case) if case.is_large else None
         cause: BaseException | None = None
-        with progress(settings.chosen(), lambda chosen: f"{chosen[0]} of {call}") as todo:
-            for name, check in todo:
-                if name not in _CONDUCT and any(map(_is_enough, report.failures)):
-                    continue
-                if name == "owned" and report.verdict("conduct") == "failed":
-                    continue  # who writes to what is given hands it out as well
-                judged = case if small is None or name in _LARGE else small
-                soft = settings.checks is None or settings.asks_for_all
-                how_run = {"derived": judged is small, "softly": soft}
-                try:
-                    finding, met = run_check(judged, name, check, pen, report, **how_run)
-                except BudgetSpentError:
-                    report.not_tried.append(name)
-                    continue
-                report.findings.append(finding)
-                cause = cause or met
+        for name, check in settings.chosen():
+            if name not in _CONDUCT and any(map(_is_enough, report.failures)):
+                continue
+            if name == "owned" and report.verdict("conduct") == "failed":
+                continue  # who writes to what is given hands it out as well
+            judged = case if small is None or name in _LARGE else small
+            soft = settings.checks is None or settings.asks_for_all
+            how_run = {"derived": judged is small, "softly": soft}
+            try:
+                finding, met = run_check(judged, name, check, pen, report, **how_run)
+            except BudgetSpentError:
+                report.not_tried.append(name)
+                continue
+            report.findings.append(finding)
+            cause = cause or met
         report.calls = budget.calls
         if settings.checks is None and not settings.thorough:
             report.not_tried += THOROUGH

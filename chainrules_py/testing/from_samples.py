@@ -7,9 +7,9 @@ everywhere. Marked ``nightly``: twenty more draws of every sample.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
-from typing import Any, final
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -29,20 +29,9 @@ from chainrules_py.testing.run import (
     words_of,
 )
 
+_Run: TypeAlias = Callable[[], list[Outcome]]
 NIGHTLY = tuple(range(1, 21))
 """The seeds of the nightly tests."""
-
-
-@final
-@dataclasses.dataclass(frozen=True)
-class _Test:
-    """Test that pytest runs: its name, and the function that yields its outcomes."""
-
-    name: str
-    run: Callable[[], Iterator[Outcome]]
-
-    def __repr__(self) -> str:
-        return self.name
 
 
 def sample_tests(
@@ -76,14 +65,14 @@ def sample_tests(
     >>> test_samples = sample_tests([sin, cos])
     """
     parameters = [
-        pytest.param(test, id=test.name, marks=[getattr(pytest.mark, m) for m in marks])
-        for test, *marks in _tests(words, backends)
+        pytest.param(run, id=name, marks=[getattr(pytest.mark, m) for m in marks])
+        for name, run, *marks in _tests(words, backends)
     ]
 
     @pytest.mark.parametrize("judged", parameters)
-    def test_samples(judged: _Test, request: pytest.FixtureRequest) -> None:
+    def test_samples(judged: _Run, request: pytest.FixtureRequest) -> None:
         __tracebackhide__ = True
-        outcomes = list(judged.run())
+        outcomes = judged()
         # The plugin counts what reports carry; so the sum is right with pytest-xdist too.
         request.node.user_properties += [("chainrules_py", o.as_dict()) for o in outcomes]
         failures = [o for o in outcomes if not o.passed]
@@ -100,12 +89,12 @@ def sample_tests(
 
 
 def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
-    """Yield each test to run, followed by its marks."""
+    """Yield the name of each test, what runs it, and its marks."""
     libraries = libraries_of(backends)
     for word in map(SampledWord.find, words_of(words)):
         if word.lacks_samples:
             text = f"{name_of(word.word)} has no sample"
-            yield (_Test(text, lambda w=word: iter([without_samples(w.word)])),)  # type: ignore[misc]
+            yield text, functools.partial(lambda w: [without_samples(w)], word.word)
         for number, library in enumerate(libraries):
             first = number == 0
             found = word.on(library, first)
@@ -113,20 +102,21 @@ def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any
             marks = ("gpu",) if library.name == "cupy" else ()
             for instance in found if first else two_samples(found)[: library.samples]:
                 late = ("slow",) if instance.word.__name__ in library.slow else ()
-                yield _test(instance, library, depth), *late, *marks
+                yield *_test(instance, library, depth), *late, *marks
             for instance in () if first else found:
-                yield _test(instance, library, "full"), "slow", *marks
+                yield *_test(instance, library, "full"), "slow", *marks
             if found:
                 name = f"{name_of(word.word)} on {library}, {len(NIGHTLY)} draws"
-                yield _Test(name, _draws(found, library, depth)), "nightly", *marks
+                run = functools.partial(_judge, found, library, NIGHTLY, depth)
+                yield name, run, "nightly", *marks
 
 
-def _test(instance: Instance, library: Backend, depth: Depth) -> _Test:
+def _test(instance: Instance, library: Backend, depth: Depth) -> tuple[str, _Run]:
     name = f"{instance.name} on {library}{', cheap' if depth == 'cheap' else ''}"
-    return _Test(name, lambda: iter([judge_sample(instance, library, 0, depth)]))
+    return name, functools.partial(_judge, [instance], library, (0,), depth)
 
 
-def _draws(
-    found: list[Instance], library: Backend, depth: Depth
-) -> Callable[[], Iterator[Outcome]]:
-    return lambda: (judge_sample(i, library, seed, depth) for i in found for seed in NIGHTLY)
+def _judge(
+    found: list[Instance], library: Backend, seeds: Iterable[int], depth: Depth
+) -> list[Outcome]:
+    return [judge_sample(i, library, seed, depth) for i in found for seed in seeds]

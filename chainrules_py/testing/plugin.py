@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -64,22 +63,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a GPU where there is none."""
-    if item.get_closest_marker("gpu") and (reason := _no_gpu()):
-        pytest.skip(reason)
+    if item.get_closest_marker("gpu"):
+        from chainrules_py.testing.data.backends import KNOWN
 
-
-def _no_gpu() -> str:
-    """Why no GPU can be used; empty if one can."""
-    if importlib.util.find_spec("cupy") is None:
-        return "needs a GPU: CuPy is not installed"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cupy: Any = importlib.import_module("cupy")
-            count = cupy.cuda.runtime.getDeviceCount()
-    except Exception as error:
-        return f"needs a GPU: {error}"
-    return "" if count else "needs a GPU: CUDA finds none"
+        (missing,) = [known.missing for known in KNOWN if known.name == "cupy"]
+        if missing:
+            pytest.skip(f"needs a GPU: {missing}")
 
 
 def _installed() -> list[str]:

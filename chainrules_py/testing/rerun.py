@@ -158,13 +158,13 @@ class Running:
         given, draws = copied(primals), generators([f])
         return lambda y: self._check_function(f, given, draws, y)
 
-    def _check_function(self, f: Any, primals: tuple[Any, ...], draws: Draws, y: Any) -> None:
+    def _check_function(self, f: Any, primals: tuple[Any, ...], draws: Any, y: Any) -> None:
         with self._alone(), _quietly():
-            with draws.again():
+            with draws():
                 again = f(*copied(primals))
             if (problem := different(y, again)) is None:
                 return
-            with draws.again():
+            with draws():
                 third = f(*copied(primals))
         name = name_of(f)
         if different(again, third) is None:
@@ -221,10 +221,10 @@ class Running:
             watched.check(rule, "the push")
             kept = copied((y, y_dot))
             self._check_value(rule, draws, primal, xs, options, y)
-            with draws.again(), _quietly():
+            with draws(), _quietly():
                 bound.run(copied(tuple([scale(t, -0.5) for t in ts])), *xs, **options)
             rule.check_own("the push", kept, (y, y_dot))
-            with draws.again():
+            with draws():
                 again = bound.run(copied(ts), *xs, **options)
             rule.check_same("the push", kept, again)
             self._check_nan(rule, "", y_dot, (y, *xs, *ts))
@@ -241,7 +241,7 @@ class Running:
             y, record = bound.run(links, *xs, **options)
             watched.check(rule, "the rule")
             self._check_value(rule, draws, primal, xs, options, y)
-            with draws.again(), _quietly():
+            with draws(), _quietly():
                 other = bound.run(links, *xs, **options)[1]  # a call of its own, to compare with
             both = ("push", "pull")
             names = both if mode == "both" else both[1:] if mode == "reverse" else both[:1]
@@ -261,9 +261,9 @@ class Running:
             return y, (*halves, *record[n:])
 
     def _check_value(
-        self, rule: Named, draws: Draws, primal: Any, xs: Any, options: Any, y: Any
+        self, rule: Named, draws: Any, primal: Any, xs: Any, options: Any, y: Any
     ) -> None:
-        with _quietly(), draws.again():
+        with _quietly(), draws():
             plain = primal(*copied(xs), **copied(options))
         if (problem := different(y, plain)) is not None:
             msg = (
@@ -366,7 +366,7 @@ class Named:
     def __str__(self) -> str:
         return f"{self.primal} ({self.statement.source})"
 
-    def draws(self) -> Draws:
+    def draws(self) -> Any:
         """Return what has generators draw again, of those that all share or that it captured."""
         return generators([*self.statement.recipe.functions, self.statement.primal])
 
@@ -497,43 +497,28 @@ def _functions(xs: tuple[Any, ...]) -> list[Any]:
     return found
 
 
-class Draws:
-    """What is drawn at random from here on: inside `again` it is drawn once more.
+def generators(functions: Iterable[Any]) -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Return a block in which is drawn once more what is drawn at random from here on.
 
-    A function that is run again for its derivative, maybe much later, has to draw what it drew for
-    the value that was given out.
-
-    Parameters
-    ----------
-    generators : iterable
-        What is drawn from.
-    shared : bool
-        Whether that may be the generators as well that everybody shares.
+    Of generators that all share, and of those that functions captured by name. A function that is
+    run again for its derivative, maybe much later, has to draw what it drew for the value.
     """
-
-    __slots__ = ("_among", "_states")
-
-    def __init__(self, generators: Iterable[Any], shared: bool) -> None:
-        self._among = tuple(generators), shared
-        self._states = states(*self._among)
+    held = [y for f in functions for _, y in named(f)]
+    among = [y for y in held if is_generator(type(y))], True
+    before = states(*among)
 
     @contextlib.contextmanager
-    def again(self) -> Iterator[None]:
-        """Put the generators back to what they were, and afterwards to where they are now."""
-        now = states(*self._among)
+    def again() -> Iterator[None]:
+        now = states(*among)
         try:
-            for put in self._states:
+            for put in before:
                 put()
             yield
         finally:
             for put in now:
                 put()
 
-
-def generators(functions: Iterable[Any]) -> Draws:
-    """Return what has generators draw again: those that all share, and those captured by name."""
-    held = [y for f in functions for _, y in named(f)]
-    return Draws([y for y in held if is_generator(type(y))], True)
+    return again
 
 
 def named(f: Any) -> list[tuple[str, Any]]:

@@ -26,7 +26,6 @@ from chainrules_py.testing.data.backends import backends as installed
 from chainrules_py.testing.data.build import Instance, instances
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.unsupported import unsupported
-from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.report import Finding, RuleCheckError
 from chainrules_py.testing.report.summary import Depth, Outcome, Summary
 from chainrules_py.testing.samples import words_with_samples
@@ -194,14 +193,13 @@ def run_samples(
         raise ValueError(msg)
     libraries, seeds = libraries_of(backends), _some("seeds", seeds)
     summary = Summary()
-    with progress(words_of(words), name_of) as todo:
-        for word in map(SampledWord.find, todo):
-            if word.lacks_samples:
-                summary.outcomes.append(without_samples(word.word))
-            for number, library in enumerate(libraries):
-                found = word.on(library, number == 0)
-                for instance in found if depth == "full" else two_samples(found):
-                    summary.outcomes += [judge_sample(instance, library, s, depth) for s in seeds]
+    for word in map(SampledWord.find, words_of(words)):
+        if word.lacks_samples:
+            summary.outcomes.append(without_samples(word.word))
+        for number, library in enumerate(libraries):
+            found = word.on(library, number == 0)
+            for instance in found if depth == "full" else two_samples(found):
+                summary.outcomes += [judge_sample(instance, library, s, depth) for s in seeds]
     return summary
 
 
@@ -238,15 +236,14 @@ def check_module(
     if not (stated := rules_in(module.__name__)):
         raise _nothing(module, "states no rule")
     libraries, seeds, summary = libraries_of(backends), _some("seeds", seeds), Summary()
-    with progress(stated, lambda statement: statement.primal.__name__) as todo:
-        for statement in todo:
-            word = SampledWord.find(statement.primal)
-            reached = [i for i in word.all if i.sample.raises or _reaches(i, statement)]
-            if all(i.sample.raises for i in reached):
-                summary.outcomes.append(without_samples(statement.primal, statement))
-            for number, library in enumerate(libraries):
-                for instance in [i for i in word.on(library, number == 0) if i in reached]:
-                    summary.outcomes += [judge_sample(instance, library, s, "full") for s in seeds]
+    for statement in stated:
+        word = SampledWord.find(statement.primal)
+        reached = [i for i in word.all if i.sample.raises or _reaches(i, statement)]
+        if all(i.sample.raises for i in reached):
+            summary.outcomes.append(without_samples(statement.primal, statement))
+        for number, library in enumerate(libraries):
+            for instance in [i for i in word.on(library, number == 0) if i in reached]:
+                summary.outcomes += [judge_sample(instance, library, s, "full") for s in seeds]
     summary.outcomes = list(dict.fromkeys(summary.outcomes))
     return summary
 

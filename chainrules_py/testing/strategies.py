@@ -26,7 +26,6 @@ __all__ = [
     "axes",
     "broadcastable_arrays",
     "broadcastable_shapes",
-    "degenerate_matrices",
     "dtypes",
     "indices",
     "numbers",
@@ -340,10 +339,6 @@ def _unit(shape: _Shape, dtype: Any) -> _Strategy:
     return drawn.map(lambda a: a / max(1, *shape[-2:]))
 
 
-def _transposed(a: Any) -> Any:
-    return np.conj(np.swapaxes(a, -1, -2))
-
-
 def well_conditioned_matrices(
     rows: int, columns: int | None = None, *, batch: _Shape = (), dtype: Any = "float64"
 ) -> _Strategy:
@@ -389,7 +384,7 @@ def spd_matrices(n: int, *, batch: _Shape = (), dtype: Any = "float64") -> _Stra
            [0., 1.]])
     """
     drawn = _unit((*batch, n, n), dtype)
-    return drawn.map(lambda a: (np.eye(n) + a @ _transposed(a)).astype(dtype))
+    return drawn.map(lambda a: (np.eye(n) + a @ np.conj(np.swapaxes(a, -1, -2))).astype(dtype))
 
 
 def triangular_matrices(
@@ -423,67 +418,3 @@ def triangular_matrices(
         return (np.triu(whole) if up else np.tril(whole)).astype(dtype)
 
     return build()
-
-
-def degenerate_matrices(
-    rows: int,
-    columns: int | None = None,
-    *,
-    kind: str = "repeated",
-    symmetric: bool = False,
-    batch: _Shape = (),
-    dtype: Any = "float64",
-) -> _Strategy:
-    """Matrices whose singular values, or eigenvalues, are no smooth functions of the entries.
-
-    Parameters
-    ----------
-    rows, columns : int
-        The shape; square by default.
-    kind : {"repeated", "deficient"}
-        At least two equal singular values above zero, or at least one that is zero.
-    symmetric : bool
-        Symmetric, or Hermitian, with these as its eigenvalues.
-    batch : tuple of int
-        The axes in front; all matrices of a batch have the same singular values.
-    dtype : dtype
-        Real or complex.
-
-    Examples
-    --------
-    >>> from hypothesis import find
-    >>> find(degenerate_matrices(2, kind="deficient"), lambda a: a.any())
-    array([[0., 0.],
-           [0., 1.]])
-    """
-    m, n = rows, rows if columns is None else columns
-    k = min(m, n)
-    if kind not in ("repeated", "deficient"):
-        msg = f"kind is {kind!r}; it is 'repeated' or 'deficient'"
-        raise ValueError(msg)
-    if (symmetric and m != n) or k < (2 if kind == "repeated" else 1):
-        msg = f"there are no such matrices with {m} rows and {n} columns"
-        raise ValueError(msg)
-
-    @st.composite
-    def build(draw: _Draw) -> Any:
-        least = 2 if kind == "repeated" else 1
-        same = 1.0 if kind == "repeated" else 0.0
-        how_many = draw(st.integers(least, k))
-        rest = st.sampled_from((1.0, 2.0, 3.0))
-        values = [same] * how_many + [draw(rest) for _ in range(k - how_many)]
-        middle = np.zeros((m, n))
-        middle[range(k), range(k)] = values
-        left = _unitary(draw, (*batch, m, m), dtype)
-        right = left if symmetric else _unitary(draw, (*batch, n, n), dtype)
-        found = left @ middle @ _transposed(right)
-        return ((found + _transposed(found)) / 2 if symmetric else found).astype(dtype)
-
-    return build()
-
-
-def _unitary(draw: _Draw, shape: _Shape, dtype: Any) -> Any:
-    """Cayley's transform of an antihermitian matrix: the identity where all draws are zero."""
-    drawn = draw(_unit(shape, np.result_type(dtype, np.float64)))
-    a, one = drawn - _transposed(drawn), np.eye(shape[-1])
-    return np.linalg.solve(one + a, one - a)

@@ -117,7 +117,8 @@ def test_table():
     assert head == "sin(float64[3]): 34 cells passed, 0 not judged"
     assert [line.split("  ")[0] for line in lines] == list(QUICK)
     assert "jvp of grad ✓" in lines[0]
-    assert report._repr_html_().count("✓") == 34
+    assert str(report).count("✓") == 34
+    assert report._repr_html_() is None  # a notebook shows the text
     assert json.loads(report.to_json())["findings"][1]["check"] == "tape on numpy: grad"
 
 
@@ -239,7 +240,7 @@ def test_a_body_that_no_tracer_passes_through():
 def test_a_kink():
     report = check_everywhere(v.abs, np.array([0.0, 1.0]), only=("tape on numpy",))
     assert "do not settle" in silent(report)["tape on numpy: grad of grad"]
-    assert "<p>not judged, tape on numpy: " in report._repr_html_()
+    assert "\nnot judged, tape on numpy: " in str(report)
 
 
 def test_an_engine_that_is_not_there(monkeypatch):
@@ -251,7 +252,6 @@ def test_an_engine_that_is_not_there(monkeypatch):
     assert silent(report)["mygrad"] == "mygrad is not installed"
     assert silent(report)["tape on cupy"]
     assert "mygrad        mygrad is not installed" in str(report)
-    assert "not installed" in report._repr_html_()
 
 
 def test_complex_numbers_of_an_engine_that_has_none():

@@ -15,7 +15,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_frule, check_rrule, check_rule
-from tests.testing.planted.build import X, Z, scaled, sine, slope, times, wrong_for
+from tests.testing.planted.build import X, Z, scaled, sine, times, wrong_for
 from tests.testing.planted.corpora import WRONG
 
 
@@ -49,16 +49,6 @@ def test_what_a_pen_says_of_complex_operands_has_to_be_right():
     f = sine(lambda _y, x: v.conj(v.cos(x)), complex="holomorphic")
     with pytest.raises(RuleCheckError, match=r"says complex='holomorphic' \(conjugated"):
         check_rule(f, X)
-
-
-def test_partial_that_is_infinite_says_singular():
-    """At sorted numbers too, of which the one nearest to zero is put there."""
-    for x in (np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.5])):
-        f = slope(v.sqrt, lambda y, _x: 0.5 / y)
-        with pytest.raises(RuleCheckError, match=r"singular=True forgotten\?"):
-            check_rule(f, x, thorough=True)
-        right = slope(v.sqrt, lambda y, _x: 0.5 / y, singular=True)
-        assert check_rule(right, x, thorough=True).passed
 
 
 def test_operands_are_varied_by_name():

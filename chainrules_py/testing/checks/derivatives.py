@@ -114,21 +114,8 @@ def _say_unjudged(case: Case, unsettled: str) -> None:
         raise NotJudgedError(unsettled)
 
 
-def check_finite(case: Case) -> None:
-    """Check at a jump what has a derivative there all the same: that it is a number."""
-    if case.has_push:
-        _check_no_nan(case, "push", case.pushed(), case.u, infinite=True)
-    if case.has_pull:
-        _check_no_nan(case, "pull", case.pulled(), case.w, infinite=True)
-
-
-def _check_no_nan(
-    case: Case, half: str, images: Any, given: Any, *, infinite: bool = False
-) -> None:
-    """Check that no derivative is NaN if all is finite; at a domain's edge it may be infinite.
-
-    With ``infinite``, it may not where there is a number to be found.
-    """
+def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
+    """Check that no derivative is NaN if all is finite; at a domain's edge it may be infinite."""
     given_finite = np.all(np.isfinite(case.vector_of_values()))
     # In a mixture of several, infinities of both signs cancel to NaN.
     single = _singles(given)
@@ -141,18 +128,15 @@ def _check_no_nan(
         for _ in range(2):
             beside = beside & ~np.isfinite(images)
             beside = beside.any(axis=0, keepdims=True) | beside.any(axis=1, keepdims=True)
-        if (infinite or case.jointly) and case.inputs.size == int(np.sum(_singles(case.u))):
-            # At a jump a kink is none that a rule is asked for; nor is what is smooth along each
-            # coordinate, and not along all of them.
-            rough = np.isinf(case.judged()[1]) & (~case.kinks | infinite)
-            rough = rough[:, : case.inputs.size]
+        if case.jointly and case.inputs.size == int(np.sum(_singles(case.u))):
+            # Nor is a rule asked for what is smooth along each coordinate, and not along all.
+            rough = (np.isinf(case.judged()[1]) & ~case.kinks)[:, : case.inputs.size]
             beside = beside | (rough if half == "push" else rough.T)
-        bad = bad & ~(lost | beside) | np.isinf(images) & ~lost & infinite
+        bad = bad & ~(lost | beside)
     if given_finite and np.any(bad):
-        name = "NaN" if np.any(np.isnan(images[bad])) else "infinite"
-        counted = f"{int(bad.sum())} {name} of {bad.size}"
+        counted = f"{int(bad.sum())} NaN of {bad.size}"
         msg = f"the {half} has {counted}, where value and operands are finite"
-        raise WrongError(msg, f"{name} at a kink" if not case.settled else name)
+        raise WrongError(msg, "NaN" if case.settled else "NaN at a kink")
 
 
 def _singles(directions: Any) -> Any:

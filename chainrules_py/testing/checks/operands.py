@@ -71,13 +71,6 @@ def in_disorder(x: Any) -> Any:
     return np.concatenate([rolled[..., :half], rolled[..., half:][..., ::-1]], axis=-1)
 
 
-def shuffled(x: Any) -> Any:
-    """Shuffle what is no square matrix: of the order of numbers nothing is left."""
-    if not is_float_array(x) or x.shape[-2:-1] == x.shape[-1:]:
-        return x
-    return np.random.default_rng(5).permutation(x.reshape(-1)).reshape(x.shape)
-
-
 def symmetric_as(given: Any, x: Any) -> Any:
     """Make a matrix symmetric if another one is: a rule may be for these."""
     is_square = type(x) is np.ndarray and x.ndim == 2 and x.shape[0] == x.shape[1]
@@ -169,23 +162,19 @@ def stacked(x: Any, count: int) -> Any:
     return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
 
 
-def of_entries(xs: Any, count: int, axis: int | None, mapped: Callable[..., Any]) -> Any:
-    """Add entries to a list, tuple or dictionary, like its last; along an axis all grow unlike.
+def of_entries(xs: Any, count: int, mapped: Callable[..., Any]) -> Any:
+    """Add entries to a list, tuple or dictionary, like its last.
 
     Arrays inside of an entry are changed by ``mapped(change, entry)``.
 
     Examples
     --------
-    >>> of_entries([1.0, 2.0], 4, None, lambda change, x: change(x))
+    >>> of_entries([1.0, 2.0], 4, lambda change, x: change(x))
     [1.0, 2.0, 2.25, 2.5]
     """
     keys = list(xs) if type(xs) is dict else list(range(len(xs)))
     last, more = xs[keys[-1]], [1.0 + k / 8 for k in range(1, count - len(keys) + 1)]
     entries = [*[xs[k] for k in keys], *[mapped(partial(times, c), last) for c in more]]
-    if axis is not None:
-        longer = lambda x: extended(axis)(x) if x.ndim and x.size else x
-        for start in range(1, len(entries)):
-            entries[start:] = [mapped(longer, x) for x in entries[start:]]
     if type(xs) is dict:
         return dict(zip([*keys, *[f"{keys[-1]}{k}" for k in range(count)]], entries, strict=False))
     return type(xs)(entries)

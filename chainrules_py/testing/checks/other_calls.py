@@ -187,11 +187,8 @@ def shape_calls(case: Case) -> Calls:
         yield Call("size 1", changed(lambda x: x[(slice(0, 1),) * x.ndim]), options)
         for place in (slice(0, 0), (..., slice(0, 0))):
             yield Call("an empty array", changed(lambda x, p=place: x[p] if x.ndim else x), options)
-    layouts = {"": make.strided, " (Fortran order)": np.asfortranarray}
-    for name, lay in layouts.items():
-        laid = changed(lambda x, lay=lay: lay(x) if x.ndim and x.size else x)
-        yield Call(f"non-contiguous input{name}", laid, options)
-    yield Call("read-only input", changed(make.read_only), options)
+    for name, lay in _LAYOUTS.items():
+        yield Call(name, changed(lambda x, lay=lay: lay(x) if x.ndim and x.size else x), options)
     yield from _broadcast_calls(case, every)
     arrays = _arrays(case)
     for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
@@ -213,6 +210,13 @@ def shape_calls(case: Case) -> Calls:
             yield Call(f"a number for argument {i + 1}", _put(case, i, number), options)
 
 
+_LAYOUTS: Mapping[str, Callable[[Any], Any]] = {
+    "non-contiguous input": make.strided,
+    "non-contiguous input (Fortran order)": np.asfortranarray,
+    "read-only input": make.read_only,
+}
+
+
 def _broadcast_calls(case: Case, arrays: list[int]) -> Calls:
     """List operands with an axis of length 1, or without it, if the result keeps its shape."""
     for i in arrays if len(arrays) > 1 and hasattr(case.y, "shape") else ():
@@ -228,18 +232,17 @@ def _broadcast_calls(case: Case, arrays: list[int]) -> Calls:
 
 
 def _entry_calls(case: Case) -> Calls:
-    """List more entries of a list, tuple or dictionary, or more operands, of unlike lengths too."""
+    """List more entries of a list, tuple or dictionary, or more operands."""
     xs = case.operands
     fixed = len(getattr(case.f, "operands", ())) if getattr(case.f, "variadic", None) else len(xs)
     places = [(i, x) for i, x in enumerate(xs[:fixed]) if type(x) in PLAIN and len(x)]
     for i, x in (*places, (fixed, xs[fixed:])) if xs[fixed:] else places:
         if not case.inputs.size or not any(map(_is_floating, flatten(x)[0])):
             continue
-        for count, axis in itertools.product((len(x) + 1, len(x) + 2), (None, 0, -1)):
-            made = make.of_entries(x, count, axis, _mapped)
+        for count in (len(x) + 1, len(x) + 2):
+            made = make.of_entries(x, count, _mapped)
             given = (*xs[:i], *made) if i == fixed else _put(case, i, made)
-            unlike = " of unlike lengths" if axis is not None else ""
-            yield Call(f"{count} entries{unlike}", given, case.options)
+            yield Call(f"{count} entries", given, case.options)
 
 
 def _index_calls(case: Case) -> Calls:

@@ -128,11 +128,3 @@ def is_vertical(case: Case, j: int, least: float = 0.0) -> Any:
         apart = (np.abs(closer - there) > slack) & (np.abs(closer) >= least * np.abs(there))
         lost |= ~(np.isfinite(there) & np.isfinite(closer)) | apart
     return lost
-
-
-def is_continuous(case: Case) -> bool:
-    """Tell whether the result a very small step away, to both sides, is nearly the same."""
-    wide, d = case.wide(), 2.0**-30 * case.u[:, -1]
-    near = [case.value_there(wide.moved(t * d)) for t in (1.0, -1.0)]
-    far = [np.abs(y - case.seen(case.y)) > 1e-4 * case.sizes for y in near]
-    return not np.any(far) and not np.any(np.isnan(near[0]) & np.isnan(near[1]))

@@ -6,8 +6,8 @@ to the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, final, overload
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 import numpy as np
 
@@ -53,21 +53,12 @@ class Names(Sequence[str]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[str]: ...
-    def __getitem__(self, i: int | slice) -> str | list[str]:
-        if isinstance(i, slice):
-            return [self._name(k) for k in self._numbers[i]]
+    def __getitem__(self, i: Any) -> Any:
         return self._name(self._numbers[i])
 
-    def __iter__(self) -> Iterator[str]:
-        return map(self._name, self._numbers)
-
     def __repr__(self) -> str:
-        shown = ", ".join([repr(name) for name in self[:6]])
-        return f"Names({shown}{', ...' if len(self) > 6 else ''})"
+        shown = [self[i] for i in self._numbers[:6]]
+        return f"Names({', '.join(map(repr, shown))}{', ...' if len(self) > 6 else ''})"
 
 
 @final

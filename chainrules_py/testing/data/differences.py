@@ -50,8 +50,8 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
         The five-point difference of the step at which neighbouring steps agree best, element by
         element. The median relative error is about 1e-13.
     error : vector
-        How far the two steps are apart, and what rounding of f makes of it; at a kink, the jump of
-        the slope; infinite where no two of them are finite.
+        How far the two steps are apart, and what rounding of f, or a bend, makes of it; infinite
+        where no two of them are finite.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _settled(
     unit = float(power_of_two(size))
     value = error = np.full_like(center, np.inf)
     good, largest = np.zeros(np.shape(center), bool), np.abs(center)
-    rounding = kink = None
+    rounding = None
     for count, k in enumerate(steps, 1):
         h = unit * 2.0**-k * _ODD[count % len(_ODD)]
         ahead, behind = f(h), f(-h)
@@ -118,22 +118,17 @@ def _settled(
             noises = [
                 np.fmax(n, rounding / (unit * 2.0**-j)) for n, j in zip(noises, steps, strict=False)
             ]
-            kink = _kinks(f, unit, center, rounding, _within(value, found))
             value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
             good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
         # At shorter steps there is more rounding than there is error now.
         best = (noises[-1] > error) & (error <= 1e-3 * _within(value, found))
-        known = good if kink is None else good | (kink > 0) | best
-        if np.all(known) or not np.all(np.isfinite(center)):
+        if np.all(good if rounding is None else good | best) or not np.all(np.isfinite(center)):
             break
-    error = error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
     return value, error, good
 
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
 """Factors by which no step is a whole number of waves, as powers of two may be."""
-_FAR = (32, 35, 38)
-"""The steps, as those of `_STEPS`, at which a kink is no longer beside the point, but at it."""
 _TINY = (50, 51, 52)
 """The steps over which what changes is rounding alone."""
 
@@ -142,16 +137,6 @@ def _jitter(f: Callable[[float], Any], unit: float, center: Any) -> Any:
     """Measure how far numbers of a result jump over steps that are next to nothing."""
     jumps = [np.abs(f(h) + f(-h) - 2 * center) for h in (unit * 2.0**-k for k in _TINY)]
     return np.where(np.isfinite(jumps), jumps, 0.0).max(axis=0) / 2
-
-
-def _kinks(f: Callable[[float], Any], unit: float, center: Any, rounding: Any, within: Any) -> Any:
-    """Return the jump of the slope at 0, and 0 where it has none that rounding does not hide."""
-    steps = [unit * 2.0**-k for k in _FAR]
-    bends = np.asarray([np.abs(f(h) + f(-h) - 2 * center) / h for h in steps])
-    low, high = bends.min(axis=0), bends.max(axis=0)
-    # That of rounding grows as the step shrinks, and that of a smooth function shrinks with it.
-    visible = (low > 8 * rounding / steps[-1]) & (high < 2 * low) & (low > 1e-6 * within)
-    return np.where(visible, bends[0], 0.0)
 
 
 def _within(value: Any, found: Any) -> Any:

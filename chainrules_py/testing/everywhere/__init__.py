@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from chainrules_py.testing.errors import NotJudgedError, WrongError
 from chainrules_py.testing.everywhere.grid import laid_out
 from chainrules_py.testing.everywhere.trial import Trial
 from chainrules_py.testing.modes import missing_mode
-from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 
 __all__ = ["check_everywhere"]
@@ -28,24 +27,12 @@ __all__ = ["check_everywhere"]
 _REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedError)
 
 
-_P = ParamSpec("_P")
+def _check_parted(f: Any, operands: tuple[Any, ...], given: dict[str, Any]) -> Report:
+    own = {k: given.pop(k) for k in set(getattr(f, "options", ())) & given.keys()}
+    return _check(f, operands, own, **given)
 
 
-def _options_first(check: Callable[_P, Report]) -> Callable[_P, Report]:
-    """Give f what it has an option of that name for, and not the judge."""
-
-    @functools.wraps(check)
-    def checked(*xs: _P.args, **given: _P.kwargs) -> Report:
-        own = set(getattr(xs[0], "options", ())) if xs else set[str]()
-        if not own & {"gauge", "only", "seed"} & given.keys():
-            return check(*xs, **given)
-        ours: dict[str, Any] = {k: x for k, x in given.items() if k not in own}
-        return _check(xs[0], xs[1:], {k: x for k, x in given.items() if k in own}, **ours)  # type: ignore[arg-type]
-
-    return checked
-
-
-@_options_first
+@calls.options_first({"gauge", "only", "seed"}, _check_parted)
 def check_everywhere(
     f: Callable[..., Any],
     *operands: Any,
@@ -108,19 +95,18 @@ def _check(
         complete = _is_complete(case)
         settings = check.Settings(seed=seed, gauge=gauge)
         report = Report(call, check.place_of_rule(case), seed, operands=operands, layout=laid_out)
-        with progress(_places(), lambda place: f"{place[0]} of {call}") as places:
-            for place, load in places:
-                chosen = {o.partition(": ")[2] for o in only if _is_part(o, place)}
-                if only and not chosen:
-                    continue
-                strict = complete and place == "tape on numpy"
-                for name, verdict, text, pattern in _run(trial, load, chosen, strict):
-                    cell = f"{place}: {name}" if name else place
-                    if verdict == "failed":
-                        more = {"only": (cell,), **options}
-                        again = check.again_line("check_everywhere", f, operands, more, settings)
-                        text = f"{text}\n  again: {again}"
-                    report.findings.append(Finding(cell, verdict, text, pattern))
+        for place, load in _places():
+            chosen = {o.partition(": ")[2] for o in only if _is_part(o, place)}
+            if only and not chosen:
+                continue
+            strict = complete and place == "tape on numpy"
+            for name, verdict, text, pattern in _run(trial, load, chosen, strict):
+                cell = f"{place}: {name}" if name else place
+                if verdict == "failed":
+                    more = {"only": (cell,), **options}
+                    again = check.again_line("check_everywhere", f, operands, more, settings)
+                    text = f"{text}\n  again: {again}"
+                report.findings.append(Finding(cell, verdict, text, pattern))
     if unmet := [o for o in only if not any(_is_part(o, f.check) for f in report.findings)]:
         known = [f.check for f in report.findings] or dict(_places())
         msg = f"only={unmet!r}: there is no such part of the table; there are {', '.join(known)}"

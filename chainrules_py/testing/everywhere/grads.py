@@ -15,7 +15,6 @@ from chainrules_py.testing.calls import shown_call
 from chainrules_py.testing.check import Settings, again_line, jacobian_of, run_check
 from chainrules_py.testing.checks.derivatives import check_adjoint, check_push
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.report import Report, RuleCheckError
 
 
@@ -69,19 +68,18 @@ def check_grads(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for _ in range(order):
-            with progress(todo, lambda nesting: f"{report.call} {nesting[0]}") as below:
-                todo = []
-                for inner, g in below:
-                    case = _case(g, operands, modes, seed, rtol)
-                    report.compute_jacobian = functools.partial(jacobian_of, case)
-                    for mode in modes:
-                        name = f"{mode} over {inner}" if inner else mode
-                        check = check_push if mode == "forward" else check_adjoint
-                        finding, error = run_check(case, name, check, "check_grads", report)
-                        report.findings.append(finding)
-                        if report.failures:
-                            raise RuleCheckError(report) from error
-                        todo.append((name, _derivative(case, mode)))
+            below, todo = todo, []
+            for inner, g in below:
+                case = _case(g, operands, modes, seed, rtol)
+                report.compute_jacobian = functools.partial(jacobian_of, case)
+                for mode in modes:
+                    name = f"{mode} over {inner}" if inner else mode
+                    check = check_push if mode == "forward" else check_adjoint
+                    finding, error = run_check(case, name, check, "check_grads", report)
+                    report.findings.append(finding)
+                    if report.failures:
+                        raise RuleCheckError(report) from error
+                    todo.append((name, _derivative(case, mode)))
     return report
 
 

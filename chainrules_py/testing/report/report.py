@@ -64,7 +64,7 @@ class Report:
     kind : {"rule", "gradient"}
         What was checked.
     layout : callable, optional
-        What writes findings that are cells of a table, as text, or as HTML for True.
+        What writes findings that are cells of a table.
     compute_jacobian : callable, optional
         What computes `jacobian`, when somebody asks.
     """
@@ -79,7 +79,7 @@ class Report:
     calls: int = 0
     derived: dict[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict, repr=False)
     kind: str = "rule"
-    layout: Callable[[Sequence[Finding], bool], str] | None = dataclasses.field(
+    layout: Callable[[Sequence[Finding]], str] | None = dataclasses.field(
         default=None, repr=False, compare=False
     )
     compute_jacobian: Callable[[], Table | None] | None = dataclasses.field(
@@ -131,7 +131,7 @@ class Report:
                 lines.append(f"... {len(failed)} cells in all: report.failures")
         silent = [f for f in self.findings if f.verdict == "not judged"]
         if self.layout is not None:
-            lines.append(self.layout(self.findings, False))
+            lines.append(self.layout(self.findings))
         else:
             lines += [f"not judged, {f.check}: {f.text}" for f in silent]
         if self.not_tried:
@@ -144,10 +144,8 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str | None:
-        """Show a table of cells, or a failure with a heat map; another pass is its text."""
-        if self.layout is not None:
-            return f"<pre>{html.escape(self.call)}</pre>{self.layout(self.findings, True)}"
-        if self.passed:
+        """Show a failure with a heat map; a table of cells, and another pass, is its text."""
+        if self.passed or self.layout is not None:
             return None
         table = None
         with contextlib.suppress(Exception):  # the rule may raise
