@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.registry.bind.batch import batched, gather
-from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.data.values import value_vector
+from chainrules_py.testing.data.values import resolution, value_vector
 from chainrules_py.testing.diagnosis import scale_of
 from chainrules_py.testing.errors import WrongError, not_judged_if
 from chainrules_py.testing.modes import bound_rule
@@ -51,8 +50,7 @@ def _compare(name: str, half: Any, ts: list[Any], saved: list[Any]) -> None:
     if len(h) != len(w):
         wrong = bool(np.any(h) or np.any(w))  # one is a symbolic zero
     else:
-        dtypes = [to_numpy(x).dtype for x in want if hasattr(x, "dtype")]
-        eps = max([1e-15, *[float(np.finfo(dtype).eps) for dtype in dtypes]])
+        eps = max([1e-15, *map(resolution, want)])
         allowed = max(1e-10, 1e4 * eps) * scale_of(w) if np.any(w[known]) else 1e3 * eps
         wrong = shapes[0] != shapes[1] or bool(np.any(np.abs(h - w)[known] > allowed))
     if wrong:

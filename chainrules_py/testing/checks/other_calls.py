@@ -333,8 +333,7 @@ def option_calls(case: Case) -> Calls:
         if case.parts[i].size or type(given) in (bool, int):
             continue
         default = getattr(defaults.get(name), "default", Parameter.empty)
-        values = _of_places(case, given) + other_values(case.f, name, given, declared)
-        for value in [*values, *_default(default)]:
+        for value in [*other_values(case.f, name, given, declared), *_default(default)]:
             other = _put(case, i, value)
             if _is_another(case, value_at(case, other), given, value):
                 yield Call(f"{name}={_shown(value, given)}", other, case.options)
@@ -362,14 +361,6 @@ def _default(default: Any) -> list[Any]:
     return [] if default is REQUIRED or default is Parameter.empty else [default]
 
 
-def _of_places(case: Case, given: Any) -> list[Any]:
-    """List tuples with another slice in the place of one."""
-    entries = list(enumerate(given if type(given) is tuple else ()))
-    slices = [(k, x) for k, x in entries if type(x) is slice]
-    others = [(k, y) for k, x in slices for y in other_values(case.f, "", x, ())]
-    return [(*given[:k], y, *given[k + 1 :]) for k, y in others]
-
-
 def _is_another(case: Case, y: Any, given: Any, value: Any) -> bool:
     """Tell whether a function takes a value; one of another type only if it makes a difference."""
     if y is None or value is given or (type(value) is type(given) and repr(value) == repr(given)):
@@ -385,5 +376,4 @@ def _shown(value: Any, given: Any = ()) -> str:
 def _is_count(case: Case, name: str, value: int) -> bool:
     """Tell whether a function takes a negative number for none, as a count of steps."""
     ys = [value_at(case, case.operands, **{name: n}) for n in (value, value - 1, 0)]
-    prints = [fingerprint(y) for y in ys]
-    return all(y is not None for y in ys) and prints[0] == prints[1] == prints[2]
+    return all(y is not None and fingerprint(y) == fingerprint(ys[0]) for y in ys)
