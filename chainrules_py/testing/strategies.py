@@ -384,36 +384,3 @@ def spd_matrices(n: int, *, batch: _Shape = (), dtype: Any = "float64") -> _Stra
     """
     drawn = _unit((*batch, n, n), dtype)
     return drawn.map(lambda a: (np.eye(n) + a @ np.conj(np.swapaxes(a, -1, -2))).astype(dtype))
-
-
-def triangular_matrices(
-    n: int, *, upper: bool | None = None, batch: _Shape = (), dtype: Any = "float64"
-) -> _Strategy:
-    """Triangular matrices with a diagonal between 1 and 3.
-
-    Parameters
-    ----------
-    n : int
-        The number of rows.
-    upper : bool, optional
-        Which triangle; by default both occur.
-    batch : tuple of int
-        The axes in front.
-    dtype : dtype
-        Real or complex.
-
-    Examples
-    --------
-    >>> from hypothesis import find
-    >>> find(triangular_matrices(2, upper=True), lambda a: bool(np.triu(a, 1).any()))
-    array([[2.0000000e+00, 4.8828125e-04],
-           [0.0000000e+00, 2.0000000e+00]])
-    """
-
-    @st.composite
-    def build(draw: _Draw) -> Any:
-        up = draw(st.booleans()) if upper is None else upper
-        whole = 2 * np.eye(n) + draw(_unit((*batch, n, n), dtype))
-        return (np.triu(whole) if up else np.tril(whole)).astype(dtype)
-
-    return build()

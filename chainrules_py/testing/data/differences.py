@@ -95,7 +95,6 @@ def _settled(
     unit = float(power_of_two(size))
     value = error = np.full_like(center, np.inf)
     good, largest = np.zeros(np.shape(center), bool), np.abs(center)
-    rounding = None
     for count, k in enumerate(steps, 1):
         h = unit * 2.0**-k * _ODD[count % len(_ODD)]
         ahead, behind = f(h), f(-h)
@@ -112,31 +111,15 @@ def _settled(
         good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
         if count == len(steps) == _FIRST:
             break  # the next ones are taken for fewer elements
-        if rounding is None and not np.all(good):
-            known = _EPS * np.fmax(largest, np.abs(center))
-            rounding = np.fmax(known, _jitter(f, unit, center))
-            noises = [
-                np.fmax(n, rounding / (unit * 2.0**-j)) for n, j in zip(noises, steps, strict=False)
-            ]
-            value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
-            good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
         # At shorter steps there is more rounding than there is error now.
         best = (noises[-1] > error) & (error <= 1e-3 * _within(value, found))
-        if np.all(good if rounding is None else good | best) or not np.all(np.isfinite(center)):
+        if np.all(good | best) or not np.all(np.isfinite(center)):
             break
     return value, error, good
 
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
 """Factors by which no step is a whole number of waves, as powers of two may be."""
-_TINY = (50, 51, 52)
-"""The steps over which what changes is rounding alone."""
-
-
-def _jitter(f: Callable[[float], Any], unit: float, center: Any) -> Any:
-    """Measure how far numbers of a result jump over steps that are next to nothing."""
-    jumps = [np.abs(f(h) + f(-h) - 2 * center) for h in (unit * 2.0**-k for k in _TINY)]
-    return np.where(np.isfinite(jumps), jumps, 0.0).max(axis=0) / 2
 
 
 def _within(value: Any, found: Any) -> Any:
