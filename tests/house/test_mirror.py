@@ -496,6 +496,8 @@ TOPICS = {
     "tests/testing/planted/test_wrong.py": "wrong rules, each called by its name",
     "tests/testing/test_missed.py": "what was missed, or called wrong without reason",
     "tests/testing/test_planted.py": "what can be asked besides one default call",
+    "tests/testing/test_places.py": "rules of places, masks and distances that are judged",
+    "tests/testing/test_second_order.py": "derivatives of derivatives that need not exist",
     "tests/core/primitives/test_packages.py": "packages of rules, as an outsider installs them",
     "tests/tape/test_counts.py": "what operations cost, counted",
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",

@@ -17,10 +17,10 @@ import numpy as np
 
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import REQUIRED
-from chainrules_py.testing.checks import operands as make
-from chainrules_py.testing.checks.operands import is_float_array, is_number, is_sorted, is_whole
 from chainrules_py.testing.checks.options import other_axes, other_values
+from chainrules_py.testing.data import operands as make
 from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.operands import is_float_array, is_number, is_sorted, is_whole
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector
 from chainrules_py.values.pytree import PLAIN, flatten, map_leaves
 

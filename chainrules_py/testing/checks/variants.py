@@ -31,10 +31,10 @@ from chainrules_py.testing.checks.derivatives import (
     check_value,
     wrong_halves,
 )
-from chainrules_py.testing.checks.operands import floating, is_number, is_numpy, is_whole, meet
 from chainrules_py.testing.checks.other_calls import Call
 from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.data.operands import floating, is_number, is_numpy, is_whole, meet
 from chainrules_py.testing.data.values import fingerprint, narrowed
 from chainrules_py.testing.diagnosis import is_said, name_at_call
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if

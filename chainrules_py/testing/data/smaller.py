@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.testing.checks.operands import is_numpy
 from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.operands import is_numpy
 from chainrules_py.values.pytree import map_leaves
 
 _SHORT = 6

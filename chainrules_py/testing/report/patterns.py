@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from chainrules_py.testing.checks.operands import symmetric_as
 from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.operands import symmetric_as
 from chainrules_py.testing.diagnosis import (
     Block,
     Table,
