@@ -43,7 +43,15 @@ def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
         The weights, what they were before, and what they are of.
     tied : bool array of shape (..., n, n)
         Which pairs of values are equal.
+
+    Raises
+    ------
+    ValueError
+        If there is not one weight a value.
     """
+    if even.shape[-1:] != tied.shape[-1:]:
+        msg = f"{even.shape[-1:]} weights of {tied.shape[-1:]} values"
+        raise ValueError(msg)
     return even
 
 

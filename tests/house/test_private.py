@@ -46,6 +46,7 @@ USED = {
         "_FrameExecStrategy",
         "_backward_cls",
         "_base",
+        "_current_level",
         "_is_compiling_flag",
         "_is_view",
         "_version",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.primitives.closures.convert import Closure, Operator
 from chainrules_py.primitives.closures.effects import HigherOrder
-from chainrules_py.tangents.checks import shape_of
+from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.thunks import unthunk
@@ -38,6 +38,7 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
     elif real and kinds[0] == "complex" != kinds[1]:
         what = "is complex, where the function is real"
     else:
+        check_is_tangent(bar)
         return bar
     msg = (
         f"a partial derivative of {statement!r} {what}: {describe(y_bar)} times it is "
