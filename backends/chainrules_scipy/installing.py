@@ -308,6 +308,8 @@ def install() -> Installed:
     [[1. 0.]
      [0. 0.]]
     """
+    # First, as it imports scipy.special, behind which ours is imported, that needs it whole.
+    importlib.import_module("chainrules_scipy.implementations")
     for theirs, ours in OURS.items():
         if theirs in sys.modules:
             importlib.import_module(ours)

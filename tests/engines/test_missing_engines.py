@@ -14,7 +14,7 @@ class Missing:
             raise ModuleNotFoundError("No module named '{engine}'", name="{engine}")
 
 sys.meta_path.insert(0, Missing())
-import chainrules_{engine}
+from chainrules_{engine} import export
 """
 
 

@@ -1,10 +1,9 @@
 """Results with numbers that an engine does not see: right, or refused, and never a constant.
 
-Objects, other libraries' arrays and dtypes, texts, in every form of rule and every engine.
+Arrays of objects, other libraries' arrays and dtypes, texts, in every form of rule and engine.
+What is no array, number or structure is a constant (docs/promises.md).
 """
 
-import collections
-import decimal
 import fractions
 import importlib
 import math
@@ -46,10 +45,6 @@ def total(x):
 
 BODIES = {
     "an array of objects": lambda x: OBJECTS(np.asarray(x, dtype=float)),
-    "a fraction": lambda x: fractions.Fraction(total(x)),
-    "a decimal": lambda x: decimal.Decimal(total(x)),
-    "a set": lambda x: {total(x)},
-    "a deque": lambda x: collections.deque([numbers(x)]),
     "an array with fields": lambda x: np.array([(total(x),)], dtype=[("a", float)]),
     "a fraction beside": lambda x: (numbers(x), fractions.Fraction(total(x))),
     "objects beside": lambda x: [numbers(x), OBJECTS(np.asarray(x, dtype=float))],
@@ -127,11 +122,9 @@ def used(y):
     """A number that depends on everything in a result."""
     if isinstance(y, (list, tuple)):
         return sum(used(part) for part in y)
-    if isinstance(y, (set, collections.deque)):
-        return sum(used(part) for part in y)
     if y is None or isinstance(y, str) or getattr(getattr(y, "dtype", None), "kind", "") == "U":
         return 0.0
-    if isinstance(y, (fractions.Fraction, decimal.Decimal)):
+    if isinstance(y, fractions.Fraction):
         return float(y)
     if isinstance(y, memoryview):
         return float(np.sum(np.asarray(y)))

@@ -191,3 +191,14 @@ with chainrules_scipy.install():
     assert not [m for m, ours in OURS.items() if m in sys.modules and ours not in sys.modules]
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_scipys_modules_are_imported_while_ours_look_up_a_rule():
+    program = """
+import numpy as np, scipy.linalg, chainrules_scipy
+from chainrules_tape import grad
+with chainrules_scipy.install():
+    found = grad(lambda x: scipy.linalg.expm(x)[0, 1])(np.zeros((2, 2)))
+assert found.tolist() == [[0.0, 1.0], [0.0, 0.0]], found
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
