@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from chainrules_numpy.functions.sorting import argsort
 from chainrules_numpy.rows import alias
 from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Line, Lowering, aliases, compress, told
+from chainrules_py.extend import Line, Lowering, aliases, compress, picture, told
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
@@ -261,8 +262,13 @@ def _escape(name: str) -> Callable[..., Any]:
             return getattr(x.__payload__, name)(*args, **keywords)
         line = Line(sys._getframe(1))
         of = line.owner(name) or "x"
-        write = f"use {of}, or ignore_derivatives({of}).{name}() to treat it as a constant"
-        raise TracerError(told(f"{name}() of {x!r} would lose its derivative", line, write))
+        given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
+        constant = f"ignore_derivatives({of}).{name}({given})"
+        write = f"use {of}, or {constant} to treat it as a constant"
+        if name in ("tofile", "dump", "dumps", "tobytes"):  # no number is asked for
+            write = f"use {constant}, which is a constant"
+        fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
+        raise TracerError(told(fact, line, write))
 
     return escape
 
@@ -284,7 +290,7 @@ def view(x: Any, *args: Any, **keywords: Any) -> Any:
     dtype = keywords.get("dtype", args[0] if args else x.dtype)
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
         msg = (
-            f"{x!r} becomes no {dtype.__name__}, which computes otherwise; write np.asarray(m) for "
+            f"{x!r} cannot become a {dtype.__name__}, which computes otherwise; write np.asarray(m) for "
             f"a {dtype.__name__} m beside it, and np.asarray(m) @ x for the product of matrices"
         )
         raise TracerError(msg)

@@ -67,16 +67,35 @@ def _arange(line: Any) -> str:
     return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"
 
 
+def _array(write: str) -> Any:
+    """Return advice that keeps the dtype which is asked for."""
+
+    def given(line: Any) -> str:
+        dtype = line.without("dtype")[1] or next(iter(line.arguments[1:2]), None)
+        return f"use {write}" if dtype is None else f"use {{0}}.astype({dtype})"
+
+    return given
+
+
+def _constant(line: Any) -> str:
+    """Return a call of what takes plain values, and whose result nothing depends on."""
+    return f"use {line.with_constant()}, which is a constant"
+
+
 INSTEAD: dict[Any, Any] = {
-    np.array: "use np.copy({0})",
-    np.asarray: "use {0}",
-    np.asanyarray: "use {0}",
+    np.array: _array("np.copy({0})"),
+    np.asarray: _array("{0}"),
+    np.asanyarray: _array("{0}"),
+    np.save: _constant,
+    np.savetxt: _constant,
+    np.savez: _constant,
+    np.savez_compressed: _constant,
     np.require: "use {0}",
     np.asarray_chkfinite: "use {0}, and np.isfinite({0}).all()",
     np.ascontiguousarray: "use np.copy({0})",
     np.asfortranarray: "use np.copy({0}, order='F')",
     np.full: "use {1} * np.ones({0})",
-    np.nditer: "use np.ravel({0}), which is iterated over",
+    np.nditer: "use np.ravel({0})",
     np.vectorize.__call__: "use vectorize of chainrules_py.composites.functional",
     np.frompyfunc: "use vectorize({0}) of chainrules_py.composites.functional",
     float: "use {0}",

@@ -42,7 +42,6 @@ MOVED = {
         "shape=shape scale=1.0 size=",
         "{scale} * {rng}.standard_gamma(ignore_derivatives({shape}), {size})",
     ),
-    "choice": ("a=x size=", "{a}[{rng}.choice(len({a}), {size})], with plain probabilities"),
     "permutation": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
     "permuted": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
     "shuffle": ("x=x", "{x} = {x}[{rng}.permutation(len({x}))]"),
@@ -92,7 +91,18 @@ def _moved(name: str) -> Any:
     return lambda line: f"use {moved(name, line.owner() or 'rng', line.arguments, _keywords(line))}"
 
 
+def _choice(line: Any) -> str:
+    """Choose places of what is traced, with constant probabilities."""
+    x, constant = next(iter(line.arguments), "x"), line.with_constant()
+    first = f"(ignore_derivatives({x})"
+    if first in constant:
+        return f"use {x}[{constant.replace(first, f'(len({x})', 1)}]"
+    return f"use {constant}, which is a constant"
+
+
 gives[np.random.default_rng] = np.random.Generator
+for _chooses in (np.random.Generator.choice, np.random.RandomState.choice, np.random.choice):
+    advise(_chooses, _choice)
 _shared: Any = np.random.get_state, random.getstate  # methods of those that everybody draws from
 _global = _shared[0].__self__
 for _name in (*MOVED, *OTHERS):

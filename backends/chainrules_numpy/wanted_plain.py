@@ -37,8 +37,12 @@ def refuse(error: BaseException) -> None:
     if x is not None:
         line = Line.of(error)
         said = str(error).partition("\n")[0]
-        fact = f"a traced {describe(x.__payload__)} was given to what takes plain values ({said})"
-        write = "ignore_derivatives(x)" if line is None else line.with_constant()
+        shown = (line and line.picture) or "a traced value"
+        fact = f"{shown} was given to what takes plain values ({said})"
+        made = next((made for part, made in _MADE.items() if part in said), "ignore_derivatives")
+        if made.startswith("bytes"):
+            fact = f"{shown} cannot be a dict key or set member, as no array can"
+        write = "ignore_derivatives(x)" if line is None else line.with_constant(made)
         raise TracerError(told(fact, line, f"use {write}, which is a constant")) from error
 
 
@@ -49,6 +53,14 @@ _SAID = {
     "b[...] = rng.random(b.shape)",
 }
 """How errors of NumPy's begin that name no tracer, and what to write instead."""
+
+
+_MADE = {
+    "ndarray is not JSON": "ignore_derivatives({}).tolist()",
+    "os.PathLike object": "str(ignore_derivatives({}))",
+    "unhashable type": "bytes(ignore_derivatives({}))",
+}
+"""Parts of errors, and what takes the place of what is traced, where no array or number does."""
 
 
 def _refuse_said(error: ValueError) -> None:

@@ -65,10 +65,15 @@ def _buffer(line: Line) -> str | None:
     if not isinstance(line.node, ast.Subscript) or line.stored is None:
         return None
     name, buffer = ast.unparse(line.node.value), line.value_of(line.node.value)
-    like = next(line.traced(line.stored), "x")
+    return f"make it as {_made(line, name, buffer, line.stored)}, which holds traced values"
+
+
+def _made(line: Line, name: str, buffer: Any, stored: ast.expr) -> str:
+    like = next(line.traced(stored), "x")
     shape = getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    return f"make it as {name} = np.zeros_like({like}, shape={shape}), which holds traced values"
+    whole = getattr(getattr(buffer, "dtype", None), "kind", "f") in "biu"
+    return f"{name} = np.zeros_like({like}, shape={shape}{', dtype=float' * whole})"
 
 
 def _index(line: Line) -> str | None:

@@ -20,8 +20,9 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from chainrules_py.errors import describe
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.tracers import find_tracers, untraced
 
 Advice = str | Callable[["Line"], str | None]
 _of_code: dict[types.CodeType, Advice] = {}
@@ -170,13 +171,42 @@ class Line:
     @property
     def argument(self) -> str:
         """The expression of the argument that is traced, or ``x``."""
-        args = self.node.args if isinstance(self.node, ast.Call) else []
-        args = [self.node.slice] if isinstance(self.node, ast.Subscript) else args
+        args = self._operands
         args = [arg for arg in args if any(self.traced(arg))] or args
         if args and not isinstance(args[0], (ast.List, ast.Tuple, ast.GeneratorExp, ast.Lambda)):
             found = ast.unparse(args[0])
             return found if len(found) <= _LONGEST // 2 else "x"
         return next(self.traced(), "x")
+
+    @property
+    def _operands(self) -> list[ast.expr]:
+        """The expressions that the library, or Python, was given."""
+        node = self.node
+        if self.stored is not None:
+            return [self.stored]
+        if isinstance(node, ast.Call):
+            return [*node.args, *[each.value for each in node.keywords]]
+        if isinstance(node, ast.Subscript):
+            return [node.slice]
+        if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+            parts = [n for n in ast.walk(node) if isinstance(n, ast.FormattedValue)]
+            return [part.value for part in parts if part.format_spec is not None]
+        members = getattr(node, "keys", getattr(node, "elts", ()))  # of a dict, of a set
+        return [each for each in members if each is not None]
+
+    @property
+    def picture(self) -> str | None:
+        """What the traced operand is, in words, if there is one alone and names lead to it."""
+        found = [each for each in self._operands if any(self.traced(each))]
+        plain = self._plain(found[0]) if len(found) == 1 else None
+        return None if plain is None or isinstance(plain, (list, tuple, dict)) else picture(plain)
+
+    def _plain(self, node: ast.AST) -> Any:
+        if not isinstance(node, ast.Subscript):
+            return untraced(self.value_of(node))
+        with contextlib.suppress(Exception):
+            return untraced(self._plain(node.value)[ast.literal_eval(node.slice)])
+        return None
 
     def with_constant(self, made: str = "ignore_derivatives") -> str:
         """Return the expression with a constant for what is traced among its operands."""
@@ -184,6 +214,10 @@ class Line:
         fields: list[tuple[Any, str]] = [
             (node, name) for name in ("right", "slice") if hasattr(node, name)
         ]
+        if isinstance(node, ast.Set):
+            node.elts = [self._constant(each, made) for each in node.elts]
+        if isinstance(node, ast.Dict):
+            node.keys = [each and self._constant(each, made) for each in node.keys]
         if isinstance(node, ast.Call):
             fields = [(each, "value") for each in node.keywords]
             node.args = [self._constant(arg, made) for arg in node.args]
@@ -194,14 +228,22 @@ class Line:
         return text if wanted else ast.unparse(_call(made, self.argument))
 
     def _constant(self, node: ast.expr, made: str) -> ast.expr:
-        if isinstance(node, (ast.Slice, ast.Tuple)):
+        if isinstance(node, (ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Dict)):
             for name, part in ast.iter_fields(node):
                 if isinstance(part, ast.expr):
                     setattr(node, name, self._constant(part, made))
                 elif isinstance(part, list):
-                    part[:] = [self._constant(each, made) for each in part]
+                    part[:] = [each and self._constant(each, made) for each in part]
             return node
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
+
+    def without(self, option: str) -> tuple[str, str | None]:
+        """Return the call without an option, and what the option is given."""
+        node: Any = copy.deepcopy(self.node)
+        given = [each for each in getattr(node, "keywords", ()) if each.arg == option]
+        for each in given:
+            node.keywords.remove(each)
+        return ast.unparse(node or []), ast.unparse(given[0].value) if given else None
 
     def owner(self, name: str = "") -> str | None:
         """Return the expression whose member, of this name, is read or called, or None."""
@@ -210,7 +252,8 @@ class Line:
         return ast.unparse(node.value) if fits else None  # type: ignore[union-attr]
 
     def __str__(self) -> str:
-        text = "" if self.node is None else ast.unparse(self.node).partition("\n")[0]
+        text = self._texts[0] if self.node is None else ast.unparse(self.node)
+        text = text.partition("\n")[0]
         if self.stored is not None:
             text = f"{text} = {ast.unparse(self.stored)}"
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
@@ -229,6 +272,12 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(f"(\n{text}\n)", mode="eval").body if text else None
     except (SyntaxError, ValueError):
         return None
+
+
+def picture(plain: Any) -> str:
+    """Return what a traced value is, of the value without its trace, for messages."""
+    shown = describe(plain)
+    return f"a traced {shown.removesuffix('[]')}{' scalar' if shown.endswith('[]') else ''}"
 
 
 def is_of_library(frame: Any) -> bool:
@@ -287,8 +336,8 @@ def _known() -> set[str]:
 def advised(function: Any, line: Line) -> str | None:
     """Return what is advised for a function that is known, or None."""
     see_about(str(getattr(function, "__module__", "")))
-    found = _of_function.get(function) or _of_code.get(getattr(function, "__code__", None))  # type: ignore[arg-type]
-    return _written(found, line)
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return _written(_of_function.get(function) or _of_code.get(code), line)  # type: ignore[arg-type]
 
 
 def advised_at(line: Line) -> str | None:

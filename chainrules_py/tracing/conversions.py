@@ -10,8 +10,9 @@ import ast
 import operator
 from typing import Any, NoReturn
 
-from chainrules_py.errors import TracerError, describe
-from chainrules_py.primitives.hints import Line, instead_of, told
+from chainrules_py.errors import TracerError
+from chainrules_py.primitives import hints
+from chainrules_py.primitives.hints import Line, instead_of, is_of_library, told
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost import note_refusal
 from chainrules_py.tracing.objects import becomes_element
@@ -64,9 +65,12 @@ class PythonProtocols(Tracer):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.is_over:
             return untraced, (self.__payload__,)
-        line = Line(caller())
+        line: Line | None = Line(caller())
+        write = line.with_constant()
+        if is_of_library(line.frame):  # of a thread, which no program called
+            line, write = None, "ignore_derivatives(x)"
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
-        raise TracerError(told(fact, line, f"use {line.with_constant()}, which is a constant"))
+        raise TracerError(told(fact, line, f"use {write}, which is a constant"))
 
     # -- what is asked of the value, and may be known
 
@@ -83,6 +87,8 @@ class PythonProtocols(Tracer):
             return format(self.__payload__, spec)
         if not spec:
             return str(self)
+        if getattr(self, "shape", ()):
+            return format(untraced(self), spec)  # which raises, as for any array
         note_refusal(self)
         line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
@@ -130,14 +136,13 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     write = write or _INSTEAD[kind].format(x=line.argument)
     if write.startswith("use ") and "ignore_derivatives" not in write:
         write += f", or ignore_derivatives({line.argument}) to treat it as a constant"
-    fact = f"cannot convert {picture(x)} to {kind}: its derivative would be lost"
+    fact = f"cannot convert {line.picture or picture(x)} to {kind}: its derivative would be lost"
     raise TracerError(told(fact, line, write))
 
 
 def picture(x: Any) -> str:
     """Return what a tracer is, for messages."""
-    shown = describe(x.__payload__)
-    return f"a traced {shown.removesuffix('[]')}{' scalar' if shown.endswith('[]') else ''}"
+    return hints.picture(x.__payload__)
 
 
 def refuse_exchange(frame: Any) -> None:

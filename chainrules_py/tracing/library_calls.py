@@ -16,6 +16,7 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.hints import Line, advised, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, AsOperand, AsOption, aliases, replaced
@@ -28,6 +29,7 @@ from chainrules_py.tracing.objects import guarded, joined, may_hold
 from chainrules_py.tracing.others import beside, is_stranger, of_one_library
 from chainrules_py.tracing.renaming import options_of, renaming
 from chainrules_py.values.arrays import Tracer, number_home
+from chainrules_py.values.frames import caller
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
@@ -423,17 +425,20 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     primal = primal_of(f)
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
-    name = public_name(f)
+    name, line = public_name(f), Line(caller())
+    if (known := advised(f, line)) is not None:
+        raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
     library, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
     engine = dict(announced(BACKENDS)).get(library)
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
     theirs = f"take its own derivative, {short} = {engine}.import_rule({name}), " if imports else ""
     write = (
-        f"{theirs}write {short} = primitive({name}) and a rule of it, or give it "
-        f"ignore_derivatives(x), which is a constant"
+        f"{theirs}write {short} = primitive({name}) and a rule of it; {line.with_constant()} is a "
+        f"constant"
         if short.isidentifier()
         else "write it with functions of arrays, or by vectorize of "
         "chainrules_py.composites.functional"
     )
-    msg = f"{name} has no derivative that is known: {write}"
-    raise NotDifferentiableError("\n  ".join([msg, *not_loaded()[:1]]))
+    missing = [each for each in not_loaded() if library in each][:1]
+    fact = "; ".join([f"{name} has no derivative that is known", *missing])
+    raise NotDifferentiableError(told(fact, line, write))

@@ -161,8 +161,8 @@ def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
 
 def _refuse_hash(x: Any) -> int:
     line = Line(caller())
-    fact = f"{picture(x)} is no key of a dict and no member of a set: it stands for any number"
-    _refuse(told(fact, line, f"use ignore_derivatives({line.argument}), which is a constant"))
+    fact = f"{picture(x)} cannot be a dict key or set member: it stands for any number"
+    _refuse(told(fact, line, f"use {line.with_constant()}, which is a constant"))
 
 
 def _constant(line: Line, name: str) -> str:

@@ -8,6 +8,7 @@ import io  # noqa: F401, as others that programs name
 import json  # noqa: F401
 import linecache
 import math  # noqa: F401
+import os.path  # noqa: F401
 import pickle
 import re
 import statistics  # noqa: F401
@@ -78,7 +79,7 @@ APPLIED = {
     "complex(x).real": (ONE, "x + 0j"),
     "x * np.sum(np.arange(x))": (3.0, "np.arange(ignore_derivatives(x))"),
     "x * np.sum(np.arange(0.0, x, 0.5))": (3.0, "np.arange(0.0, ignore_derivatives(x), 0.5)"),
-    "sum(np.nditer(x))": (TWO, "np.ravel(x)"),
+    "sum(np.nditer(x))": (TWO, "use np.ravel(x)"),
     "np.sum(np.fromiter((v * v for v in x), float))": (TWO, "np.stack([v * v for v in x])"),
     "np.sum(np.fromiter([x[0], x[1]], dtype=float))": (TWO, "np.stack([x[0], x[1]])"),
     "np.sum(x[x])": (TWO, "x[ignore_derivatives(x).astype(int)]"),
@@ -110,6 +111,30 @@ APPLIED = {
     "x[0] * x[1].item()": (TWO, "use x[1],"),
     "x[0] * x.tolist()[1]": (TWO, "use x,"),
     "x[0] * len(pickle.dumps(x))": (TWO, "pickle.dumps(ignore_derivatives(x))"),
+    "x[0] * np.random.default_rng(0).choice(2, p=x / 2.0)": (
+        TWO,
+        "choice(2, p=ignore_derivatives(x / 2.0))",
+    ),
+    "np.sum(np.random.default_rng(0).choice(x, 2))": (
+        MANY,
+        "x[np.random.default_rng(0).choice(len(x), 2)]",
+    ),
+    "x[0] * len({x[0]: 1})": (TWO, "{ignore_derivatives(x[0]): 1}"),
+    "x[0] * len({x[0], 2.0})": (TWO, "{ignore_derivatives(x[0]), 2.0}"),
+    "x[0] * len({x})": (TWO, "{bytes(ignore_derivatives(x))}"),
+    "x[0] * {}.get(x, 1.0)": (TWO, "{}.get(bytes(ignore_derivatives(x)), 1.0)"),
+    "x[0] * len(json.dumps({'v': x}))": (TWO, "json.dumps({'v': ignore_derivatives(x).tolist()})"),
+    "x[0] * len(os.path.join('a', x[0]))": (
+        TWO,
+        "os.path.join('a', str(ignore_derivatives(x[0])))",
+    ),
+    "x[0] * len(x.tobytes('C'))": (TWO, "ignore_derivatives(x).tobytes('C')"),
+    "x[0] + 0.0 * (np.savetxt(io.StringIO(), x) or 0.0)": (
+        TWO,
+        "np.savetxt(io.StringIO(), ignore_derivatives(x))",
+    ),
+    "np.sum(np.array(x, dtype=np.float32))": (MANY, "x.astype(np.float32)"),
+    "np.sum(np.asarray(x, float))": (TWO, "x.astype(float)"),
     "np.sum(np.full(200, x))": (ONE, None),
     "np.sum(np.array([[x, 1.0], [2.0, x]]))": (ONE, None),
     "round(x) * x": (ONE, None),
@@ -157,6 +182,10 @@ TOLD = {
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",
     "vjp(np.sin, TWO)[1](np.ones(3))": "give one of shape (2,)",
     "jvp(np.sin, 1.0, 1.0)": "write jvp(f, (x, ...), (x_dot, ...))",
+    "grad(whole)(TWO)": "b = np.zeros_like(x, shape=2, dtype=float)",
+    "grad(lambda x: len(f'{x[0]:.3f}') * x[0])(TWO)": "write {ignore_derivatives(x[0]):.3f}",
+    "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
+    "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",
     "grad(filled)(TWO)": "b = np.zeros_like(x, shape=2)",
     "grad(sliced)(TWO)": "b = np.zeros_like(x, shape=4)",
     "grad(added)(TWO)": "np.zeros_like(x, shape=n)",
@@ -210,6 +239,12 @@ def y_map(y):
 
 def filled(x):
     b = np.zeros(2)
+    b[0] = x[0]
+    return np.sum(b)
+
+
+def whole(x):
+    b = np.zeros_like(np.array([1, 2]))
     b[0] = x[0]
     return np.sum(b)
 
@@ -289,6 +324,7 @@ BUFFERS = {
     "stack": lambda x: np.stack([x, 2 * x, 1.0]),
     "copy": np.copy,
     "float": lambda x: float(ignore_derivatives(x)) * x,
+    "whole": lambda x: np.zeros_like(x, shape=2, dtype=float),
     "int": lambda x: int(ignore_derivatives(x)) * x,
     "text": lambda x: len(f"{ignore_derivatives(x):.3f}") * x,
 }
