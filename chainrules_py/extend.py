@@ -42,7 +42,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table",
     "chainrules_py.values.memory": (
-        "has_known_layout makers overlap refuse_plain share_memory undecided viewers wrapping"
+        "has_known_layout makers overlap share_memory undecided viewers wrapping"
     ),
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef build exactly flatten map_leaves partition too_deep unflatten"
@@ -117,7 +117,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.lost": "Notes comparing note_step notes shortcuts warn_unused",
     "chainrules_py.tracing.objects": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
-    "chainrules_py.tracing.conversions": "refuse_exchange",
+    "chainrules_py.tracing.conversions": "refuse_exchange refuse_plain",
     "chainrules_py.tracing.creation": "asarray full",
     "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",

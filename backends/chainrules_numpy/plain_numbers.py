@@ -71,7 +71,7 @@ def _array(write: str) -> Any:
     """Return advice that keeps the dtype which is asked for."""
 
     def given(line: Any) -> str:
-        dtype = line.without("dtype")[1] or next(iter(line.arguments[1:2]), None)
+        dtype = line.option("dtype") or next(iter(line.arguments[1:2]), None)
         return f"use {write}" if dtype is None else f"use {{0}}.astype({dtype})"
 
     return given

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import sys
+from typing import Any
+
+import numpy as np
 
 from chainrules_py.extend import Line, find_tracers, remedies
 
@@ -62,13 +65,33 @@ def stacked_list(node: ast.expr) -> ast.expr:
 
 def _buffer(line: Line) -> str | None:
     """Return what makes a buffer that can hold what is written into it, or None."""
-    if not isinstance(line.node, ast.Subscript) or line.stored is None:
+    node, sum_ = line.node, line.augmented
+    if sum_ is not None:
+        name, new = ast.unparse(sum_.target), ast.BinOp(sum_.target, sum_.op, sum_.value)
+        made = _made(line, name, line.resolved(sum_.target), sum_.value)
+        return f"use {name} = {ast.unparse(new)}, or make it as {made}"
+    if (without := line.without("out")) is not None:
+        return f"use {without}"
+    stored: ast.AST | None = line.stored
+    if isinstance(node, ast.Subscript) and stored is not None:
+        target = node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        target, stored = node.args[0], node
+        if node.func.attr not in _WRITERS or any(line.traced(target)):
+            return None
+        if isinstance(line.resolved(node.func.value), np.ndarray):  # its method
+            target = node.func.value
+    else:
         return None
-    name, buffer = ast.unparse(line.node.value), line.value_of(line.node.value)
-    return f"make it as {_made(line, name, buffer, line.stored)}, which holds traced values"
+    made = _made(line, ast.unparse(target), line.resolved(target), stored)
+    return f"make it as {made}, which holds traced values"
 
 
-def _made(line: Line, name: str, buffer: Any, stored: ast.expr) -> str:
+_WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask", "fill_diagonal")
+"""Functions that write into their first argument, and methods that do into their array."""
+
+
+def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
     like = next(line.traced(stored), "x")
     shape = getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape

@@ -135,10 +135,27 @@ class Line:
             return None
         return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it goes on below
 
+    @functools.cached_property
+    def augmented(self) -> ast.AugAssign | None:
+        """The statement, as ``y += x``, if it is one of those."""
+        with contextlib.suppress(SyntaxError, ValueError):
+            (found,) = ast.parse(self._texts[0].strip()).body or [None]
+            return found if isinstance(found, ast.AugAssign) else None
+        return None
+
     @property
     def function(self) -> Any:
         """The function that is called, as far as names lead to it, or None."""
         return self.value_of(self.node.func) if isinstance(self.node, ast.Call) else None
+
+    @property
+    def called(self) -> str | None:
+        """The name of the function that is called, and of what has compiled it, or None."""
+        if not isinstance(self.node, ast.Call):
+            return None
+        compiler = type(self.function).__module__.partition(".")[0]
+        by = f", compiled by {compiler}," if compiler in ("jax", "jaxlib", "numba") else ""
+        return f"{ast.unparse(self.node.func)}{by}"
 
     def value_of(self, node: ast.AST | None) -> Any:
         """Return what a name or an attribute stands for; of a call, the class of its result."""
@@ -161,6 +178,14 @@ class Line:
         for each in ast.walk(node or self.node or ast.Pass()):
             if isinstance(each, ast.Name) and find_tracers(self.value_of(each)):
                 yield each.id
+
+    def over(self) -> Iterator[tuple[str, str]]:
+        """Yield what values on the line whose differentiation is over are called, and are."""
+        for each in ast.walk(self.augmented or self.node or ast.Pass()):
+            if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
+                x = self.resolved(each)
+                if getattr(type(x), "is_over", None) is not None and x.is_over:
+                    yield ast.unparse(each), picture(x.__payload__)
 
     @property
     def arguments(self) -> list[str]:
@@ -198,14 +223,19 @@ class Line:
     def picture(self) -> str | None:
         """What the traced operand is, in words, if there is one alone and names lead to it."""
         found = [each for each in self._operands if any(self.traced(each))]
-        plain = self._plain(found[0]) if len(found) == 1 else None
+        plain = untraced(self.resolved(found[0])) if len(found) == 1 else None
         return None if plain is None or isinstance(plain, (list, tuple, dict)) else picture(plain)
 
-    def _plain(self, node: ast.AST) -> Any:
-        if not isinstance(node, ast.Subscript):
-            return untraced(self.value_of(node))
+    def resolved(self, node: ast.AST) -> Any:
+        """Return what a name, or a part of what it stands for, is; None if that is not known."""
+        if not isinstance(node, (ast.Subscript, ast.Attribute)):
+            return self.value_of(node) if isinstance(node, ast.Name) else None
+        owner = self.resolved(node.value)
+        if isinstance(node, ast.Attribute):
+            return getattr(owner, "__dict__", {}).get(node.attr)
         with contextlib.suppress(Exception):
-            return untraced(self._plain(node.value)[ast.literal_eval(node.slice)])
+            inside = isinstance(owner, (list, tuple, dict))
+            return (owner if inside else untraced(owner))[ast.literal_eval(node.slice)]
         return None
 
     def with_constant(self, made: str = "ignore_derivatives") -> str:
@@ -237,13 +267,25 @@ class Line:
             return node
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 
-    def without(self, option: str) -> tuple[str, str | None]:
-        """Return the call without an option, and what the option is given."""
-        node: Any = copy.deepcopy(self.node)
-        given = [each for each in getattr(node, "keywords", ()) if each.arg == option]
-        for each in given:
-            node.keywords.remove(each)
-        return ast.unparse(node or []), ast.unparse(given[0].value) if given else None
+    def option(self, name: str) -> str | None:
+        """Return what an option of the call is given, as the program has it, or None."""
+        given = [each.value for each in getattr(self.node, "keywords", ()) if each.arg == name]
+        return ast.unparse(given[0]) if given else None
+
+    def without(self, option: str) -> str | None:
+        """Return what does the same as the call without an option, or None if it is not there."""
+        if self.option(option) is None:
+            return None
+        call: Any = copy.deepcopy(self.node)
+        out, where = self.option("out"), self.option("where")
+        masked = where is not None and (option == "where" or hasattr(self.function, "nin"))
+        names = ("out", "where")[: 1 + masked] if option in ("out", "where") else (option,)
+        call.keywords = [each for each in call.keywords if each.arg not in names]
+        if masked and "where" in names:
+            call.args = [_call(f"np.where({where}, {{}}, 1.0)", ast.unparse(x)) for x in call.args]
+            call = _call(f"np.where({where}, {{}}, {out or '0.0'})", ast.unparse(call))
+        target = isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
+        return f"{out} = {ast.unparse(call)}" if target and "out" in names else ast.unparse(call)
 
     def owner(self, name: str = "") -> str | None:
         """Return the expression whose member, of this name, is read or called, or None."""
@@ -376,7 +418,7 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
     with contextlib.suppress(TypeError):  # it may have no hash
         if function in _of_function:
             return _of_function[function]
-    return _of_code.get(getattr(function, "__code__", None))  # type: ignore[arg-type]
+    return _of_code.get(getattr(inspect.unwrap(function), "__code__", None))  # type: ignore[arg-type]
 
 
 def _tracebacks(error: BaseException) -> Iterator[types.TracebackType]:

@@ -10,9 +10,9 @@ import ast
 import operator
 from typing import Any, NoReturn
 
-from chainrules_py.errors import TracerError
+from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives import hints
-from chainrules_py.primitives.hints import Line, instead_of, is_of_library, told
+from chainrules_py.primitives.hints import Line, advised_at, instead_of, is_of_library, remedy, told
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost import note_refusal
 from chainrules_py.tracing.objects import becomes_element
@@ -157,8 +157,22 @@ def refuse_exchange(frame: Any) -> None:
         With the line to write.
     """
     if not assigns(frame):
-        msg = (
-            "a value that is being differentiated is written to by a function in C, which takes "
-            "its rows for copies; for shuffle(x), write x = x[rng.permutation(len(x))]"
-        )
-        raise TracerError(msg)
+        line = Line(frame)
+        fact = "a function in C would exchange rows of a traced value in place, and duplicate some"
+        write = advised_at(line) or "use x = x[rng.permutation(len(x))]"
+        raise TracerError(told(fact, line, write))
+
+
+def refuse_plain(target: Any, x: Any) -> NoReturn:
+    """Raise: a tracer is written into a plain array, or into None where that is not known.
+
+    Raises
+    ------
+    TracerError
+        With the line to write.
+    """
+    line = Line(caller())
+    into = "a plain array" if target is None else f"the plain {describe(target)}"
+    fact = f"{picture(x)} is written into {into}, where its derivative would be lost"
+    usual = "make it as b = np.zeros_like(x, shape=n), or write b = b + x for b += x"
+    raise TracerError(told(fact, line, remedy(line) or usual))

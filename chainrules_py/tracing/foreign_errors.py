@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 import sys
+import textwrap
 from typing import Any
 
 from chainrules_py import errors
@@ -77,9 +78,14 @@ def _explain(error: BaseException, held: bool) -> None:
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
     broken = broken and not _MISCALLED.search(str(error))
     if broken and (found := instead_for(error, held)):
-        said = str(error).partition("\n")[0][:_LONGEST]
+        line, write = found
+        said = textwrap.shorten(str(error).partition("\n")[0], _LONGEST, placeholder="...")
         fact = f"a function of plain values was given a traced one ({type(error).__name__}: {said})"
-        raise TracerError(told(fact, *found)) from error
+        if line is not None and isinstance(error, IndexError) and line.picture:
+            fact = f"{line.picture} is used as an index, which must be plain"
+        elif line is not None and line.called is not None and "as a @primitive" not in write:
+            fact = f"{line.called} takes plain values, and was given what is traced"
+        raise TracerError(told(fact, line, write)) from error
     if not isinstance(error, _DEEP):
         is_own = type(error).__module__ != "builtins"
         if is_own or isinstance(error, (ImportError, RuntimeError, SystemError)):

@@ -16,7 +16,7 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.hints import Line, advised, told
+from chainrules_py.primitives.hints import Line, advised, advised_at, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, AsOperand, AsOption, aliases, replaced
@@ -426,7 +426,7 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
     name, line = public_name(f), Line(caller())
-    if (known := advised(f, line)) is not None:
+    if (known := advised(f, line) or advised_at(line)) is not None:
         raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
     library, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
     engine = dict(announced(BACKENDS)).get(library)
@@ -439,6 +439,5 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         else "write it with functions of arrays, or by vectorize of "
         "chainrules_py.composites.functional"
     )
-    missing = [each for each in not_loaded() if library in each][:1]
-    fact = "; ".join([f"{name} has no derivative that is known", *missing])
+    fact = "; ".join([f"{name} has no derivative that is known", *not_loaded()[:1]])
     raise NotDifferentiableError(told(fact, line, write))

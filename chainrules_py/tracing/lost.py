@@ -71,7 +71,7 @@ class Notes:
             msg += "its result depends on nothing that is differentiated; "
         else:
             msg += "its derivative lacks what went through there; "
-        msg += "mend that line as the error says, or catch the errors that are meant alone"
+        msg += "fix that line as the error says, or catch only the exceptions you expect"
         if not depends or is_strict():
             raise TracerError(msg)
         warnings.warn_explicit(msg, LostDerivativeWarning, file, line, registry=_seen)

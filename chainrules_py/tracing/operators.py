@@ -85,8 +85,11 @@ class Member:
         if self.native not in aliases:
             line = Line(caller())
             instead = advised(self.native, line) or instead_of(line)
+            fact = f"{self.name} of {picture(x)} has no derivative that is known"
+            if line.owner(self.name) is None and line.called is not None:
+                fact = f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
             msg = told(
-                f"{self.name} of {picture(x)} has no derivative that is known",
+                fact,
                 line,
                 instead or f"use {_constant(line, self.name)}, which is a constant",
             )

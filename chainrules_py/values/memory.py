@@ -6,9 +6,8 @@ Arrays of a library that stated no `Memory` cannot be written to.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.type_info import type_info
 
 makers: set[Any] = set()
@@ -45,20 +44,3 @@ def has_known_layout(x: Any) -> bool:
     If not, nobody knows whether a library would give a view of it or a copy.
     """
     return bool(getattr(x, "has_known_layout", True))
-
-
-def refuse_plain(target: Any, x: Any) -> NoReturn:
-    """Raise: a tracer is written into a plain array, or into None where that is not known.
-
-    Raises
-    ------
-    TracerError
-        With the line to write.
-    """
-    into = "a plain array" if target is None else f"the plain {describe(target)}"
-    msg = (
-        f"a traced {describe(x.__payload__)} is written into {into}, where its derivative would "
-        f"be lost; make the array like it, as b = np.zeros_like(x, shape=n), or write b = b + x "
-        f"for b += x"
-    )
-    raise TracerError(msg)

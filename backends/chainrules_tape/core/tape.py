@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     Guard,
+    Line,
     Tracer,
     describe,
     explain_error,
@@ -18,6 +20,7 @@ from chainrules_py.extend import (
     new_level,
     objects,
     rebuild,
+    told,
 )
 from chainrules_tape.config import recorders
 from chainrules_tape.core.links import INPUT
@@ -227,12 +230,14 @@ class Closed:
 
     def append(self, record: Any, /) -> None:
         """Refuse to record."""
-        msg = (
-            "a traced value was used after the grad, vjp, jvp, linearize or 'with Tape()' that "
-            "made it was over; store ignore_derivatives(x) in place of x, or return x with "
-            "has_aux=True"
+        line = Line(sys._getframe(1))
+        shown = next((f"{name}, {what}," for name, what in line.over()), "a traced value")
+        fact = (
+            f"{shown} was used after the grad, vjp, jvp, linearize or 'with Tape()' that made it "
+            f"was over"
         )
-        raise TracerError(msg)
+        write = "store ignore_derivatives(x) in place of x, or return x with has_aux=True"
+        raise TracerError(told(fact, line, write))
 
     extend = append
 

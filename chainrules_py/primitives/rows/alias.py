@@ -13,6 +13,7 @@ from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
 from chainrules_py.primitives.dispatch import invalidate, where_defined
+from chainrules_py.primitives.hints import Line, told
 from chainrules_py.primitives.plugins import (
     Layer,
     check_contract,
@@ -323,12 +324,15 @@ class Alias:
         for name in self.refuse & given.keys():
             value = given.pop(name)
             if not _is_default(value, self.defaults.get(name, REQUIRED)):
+                line = Line(caller())
                 how = {
-                    "out": "write out[...] = y, with y the result",
+                    "out": "write y = f(x)",
                     "where": "write np.where(where, f(np.where(where, x, 1.0)), out)",
                 }.get(name, "apply it to the result or the operands")
-                msg = f"{self.__name__}({name}=...) has no derivative here; leave it out and {how}"
-                raise UnsupportedKeywordError(msg)
+                fact = f"{self.__name__}({name}=...) has no derivative here"
+                write = line.without(name)
+                write = f"use {write}" if write is not None else f"leave it out and {how}"
+                raise UnsupportedKeywordError(told(fact, line, write))
         default = {n: self.defaults.get(n, REQUIRED) for n in given}
         lowered = [n for n in self.lower if n in given and not _is_default(given[n], default[n])]
         call = self._renamed(

@@ -405,7 +405,7 @@ def test_unknown_functions_and_keywords_are_named():
         grad(lambda x: np.datetime_as_string(x))(np.ones(3))
     with pytest.raises(UnsupportedKeywordError, match="casting"):
         grad(lambda x: np.sum(np.sin(x, casting="unsafe")))(np.ones(3))
-    with pytest.raises(TracerError, match="zeros_like"):
+    with pytest.raises(TracerError, match=r"use np\.sin\(x\)"):
         grad(lambda x: np.sum(np.sin(x, out=np.empty(3))))(np.ones(3))
     with pytest.raises(TracerError, match=r"np\.subtract\.accumulate"):
         grad(lambda x: np.sum(np.subtract.accumulate(x)))(np.ones(3))
