@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import struct
 import sys
 import traceback
@@ -39,10 +40,15 @@ def refuse(error: BaseException) -> None:
         said = str(error).partition("\n")[0]
         shown = (line and line.picture) or "a traced value"
         fact = f"{shown} was given to what takes plain values ({said})"
+        if line is not None and line.called is not None:
+            fact = f"{shown} was given to {line.called}, which takes plain values"
         made = next((made for part, made in _MADE.items() if part in said), "ignore_derivatives")
         if made.startswith("bytes"):
             fact = f"{shown} cannot be a dict key or set member, as no array can"
         write = "ignore_derivatives(x)" if line is None else line.with_constant(made)
+        if line is not None and "JSON" in said and isinstance(line.resolved_operand, (dict, list)):
+            constant = "default=lambda v: ignore_derivatives(v).tolist()"
+            write = f"{ast.unparse(line.node or [])[:-1]}, {constant})"
         raise TracerError(told(fact, line, f"use {write}, which is a constant")) from error
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py import debugging
 from chainrules_py.errors import MutationError, describe
+from chainrules_py.primitives.hints import Line, told
 from chainrules_py.values.library import Memory
 from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info
@@ -190,11 +191,11 @@ class Guard:
         """
         locks = self.mode == "lock" and len(self._locks) > 1
         if locks and isinstance(error, ValueError) and "read-only" in str(error):
-            import traceback  # which loads inspect from Python 3.14 on
-
-            *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-            msg = f"{frame.f_code.co_filename}:{line} writes to an array {_LOCKED}"
-            raise MutationError(msg) from error
+            line = Line.of(error)
+            name = "x" if line is None else line.written or "x"
+            raise MutationError(
+                told(_LOCKED, line, f"write to a copy, v = {name}.copy(), {_OR}")
+            ) from error
 
     def settle(self, since: int) -> None:
         """Let go of the arrays of records that were dropped, which will be made again.
@@ -250,10 +251,10 @@ def watching(record: tuple[Any, ...], y: Any, operands: tuple[Any, ...]) -> Guar
 
 
 _LOCKED = (
-    "on which the gradient depends: it is read-only until the gradient is taken; write to a copy "
-    "(x = x.copy()), or after the gradient, or say guard='sample' to have a sample of each array "
-    "compared instead"
+    "the line writes to an array on which the gradient depends: it is read-only until the gradient "
+    "is taken"
 )
+_OR = "or after the gradient; guard='sample' compares a sample of each array instead"
 
 
 def refuse_written(x: Any, name: Any = None) -> NoReturn:
@@ -266,7 +267,7 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     """
     msg = (
         f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
-        f"at values that are gone; write to a copy (x = x.copy()), or after the gradient"
+        f"at values that are gone; write to a copy (v = x.copy()), or after the gradient"
     )
     raise MutationError(msg)
 

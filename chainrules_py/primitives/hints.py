@@ -139,9 +139,19 @@ class Line:
     def augmented(self) -> ast.AugAssign | None:
         """The statement, as ``y += x``, if it is one of those."""
         with contextlib.suppress(SyntaxError, ValueError):
-            (found,) = ast.parse(self._texts[0].strip()).body or [None]
+            (found,) = ast.parse(self._texts[0].strip()).body
             return found if isinstance(found, ast.AugAssign) else None
         return None
+
+    @property
+    def written(self) -> str | None:
+        """The array that is written to by a subscript or by ``+=``, or None."""
+        node: Any = self.augmented.target if self.augmented is not None else self.node
+        if isinstance(node, ast.Subscript) and (self.augmented or self.stored) is not None:
+            node = node.value
+        elif self.augmented is None:
+            return None
+        return ast.unparse(node)
 
     @property
     def function(self) -> Any:
@@ -222,9 +232,14 @@ class Line:
     @property
     def picture(self) -> str | None:
         """What the traced operand is, in words, if there is one alone and names lead to it."""
+        x = self.resolved_operand
+        return None if x is None or isinstance(x, (list, tuple, dict)) else picture(untraced(x))
+
+    @property
+    def resolved_operand(self) -> Any:
+        """The traced operand, if there is one alone and names lead to it, or None."""
         found = [each for each in self._operands if any(self.traced(each))]
-        plain = untraced(self.resolved(found[0])) if len(found) == 1 else None
-        return None if plain is None or isinstance(plain, (list, tuple, dict)) else picture(plain)
+        return self.resolved(found[0]) if len(found) == 1 else None
 
     def resolved(self, node: ast.AST) -> Any:
         """Return what a name, or a part of what it stands for, is; None if that is not known."""

@@ -65,10 +65,9 @@ class PythonProtocols(Tracer):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.is_over:
             return untraced, (self.__payload__,)
-        line: Line | None = Line(caller())
-        write = line.with_constant()
-        if is_of_library(line.frame):  # of a thread, which no program called
-            line, write = None, "ignore_derivatives(x)"
+        found = Line(caller())
+        line = None if is_of_library(found.frame) else found  # None in a thread of Python's own
+        write = "ignore_derivatives(x)" if line is None else line.with_constant()
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
         raise TracerError(told(fact, line, f"use {write}, which is a constant"))
 

@@ -91,7 +91,7 @@ def warn_unused(f: Any, note: Notes) -> None:
         file, line = note.compared
         msg += f"; {file}:{line} compares what is differentiated with something: a cache?"
     msg += "; write unused='zero' if that is meant"
-    warnings.warn(msg, LostDerivativeWarning, stacklevel=4)
+    warnings.warn_explicit(msg, LostDerivativeWarning, *place_of_call(1), registry=_seen)
 
 
 def note_step(at: Any, y: Any) -> Any:

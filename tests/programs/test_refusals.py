@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import io  # noqa: F401, as others that programs name
-import json  # noqa: F401
+import json
 import linecache
 import math  # noqa: F401
 import os.path  # noqa: F401
@@ -23,6 +23,7 @@ import pytest
 from chainrules_py import (
     ChainRulesError,
     LinearMap,
+    LostDerivativeWarning,
     NotImplementedTangent,
     ignore_derivatives,
     primitive,
@@ -210,6 +211,8 @@ TOLD = {
         "from chainrules_scipy.stats import norm"
     ),
     "grad(lambda x: np.sum(np.sin(x, casting='safe')))(TWO)": "use np.sin(x)",
+    "grad(lambda x: jsoned({'v': x}))(TWO)": "json.dumps(d, default=lambda v: ignore_deriv",
+    "grad(lambda x: locked(x, np.ones(2)))(TWO)": "write to a copy, v = w.copy(), or",
     "grad(looped)(TWO)": "use acc = acc + x * i, or make it as acc = np.zeros_like(x, shape=2)",
     "grad(lambda x: np.copyto(np.zeros(2), x))(TWO)": "np.copyto(np.zeros(2), x)",
     "grad(lambda x: into(x, np.zeros(2)))(TWO)": "use b = np.sin(x)",
@@ -288,6 +291,17 @@ def looped(x):
 def into(x, b):
     np.sin(x, out=b)
     return np.sum(b)
+
+
+def jsoned(d):
+    json.dumps(d)
+    return np.sum(d["v"])
+
+
+def locked(x, w):
+    y = x * w
+    w[:] = 5.0
+    return np.sum(y)
 
 
 def shuffled(y):
@@ -380,6 +394,24 @@ def test_what_is_advised_runs_plain_traced_and_compiled(name):
     for x in (0.5, 1.7, 2.9):  # no number is baked in
         assert compiled(x) == f(x)
         assert compile(grad(f))(x) == grad(f)(x)
+
+
+def test_a_zero_gradient_is_warned_of_where_it_is_taken():
+    with pytest.warns(LostDerivativeWarning) as warned:
+        grad(lambda x: 3.0)(TWO)
+    assert warned[0].filename == __file__
+
+
+def test_what_is_written_to_a_copy_or_a_dict_key_runs():
+    def f(x, w):
+        v = w.copy()
+        y = x * w
+        v[:] = 5.0
+        d = {"v": x}
+        text = json.dumps(d, default=lambda v: ignore_derivatives(v).tolist())
+        return np.sum(y) * len(text) + len({bytes(ignore_derivatives(x)): 1})
+
+    np.testing.assert_allclose(grad(f)(TWO, TWO), 17.0 * TWO)
 
 
 def test_a_stored_loss_is_plain_where_a_number_is_wanted():

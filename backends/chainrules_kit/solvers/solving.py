@@ -69,7 +69,7 @@ def _computes(word: Primitive[..., Any]) -> Callable[[Callable[..., Any]], Calla
                 if "read-only" in str(error):
                     error.add_note(
                         f"the function that {word.__name__} is given may not write to its operands "
-                        f"or to traced arrays that it captured; write to a copy (x = x.copy())"
+                        f"or to traced arrays that it captured; write to a copy (v = x.copy())"
                     )
                 raise
             return map_leaves(_apart, y)

@@ -131,7 +131,7 @@ class Asked(Recorded):
                 msg = (
                     f"{describe(x.payload)} was written to after the loss was computed, which does "
                     f"not depend on what it is now; ask for its gradient before, or write to a "
-                    f"copy (x = x.copy())"
+                    f"copy (v = x.copy())"
                 )
                 raise MutationError(msg)
         self.inputs = [x.place for x in found]

@@ -90,7 +90,7 @@ def _muted(cls: Any, start: int) -> type:
             if word in _WRITES and any([i < start for i in parents(record[1])[:1]]):
                 msg = (
                     "a value that the gradient goes through is written to inside no_record(): its "
-                    "other elements would lose theirs; write to a copy (x = x.copy())"
+                    "other elements would lose theirs; write to a copy (v = x.copy())"
                 )
                 raise MutationError(msg)
             super().append((None, LEAF))
