@@ -46,9 +46,9 @@ def refuse(error: BaseException) -> None:
         if made.startswith("bytes"):
             fact = f"{shown} cannot be a dict key or set member, as no array can"
         write = "ignore_derivatives(x)" if line is None else line.with_constant(made)
-        if line is not None and "JSON" in said and isinstance(line.resolved_operand, (dict, list)):
+        if line and line.node and "JSON" in said and type(line.resolved_operand) in (dict, list):
             constant = "default=lambda v: ignore_derivatives(v).tolist()"
-            write = f"{ast.unparse(line.node or [])[:-1]}, {constant})"
+            write = f"{ast.unparse(line.node)[:-1]}, {constant})"
         raise TracerError(told(fact, line, f"use {write}, which is a constant")) from error
 
 
