@@ -83,7 +83,8 @@ def _buffer(line: Line) -> str | None:
             target = node.func.value
     else:
         return None
-    made = _made(line, ast.unparse(target), line.resolved(target), stored)
+    name = ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else "b"
+    made = _made(line, name, line.resolved(target), stored)
     return f"make it as {made}, which holds traced values"
 
 

@@ -192,7 +192,7 @@ class Guard:
         locks = self.mode == "lock" and len(self._locks) > 1
         if locks and isinstance(error, ValueError) and "read-only" in str(error):
             line = Line.of(error)
-            name = "x" if line is None else line.written or "x"
+            name = "x" if line is None else line.written or line.option("out") or "x"
             raise MutationError(
                 told(_LOCKED, line, f"write to a copy, v = {name}.copy(), {_OR}")
             ) from error

@@ -82,7 +82,7 @@ def test_a_write_to_an_array_that_is_locked_says_why_and_what_to_write(way, size
         return y
 
     for door in (grad(program), lambda x: value_and_grad(program)(x)):
-        with pytest.raises(MutationError, match=r"test_guard.py:\d+ writes.*x = x\.copy\(\)"):
+        with pytest.raises(MutationError, match=r"test_guard.py:\d+: .*\n.*v = \w\.copy\(\)"):
             door(2.0)
     with pytest.raises(MutationError, match="read-only"), Tape() as tape:
         program(tape.variable(2.0))
@@ -102,7 +102,9 @@ def test_the_line_that_writes_to_a_captured_array_raises(name):
         return y
 
     line = program.__code__.co_firstlineno + 2
-    with pytest.raises(MutationError, match=rf"test_guard.py:{line} writes.*\.copy\(\)"):
+    with pytest.raises(
+        MutationError, match=rf"test_guard.py:{line}: c\[0\] = 7.0\n.*v = c\.copy\(\)"
+    ):
         grad(program)(x)
     assert c.flags.writeable
     assert np.isfinite(grad(lambda x: np.sum(f(x, c)))(x)).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import sys
 
 import numpy as np
@@ -304,7 +305,7 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
             run(f)(LINE)
         refusal = error.value.__cause__ or error.value
         assert isinstance(refusal, TracerError)
-        assert "np.zeros_like" in str(refusal) or "ignore_derivatives" in str(refusal)
+        assert re.search("np.zeros_like|ignore_derivatives|use np.add\\(x, 1.0\\)", str(refusal))
 
 
 # ------------------------------------------------------------------------------ what it costs
