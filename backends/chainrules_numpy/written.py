@@ -67,9 +67,12 @@ def _buffer(line: Line) -> str | None:
     """Return what makes a buffer that can hold what is written into it, or None."""
     node, sum_ = line.node, line.augmented
     if sum_ is not None:
-        name, new = ast.unparse(sum_.target), ast.BinOp(sum_.target, sum_.op, sum_.value)
-        made = _made(line, name, line.resolved(sum_.target), sum_.value)
-        return f"use {name} = {ast.unparse(new)}, or make it as {made}"
+        whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
+        made = _made(line, ast.unparse(whole), line.resolved(whole), sum_.value)
+        if whole is not sum_.target:  # a part of a plain array, which stays one
+            return f"make it as {made}, which holds traced values"
+        new = ast.BinOp(whole, sum_.op, sum_.value)
+        return f"use {ast.unparse(whole)} = {ast.unparse(new)}, or make it as {made}"
     if (without := line.without("out")) is not None:
         return f"use {without}"
     stored: ast.AST | None = line.stored

@@ -213,6 +213,7 @@ TOLD = {
     "grad(lambda x: np.sum(np.sin(x, casting='safe')))(TWO)": "use np.sin(x)",
     "grad(lambda x: jsoned({'v': x}))(TWO)": "json.dumps(d, default=lambda v: ignore_deriv",
     "grad(lambda x: locked(x, np.ones(2)))(TWO)": "write to a copy, v = w.copy(), or",
+    "grad(added_in_part)(TWO)": "make it as acc = np.zeros_like(x, shape=(2, 2)), which holds",
     "grad(looped)(TWO)": "use acc = acc + x * i, or make it as acc = np.zeros_like(x, shape=2)",
     "grad(lambda x: np.copyto(np.zeros(2), x))(TWO)": "np.copyto(np.zeros(2), x)",
     "grad(lambda x: into(x, np.zeros(2)))(TWO)": "use b = np.sin(x)",
@@ -285,6 +286,12 @@ def looped(x):
     acc = np.zeros(2)
     for i in range(3):
         acc += x * i
+    return np.sum(acc)
+
+
+def added_in_part(x):
+    acc = np.zeros((2, 2))
+    acc[0] += x
     return np.sum(acc)
 
 
@@ -373,6 +380,7 @@ BUFFERS = {
     "stack": lambda x: np.stack([x, 2 * x, 1.0]),
     "copy": np.copy,
     "float": lambda x: float(ignore_derivatives(x)) * x,
+    "rows": lambda x: np.zeros_like(x, shape=(2, 2)),
     "whole": lambda x: np.zeros_like(x, shape=2, dtype=float),
     "int": lambda x: int(ignore_derivatives(x)) * x,
     "text": lambda x: len(f"{ignore_derivatives(x):.3f}") * x,
