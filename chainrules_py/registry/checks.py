@@ -7,7 +7,7 @@ error where it is made.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import MethodType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from chainrules_py.errors import RuleError
@@ -71,10 +71,26 @@ def find_primal(
     msg = (
         f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
         f"in silence; write @primitive above {name} ({where_defined(f)}), or "
-        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited, or "
-        f"{pen}({name}, direct=True) if only explicit rrule, frule and export shall use it"
+        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
     )
+    if pen == "rule" or pen.endswith(".register"):
+        msg += f", or {pen}({name}, direct=True) if only explicit rrule, frule and export use it"
     raise RuleError(msg)
+
+
+def refuse_bare(f: Any, pen: str, at: FrameType) -> None:
+    """Refuse a pen that stands above a rule without its primal: it would take the rule for that."""
+    code = getattr(f, "__code__", None)
+    if (
+        type(f) is FunctionType
+        and f.__name__ != "<lambda>"
+        and (code.co_filename, code.co_firstlineno) == (at.f_code.co_filename, at.f_lineno)
+    ):
+        msg = (
+            f"@{pen} above {f.__name__} ({where_defined(f)}) does not say whose rule it is; "
+            f"write @{pen}(f) for the rule of f, which is a @primitive"
+        )
+        raise RuleError(msg)
 
 
 def _interceptable(f: Any) -> bool:

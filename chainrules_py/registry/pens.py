@@ -29,11 +29,13 @@ from chainrules_py.registry.checks import (
     declared_types,
     find_caller,
     find_primal,
+    refuse_bare,
 )
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Numeric
+from chainrules_py.values.frames import caller
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -480,6 +482,7 @@ def _register(
 ) -> Callable[[F], F]:
     """Return the decorator of a function, of which ``leading`` parameters are no operands."""
     asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
+    refuse_bare(f, pen, caller(2))
 
     def register(function: F) -> F:
         primal = find_primal(f, pen, direct=direct, written=function)

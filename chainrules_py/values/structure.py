@@ -291,7 +291,11 @@ def _classify(cls: type) -> Structure[Any] | None:
         if "__dataclass_fields__" in base.__dict__:
             import dataclasses  # which imports inspect; whoever has a dataclass has paid for it
 
-            return _by_fields(cls, tuple(f.name for f in dataclasses.fields(cls)))
+            names = tuple(f.name for f in dataclasses.fields(cls))
+            code = getattr(cls.__init__, "__code__", None)
+            if not names and code is not None and code.co_argcount > 1:
+                return None  # it is given what no annotation declares: not a structure of nothing
+            return _by_fields(cls, names)
         if base is tuple:
             return _by_position_tuple(cls)
         if base is list:

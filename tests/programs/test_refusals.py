@@ -171,7 +171,7 @@ TOLD = {
     "grad(lambda x: autograd.grad(lambda y: y * x)(1.0))(1.0)": "traced by autograd",
     "autograd.grad(lambda x: grad(lambda y: np.sum(y**2))(x)[0])(TWO)": "traced by autograd",
     "grad(lambda d: d['a'].sum())(pd.DataFrame({'a': [1.0, 2.0]}))": "pass its columns in a dict",
-    "grad(lambda p: np.sum(p.w))(Plain(TWO))": "make Plain a dataclass",
+    "grad(lambda p: np.sum(p.w))(Plain(TWO))": "declare Plain with @dataclass and annotated fields",
     "grad(lambda x: Plain(x))(1.0)": "a dataclass of them",
     "grad(lambda x: None)(1.0)": "did you forget return?",
     "value_and_grad(lambda x: None)(1.0)": "did you forget return?",

@@ -275,9 +275,6 @@ def _check_no_numbers(x: Any) -> None:
         elif library == "builtins":
             instead = "give a float, a list, or an array"
         else:
-            instead = (
-                f"make {cls} a dataclass, or register_structure({cls}), so that its fields are "
-                f"differentiated; or give its numbers"
-            )
+            instead = f"declare {cls} with @dataclass and annotated fields"
         msg = f"{describe(x)} holds numbers that no derivative is known in: {instead}"
         raise NotDifferentiableError(msg)

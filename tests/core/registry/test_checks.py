@@ -9,6 +9,7 @@ import pytest
 
 from chainrules_py import (
     ChainRulesError,
+    LinearMap,
     NoTangent,
     RuleError,
     ZeroTangent,
@@ -136,3 +137,12 @@ def test_a_rule_of_code_that_has_no_module():
     exec("def f_rule(x):\n    return f(x), lambda bar: (2.0 * x * bar,)", made)
     rrule.register(f)(made["f_rule"])
     assert rrule(f, 3.0)[1](1.0) == (6.0,)
+
+
+@pytest.mark.parametrize("pen", [rule, rrule.register, frule.register])
+def test_a_pen_above_a_rule_without_its_primal_is_refused_at_once(pen):
+    with pytest.raises(RuleError, match=r"above hard_rule .* does not say whose rule it is; write"):
+
+        @pen
+        def hard_rule(x):
+            return x, (LinearMap(lambda t: t, lambda t: t),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import collections
 import ctypes
+import dataclasses
 import datetime as dt
 import decimal
 import enum
@@ -464,3 +465,19 @@ def test_xarray():
             grad(lambda x: 0.0)(given)
     with pytest.raises(NotDifferentiableError, match=r"xarray\.Dataset.*\{name: x\[name\]\.values"):
         grad(lambda x: 0.0)(xarray.Dataset({"x": x}))
+
+
+def test_a_dataclass_that_declares_nothing_of_what_it_is_given_is_refused():
+    @dataclasses.dataclass
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+    @dataclasses.dataclass
+    class Declared:
+        w: np.ndarray
+
+    loss = lambda m: np.sum(m.w * m.w)
+    with pytest.raises(NotDifferentiableError, match="declare Model with @dataclass and annotated"):
+        grad(loss)(Model(np.ones(2)))
+    assert np.all(grad(loss)(Declared(np.ones(2))).w == 2.0)
