@@ -80,11 +80,10 @@ def find_primal(
 
 def refuse_bare(f: Any, pen: str, at: FrameType) -> None:
     """Refuse a pen that stands above a rule without its primal: it would take the rule for that."""
-    code = getattr(f, "__code__", None)
     if (
         type(f) is FunctionType
         and f.__name__ != "<lambda>"
-        and (code.co_filename, code.co_firstlineno) == (at.f_code.co_filename, at.f_lineno)
+        and where_defined(f) == f"{at.f_code.co_filename}:{at.f_lineno}"
     ):
         msg = (
             f"@{pen} above {f.__name__} ({where_defined(f)}) does not say whose rule it is; "

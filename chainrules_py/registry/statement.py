@@ -29,14 +29,14 @@ class Source:
         ``file:line``.
     """
 
-    __slots__ = ("_spec", "_stated_by_call", "module", "name", "where")
+    __slots__ = ("_spec", "by_call", "module", "name", "where")
 
-    def __init__(self, module: str, name: str, where: str, spec: Any, stated_by_call: bool) -> None:
+    def __init__(self, module: str, name: str, where: str, spec: Any, by_call: bool) -> None:
         self.module = module
         self.name = name
         self.where = where
         self._spec = spec
-        self._stated_by_call = stated_by_call
+        self.by_call = by_call
 
     @classmethod
     def function(cls, f: Callable[..., Any]) -> Source:
@@ -60,7 +60,7 @@ class Source:
         """Tell whether this is the old statement again: a module, or notebook cell, run anew."""
         if (self.module, self.name) != (old.module, old.name):
             return False
-        if not self._stated_by_call:
+        if not self.by_call:
             return True
         # Calls have no name of their own: two in one run of one file are two statements.
         file, _, _ = self.where.rpartition(":")

@@ -65,9 +65,13 @@ def enter(statement: Statement) -> None:
             if not other.has_place_of(statement) or other.owner != statement.owner:
                 kept.append(other)
             elif other.modes != statement.modes or not statement.source.replaces(other.source):
+                name = statement.primal.__name__
+                over = (
+                    "" if statement.source.by_call else f", or write @rule({name}, override=True)"
+                )
                 msg = (
                     f"{statement!r} has the signature of {other!r}, and both are of the layer "
-                    f"{statement.layer.name}; delete one, or write @rule(f, override=True)"
+                    f"{statement.layer.name}; delete one{over}"
                 )
                 raise RuleError(msg)
         stated[statement.primal] = None

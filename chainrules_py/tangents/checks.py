@@ -49,7 +49,10 @@ def check_is_tangent(t: object) -> None:
     if cls in taken:
         return
     if t is None:
-        msg = "None is never a tangent; where nothing flows, write ZeroTangent()"
+        msg = (
+            "None is never a tangent: did you forget return? Where nothing flows, write "
+            "ZeroTangent()"
+        )
         raise ProjectionError(msg)
     if isinstance(t, (str, bytes)):
         msg = f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"

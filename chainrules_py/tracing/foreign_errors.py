@@ -34,7 +34,9 @@ _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.erro
 """The errors that may come from inside; of others a library says itself that they are its own."""
 
 _LONGEST = 120  # characters of an error that a message shows
-_MISCALLED = re.compile(r"(unexpected keyword|required (positional|keyword-only)) argument")
+_MISCALLED = re.compile(
+    r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
+)
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 

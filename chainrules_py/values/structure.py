@@ -292,7 +292,7 @@ def _classify(cls: type) -> Structure[Any] | None:
             import dataclasses  # which imports inspect; whoever has a dataclass has paid for it
 
             names = tuple(f.name for f in dataclasses.fields(cls))
-            code = getattr(cls.__init__, "__code__", None)
+            code = getattr(getattr(cls, "__init__", None), "__code__", None)
             if not names and code is not None and code.co_argcount > 1:
                 return None  # it is given what no annotation declares: not a structure of nothing
             return _by_fields(cls, names)

@@ -12,6 +12,7 @@ from chainrules_py.extend import (
     describe,
     forgets,
     holds,
+    kind_of,
     name_of,
     type_info,
 )
@@ -78,39 +79,59 @@ def _is_of(x: Any, level: Any) -> bool:
     return issubclass(type(x), Tracer)
 
 
-def check_scalar(y: Any) -> None:
-    """Raise unless a result is one real number."""
+def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
+    """Raise unless a result is one real number.
+
+    Parameters
+    ----------
+    y
+        The result.
+    what : str
+        What needs one, as people call it.
+    f : callable or None
+        What gave it; the loss of a tape is nobody's.
+    leaves
+        What is differentiated in.
+    """
     of = space(y)
     if type(of) is Space and of.kind == "real" and of.size == 1:
         return
-    msg = f"grad needs a function whose result is one real number; this one gave {describe(y)}"
-    raise NotDifferentiableError(f"{msg}: {_instead(y, of)}")
+    code = getattr(f, "__code__", None)
+    place = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+    said = f"{name_of(f)}{place} returned" if f else "the loss is"
+    msg = f"{what} needs one real number, and {said} {describe(y)}"
+    raise NotDifferentiableError(f"{msg}: {_instead(y, of, what, leaves)}")
 
 
-def _instead(y: Any, of: Any) -> str:
+def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
     """Return what to write where a result is no real number."""
     if y is None:
         return "did you forget return?"
+    has_aux = what in ("grad", "value_and_grad")
+    if type(y) is tuple and len(y) == 2 and has_aux:
+        return f"return the number alone, or write {what}(f, has_aux=True) for (loss, aux)"
     if type(y) in (tuple, list, dict):
-        return (
-            "return the number alone, or write grad(f, has_aux=True) if the rest of a pair comes "
-            "along"
-        )
+        aux = f", or return loss, aux and write {what}(f, has_aux=True)" if has_aux else ""
+        return f"return the number alone{aux}"
     if type(of) is not Space:
         return "return a number, as np.sum(...) gives"
     if of.size != 1:
-        return "write jacobian(f) for all partial derivatives, or return np.sum(...)"
-    if of.kind == "int":
+        if what == "Tape.grad":
+            return "take np.sum(...) of it on the tape, or give its cotangent, seed="
+        return "return np.sum(...)" + ", or write jacobian(f) for all derivatives" * has_aux
+    if of.kind != "int":
+        return "return its real part, np.real(...), or abs(...)"
+    if not any([kind_of(x) in ("real", "complex") for x in leaves]):
         return "a whole number does not change by a little: give floats (3.0 for 3)"
-    return "return its real part, np.real(...), or abs(...)"
+    return "a comparison, or a count, gives a whole number, whose derivative is zero"
 
 
-def unit(y: Any) -> Any:
+def unit(y: Any, what: str, f: Any, leaves: Sequence[Any] = ()) -> Any:
     """Return the cotangent of a result that has to be one real number: one, as it is."""
     cls = type(y)
     if cls in units:
         return units[cls]
-    check_scalar(y)
+    check_scalar(y, what, f, leaves)
     of = space(y)
     if of.dtype is not None and not type_info(of.like).is_number:
         return of.zeros() + 1

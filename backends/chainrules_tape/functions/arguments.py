@@ -53,6 +53,8 @@ class Arguments:
 
     Parameters
     ----------
+    what : str
+        What they are chosen for: the name of a transformation.
     f : callable
         The function.
     numbers : int, sequence of int or None
@@ -66,17 +68,22 @@ class Arguments:
     __slots__ = ("alone", "by_name", "f", "first", "names", "names_of_chosen", "numbers")
 
     def __init__(
-        self, f: Callable[..., Any], numbers: Numbers, names: Names, by_name: bool = False
+        self,
+        what: str,
+        f: Callable[..., Any],
+        numbers: Numbers,
+        names: Names,
+        by_name: bool = False,
     ) -> None:
         self.f = f
         self.by_name = by_name
         if not callable(f):
-            msg = f"{f!r} is no function, so it has no derivative; pass the function itself"
+            msg = f"{f!r} is not a function, so it has no derivative; pass the function itself"
             raise NotDifferentiableError(msg)
         if numbers is None:
             numbers = 0 if names is None else ()
         one = not isinstance(numbers, (tuple, list))
-        self.numbers = tuple([_whole(n) for n in ([numbers] if one else numbers)])  # type: ignore[union-attr]
+        self.numbers = tuple([_whole(n, what) for n in ([numbers] if one else numbers)])  # type: ignore[union-attr]
         self.names = (names,) if isinstance(names, str) else tuple(names or ())
         if wrong := [n for n in self.names if not isinstance(n, str)]:
             msg = f"argnames holds {wrong[0]!r}; names are strings, positions go to argnums"
@@ -185,14 +192,14 @@ class Arguments:
         return results[0] if self.alone else results
 
 
-def _whole(n: Any) -> int:
+def _whole(n: Any, what: str) -> int:
     with contextlib.suppress(TypeError):
         if not isinstance(n, bool):
             return operator.index(n)
     hint = (
         "names go to argnames"
         if isinstance(n, str)
-        else "positions are integers, and arguments go to what is made of f: write grad(f)(x)"
+        else f"positions are integers; for the derivative at x call the result: {what}(f)(x)"
     )
     msg = f"argnums holds {n!r}; {hint}"
     raise NotDifferentiableError(msg)

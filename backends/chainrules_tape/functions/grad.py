@@ -335,7 +335,7 @@ def value_and_grad(
     """
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
     settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
-    arguments = Arguments(f, argnums, argnames, by_name)
+    arguments = Arguments("value_and_grad", f, argnums, argnames, by_name)
     call = _differentiating(f, arguments, True, has_aux, guard, unused, sparse)
     found = made(call, f, value_and_grad, argnums, **settings)
     return describe_derivative(found, "value and gradient", f"(value, gradient){_LIKE}", arguments)
@@ -356,6 +356,7 @@ def _differentiating(
         msg = f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'"
         raise NotDifferentiableError(msg)
     names, alone = arguments.names_of_chosen, arguments.alone and not arguments.by_name
+    what = "value_and_grad" if with_value else "grad"
 
     def differentiated(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = operands, f
@@ -365,7 +366,7 @@ def _differentiating(
         try:
             run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard=watch, names=names)
             y = run.y
-            seeds = [units[type(y)] if type(y) in units else unit(y)]
+            seeds = [units[type(y)] if type(y) in units else unit(y, what, f, run.leaves)]
             if sparse:
                 found = run.pull_sparsely(seeds)
             else:
@@ -500,7 +501,7 @@ def grad(
     """
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
     settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
-    arguments = Arguments(f, argnums, argnames, by_name)
+    arguments = Arguments("grad", f, argnums, argnames, by_name)
     call = _differentiating(f, arguments, False, has_aux, guard, unused, sparse)
     found = made(call, f, grad, argnums, **settings)
     typed = not (has_aux or by_name or sparse or unused == "none")

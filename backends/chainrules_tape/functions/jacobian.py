@@ -134,7 +134,7 @@ def jacobian(
            [0., 2., 1., 0.],
            [0., 0., 3., 2.]])
     """
-    arguments = Arguments(f, argnums, argnames)
+    arguments = Arguments("jacobian", f, argnums, argnames)
     compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check)
     if mode not in ("auto", "forward", "reverse"):
         msg = f"mode={mode!r}; write 'forward', 'reverse' or 'auto'"
@@ -198,7 +198,7 @@ def hessian(
     array([[0., 6.],
            [6., 4.]])
     """
-    arguments = Arguments(f, argnums, argnames)
+    arguments = Arguments("hessian", f, argnums, argnames)
     compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check, symmetric=True)
 
     def hessian_of(*operands: Any, **keywords: Any) -> Any:
@@ -271,7 +271,7 @@ def sparsity(
     . a b .
     . . b a
     """
-    arguments = Arguments(f, argnums, argnames)
+    arguments = Arguments("sparsity", f, argnums, argnames)
 
     def sparsity_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
@@ -329,12 +329,12 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     def along(*xs: Any) -> Any:
         """Compute the derivative of f in the direction, whose gradient is the product."""
         forward = ForwardRun(f, xs, ts)
-        check_scalar(forward.y)
+        check_scalar(forward.y, "hvp", f, xs)
         (y_dot,) = forward.outputs
         return zero_tangent(forward.y) if y_dot is None else y_dot
 
     run = ReverseRun(along, primals)
-    bars = pulled(run, [unit(run.y)], along, primals)
+    bars = pulled(run, [unit(run.y, "hvp", f)], along, primals)
     return run.delivered(run.tree, run.leaves, bars, ts)
 
 

@@ -69,7 +69,7 @@ class HasGradients(BareTape):
             raise TracerError(msg)
         asked = Asked(self, loss, sources)
         if seed is None:
-            seeds = [unit(asked.y)]
+            seeds = [unit(asked.y, "Tape.grad", None, asked.leaves)]
         elif find_tracers(seed):
             seeds = flatten_tangent(asked.y_tree, seed)
         else:

@@ -385,7 +385,7 @@ class RruleRecipe(_Written, OneMode):
             if not isinstance(bars, tuple) or len(bars) != n:
                 msg = (
                     f"the pullback of {statement!r} has to return a tuple of {n}, "
-                    f"and returned {describe(bars)}"
+                    f"and returned {_returned(bars)}"
                 )
                 raise RuleError(msg)
             found = []
@@ -523,20 +523,24 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
     ):
         msg = (
             f"{statement!r} has to return (y, (one LinearMap per operand)), "
-            f"and returned {describe(answer)}"
+            f"and returned {_returned(answer)}"
         )
         raise RuleError(msg)
     maps = answer[1]
     if len(maps) != n or not all([type(m) in _MAPS or _is_missing(m) for m in maps]):
         shown = ", ".join(type(m).__name__ for m in maps)
         msg = (
-            f"{statement!r} gives {len(maps)} maps ({shown}) for {n} operands; "
-            f"it has to give one LinearMap, or NoTangent(), for each"
+            f"{statement.source!r} has to return one LinearMap(push, pull), or NoTangent(), for "
+            f"each of the operands ({', '.join(statement.primal.operands)}), and not ({shown})"
         )
         raise RuleError(msg)
     # What nobody has stated, or what is undefined, is so in both directions.
     told = [LinearMap(_reason, _reason, m) if _is_missing(m) else m for m in maps]
     return answer[0], tuple(told)
+
+
+def _returned(answer: Any) -> str:
+    return "None: did you forget return?" if answer is None else describe(answer)
 
 
 def _is_missing(m: Any) -> bool:
@@ -551,8 +555,8 @@ def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
     """Return what a person's function gave, thunks computed; None is refused."""
     if t is None:
         msg = (
-            f"{statement!r} gave None for {what}; write ZeroTangent(), or NoTangent() for what "
-            f"cannot be perturbed"
+            f"{statement!r} gave None for {what}: did you forget return? Where nothing flows, "
+            f"write ZeroTangent(), or NoTangent() for what cannot be perturbed"
         )
         raise ProjectionError(msg)
     return unthunk(t)
@@ -566,6 +570,6 @@ def asks_wanted(function: Callable[..., Any], primal: Primitive[..., Any]) -> bo
 def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:
     """Return a person's answer, which has to be a pair."""
     if not (isinstance(answer, tuple) and len(answer) == 2):
-        msg = f"{statement!r} has to return {shown}, and returned {describe(answer)}"
+        msg = f"{statement!r} has to return {shown}, and returned {_returned(answer)}"
         raise RuleError(msg)
     return answer

@@ -146,3 +146,37 @@ def test_a_pen_above_a_rule_without_its_primal_is_refused_at_once(pen):
         @pen
         def hard_rule(x):
             return x, (LinearMap(lambda t: t, lambda t: t),)
+
+
+def test_a_second_scalar_rule_has_no_override_to_be_given():
+    doubled = primitive(lambda x: x + x)
+    scalar_rule(doubled, lambda _y, _x: 2.0)
+    with pytest.raises(RuleError, match=r"USER; delete one$"):
+        scalar_rule(doubled, lambda _y, _x: 2.0)
+
+
+def test_a_method_gets_the_rule_that_it_is_told_to_write():
+    class Model:
+        @primitive
+        def twice(self, x):
+            return x + x
+
+    with pytest.raises(RuleError, match=r"cannot take self.*; write @rule\(Model.twice\)"):
+        scalar_rule(Model.twice, lambda _y, _x: 2.0)
+
+    @rule(Model.twice)
+    def twice_rule(self, x):
+        return x + x, (NoTangent(), LinearMap(lambda t: t + t, lambda t: t + t))
+
+    assert rrule(Model().twice, 3.0)[1](1.0)[-1] == 2.0
+
+
+def test_what_a_rule_gives_in_place_of_a_map_is_named():
+    doubled = primitive(lambda x: x + x)
+
+    @rule(doubled)
+    def doubled_rule(x):
+        return x + x, (lambda t: t + t,)
+
+    with pytest.raises(RuleError, match=r"doubled_rule .* LinearMap\(push.*not \(function\)"):
+        rrule(doubled, 1.0)

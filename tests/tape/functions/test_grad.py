@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import gc
 import inspect
+import re
 import weakref
 from typing import Any, NamedTuple
 
@@ -554,3 +555,12 @@ def test_gradients_in_complex_numbers_are_complex(f):
     slope = grad(f)(z)
     assert isinstance(slope, complex)
     np.testing.assert_allclose(slope, grad(lambda z: f(z[0]))(np.array([z]))[0])
+
+
+def test_what_gives_no_number_is_named_with_its_line():
+    def loss(x):
+        x * x
+
+    where = f"{__file__}:{loss.__code__.co_firstlineno}"
+    with pytest.raises(NotDifferentiableError, match=re.escape(f"loss ({where}) returned None")):
+        grad(loss)(1.0)

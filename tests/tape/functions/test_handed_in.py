@@ -481,3 +481,12 @@ def test_a_dataclass_that_declares_nothing_of_what_it_is_given_is_refused():
     with pytest.raises(NotDifferentiableError, match="declare Model with @dataclass and annotated"):
         grad(loss)(Model(np.ones(2)))
     assert np.all(grad(loss)(Declared(np.ones(2))).w == 2.0)
+
+
+def test_a_primitive_that_is_called_wrongly_says_so_itself():
+    @primitive
+    def scaled(x, *, k):
+        return k * x
+
+    with pytest.raises(TypeError, match=r"options are given by name: scaled\(x, k=...\)"):
+        grad(lambda x: scaled(x, 2.0))(3.0)
