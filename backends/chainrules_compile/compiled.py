@@ -201,7 +201,7 @@ class Compiled(Generic[P, R]):
         """Call the function as it is: it is no program, once or for good."""
         if self._strict:
             self._why = f"is no program: {said}"
-            raise RecordingError(f"{self.__name__} {self._why}") from said.__cause__
+            raise RecordingError(f"{self._called} {self._why}") from said.__cause__
         once, tell = getattr(said, "once", False), getattr(said, "tell", True)
         self._unkept += not tell
         if once:
@@ -219,7 +219,10 @@ class Compiled(Generic[P, R]):
         self._unkept += 1
         names = ", ".join(sorted(again or changed))
         if again:
-            self._stay(f"is no program, and runs as it is: each call changes {names}")
+            self._stay(
+                f"is no program, and runs as it is: each call changes {names}; "
+                f"do that outside of it, and pass in what it needs"
+            )
         else:
             self._why = f"changed {names}, and ran as it is; the next call is recorded"
         return y
@@ -228,13 +231,21 @@ class Compiled(Generic[P, R]):
         """Warn that the function runs as it is from now on, and why; raise if that is an error."""
         self.as_it_is, self._why = True, why
         if self._strict:
-            raise RecordingError(f"{self.__name__} {why}")
+            raise RecordingError(f"{self._called} {why}")
         self._warn(why)
+
+    @property
+    def _called(self) -> str:
+        """What messages call the function: a lambda has no name, and a line."""
+        name, code = getattr(self._f, "__name__", ""), getattr(self._f, "__code__", None)
+        if name.isidentifier() or code is None:
+            return self.__name__
+        return f"{name} ({code.co_filename}:{code.co_firstlineno})"
 
     def _warn(self, text: str) -> None:
         if text not in self._told:
             self._told.add(text)
-            warn(f"{self.__name__} {text}")
+            warn(f"{self._called} {text}")
 
     def _made(self, args: Any, keywords: Any) -> CompiledProgram:
         """Return a program; objects that only primitives take are no part of one from two on."""
@@ -305,7 +316,7 @@ class Compiled(Generic[P, R]):
         Where there is none, or none any more, it is the reason.
         """
         found = [explained(program, self.__name__) for program in self.programs]
-        why = [f"{self.__name__} {self._why}"] if self.as_it_is or not found else []
+        why = [f"{self._called} {self._why}"] if self.as_it_is or not found else []
         return "\n\n".join([*found, *why])
 
     def save(self, path: Any) -> None:

@@ -290,9 +290,8 @@ def view(x: Any, *args: Any, **keywords: Any) -> Any:
     dtype = keywords.get("dtype", args[0] if args else x.dtype)
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
         msg = (
-            f"{x!r} cannot become a {dtype.__name__}, which computes otherwise; write "
-            f"np.asarray(m) for a {dtype.__name__} m beside it, and np.asarray(m) @ x for the "
-            f"product of matrices"
+            f"{x!r} cannot become a {dtype.__name__}, whose operators differ; write "
+            f"np.asarray(m) for a {dtype.__name__} m beside it, np.asarray(m) @ x for a product"
         )
         raise TracerError(msg)
     if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:

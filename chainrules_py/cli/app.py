@@ -62,7 +62,7 @@ def _operands(texts: tuple[str, ...]) -> tuple[Any, ...]:
 def _function(place: str) -> Any:
     f = _known(function_in, place)
     if not callable(f):
-        msg = f"{place} is no function: it is a value of {type(f).__name__}; name a function"
+        msg = f"{place} is not a function but a value of {type(f).__name__}; name a function"
         raise click.ClickException(msg)
     return f
 
@@ -244,7 +244,7 @@ def doctor(script: str | None, as_json: bool) -> None:
     try:
         found = obstacles_in(Path(script).read_text(encoding="utf-8"))
     except SyntaxError as error:
-        msg = f"{script} is no Python that {sys.version.split()[0]} reads: {error}"
+        msg = f"{script}:{error.lineno}: {error.msg}"
         raise click.ClickException(msg) from error
     if as_json:
         _json([vars(f) for f in found])
@@ -311,6 +311,12 @@ def graph(function: str, operands: tuple[str, ...], output: str | None) -> None:
             f(*[tape.variable(x) for x in xs])
         return tape
 
+    if output is not None and not output.endswith((".svg", ".dot")):
+        msg = f"-o {output}: a graph is written as .svg, or as text for Graphviz, .dot"
+        raise click.ClickException(msg)
+    if output is not None and not Path(output).parent.is_dir():
+        msg = f"there is no folder {str(Path(output).parent)!r} for -o {output}; make it first"
+        raise click.ClickException(msg)
     tape = _called(function, operands, recorded)
     if output is None:
         click.echo(str(tape))
@@ -367,7 +373,7 @@ def _migrate(file: str, *, write: bool) -> None:
     try:
         moved = migrated(before)
     except SyntaxError as error:
-        msg = f"{file} is no Python that {sys.version.split()[0]} reads: {error}"
+        msg = f"{file}:{error.lineno}: {error.msg}"
         raise click.ClickException(msg) from error
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), moved.text.splitlines(keepends=True), file, file

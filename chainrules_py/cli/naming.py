@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import re
@@ -47,7 +48,10 @@ def function_named(path: str) -> Any:
                 raise LookupError(raised(module, error)) from error
             for name in parts[cut:]:
                 if not hasattr(found, name):
-                    msg = f"{'.'.join(parts[:cut])} has no {name!r}; is it spelled so?"
+                    known = [n for n in dir(found) if not n.startswith("_")]
+                    meant = difflib.get_close_matches(name, known, 1)
+                    write = f"did you mean {meant[0]!r}?" if meant else "is it in another module?"
+                    msg = f"{'.'.join(parts[:cut])} has no {name!r}; {write}"
                     raise LookupError(msg)
                 found = getattr(found, name)
             return found

@@ -50,8 +50,12 @@ def exporter(name: str) -> Any:
                 f"pip install chainrules-py[{name}]"
             )
             raise ContractError(msg)
-    known_names = ", ".join(exporters()) or "none"
-    msg = f"there is no exporter to {name!r}, only to {known_names}; install a package that has one"
+    import difflib  # which only a mistake needs
+
+    names = exporters()
+    meant = difflib.get_close_matches(name, names, 1)
+    write = f"did you mean {meant[0]!r}?" if meant else "install a package that has one"
+    msg = f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; {write}"
     raise ContractError(msg)
 
 

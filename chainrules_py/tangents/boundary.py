@@ -182,13 +182,18 @@ def _reads(info: TypeInfo, other: TypeInfo) -> bool:
     return any([type_info(cls).namespace is other.namespace for cls in reads])
 
 
+def _shown(of: Space) -> str:
+    """Write a space as what it is the space of."""
+    return repr(of)[len("Space(") : -1]
+
+
 def _check_shape(t: Any, of: Space, what: str) -> None:
     if kind_of(t) == "other" or isinstance(t, type):
         msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"
         raise ProjectionError(msg)
     shape = getattr(t, "shape", ())
     if shape != of.shape:
-        msg = f"a {what} of shape {shape} for {of!r}: give one of shape {of.shape}"
+        msg = f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
         raise ProjectionError(msg)
 
 

@@ -407,7 +407,7 @@ def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
     missing = {half: missing_mode(case, mode, transposed=False) for half, mode in modes.items()}
     case.has_push, case.has_pull = (not missing[h] and h in halves for h in ("push", "pull"))
     if not (case.has_push or case.has_pull):
-        reason = " / ".join(r for r in missing.values() if r) or "that half is not stated"
+        reason = next(filter(None, missing.values()), "that half is not stated")
         report.findings.append(Finding("rule", "failed", reason, "no rule"))
 
 

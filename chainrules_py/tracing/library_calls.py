@@ -439,5 +439,6 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         else "write it with functions of arrays, or by vectorize of "
         "chainrules_py.composites.functional"
     )
-    fact = "; ".join([f"{name} has no derivative that is known", *not_loaded()[:1]])
+    broken = [said for said in not_loaded() if engine and said.startswith(f"{engine} ")]
+    fact = "; ".join([f"{name} has no derivative that is known", *broken])
     raise NotDifferentiableError(told(fact, line, write))

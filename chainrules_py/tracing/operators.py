@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from chainrules_py import vocabulary
 from chainrules_py.errors import (
     NotDifferentiableError,
     TracerError,
@@ -88,6 +89,9 @@ class Member:
             fact = f"{self.name} of {picture(x)} has no derivative that is known"
             if line.owner(self.name) is None and line.called is not None:
                 fact = f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
+            if instead is None and callable(self.native) and hasattr(vocabulary, self.name):
+                fact = f"{self.name} of {picture(x)} is a method that is not followed"
+                instead = f"use np.{self.name}({line.owner(self.name) or 'x'})"
             msg = told(
                 fact,
                 line,

@@ -140,10 +140,15 @@ def test_an_error_of_ours_says_the_line_of_the_program(said):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("explain", "numpy.sinn"), "numpy has no 'sinn'; is it spelled so?"),
+        (("explain", "numpy.sinn"), "numpy has no 'sinn'; did you mean 'sin'?"),
         (("explain", "nomodule.f"), "no module 'nomodule' can be imported; install it"),
         (("graph", "nofile.py:f", "1.0"), "there is no file 'nofile.py'; write path/to/script.py"),
         (("graph", "script.py:g", "1.0"), "script.py defines no 'g'"),
+        (("graph", "numpy.sin", "1.0", "-o", "a.png"), "a graph is written as .svg, or as text"),
+        (
+            ("graph", "numpy.sin", "1.0", "-o", "no/a.svg"),
+            "there is no folder 'no' for -o no/a.svg",
+        ),
         (("new-rule", "f", "a", "--kind", "bilinear"), "name two"),
         (("new-rule", "f", "x", "y"), "y is the value there"),
         (("new-rule", "f", "x", "y", "--kind", "scalar"), "y is the value there: name"),
@@ -506,7 +511,7 @@ def test_what_is_no_python_is_told(said):
     for word in ("migrate", "doctor"):
         status, text = said(word, "broken.py")
         assert status == 1
-        assert "broken.py is no Python" in text
+        assert "broken.py:1: " in text
 
 
 def test_without_what_it_is_drawn_with(monkeypatch, capsys):

@@ -12,7 +12,7 @@ from scipy.stats import contingency
 
 from chainrules_py import register_structure
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import varies
+from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.following import (
     follow,
@@ -189,4 +189,8 @@ gaussian_kde = follow_class(
     gaussian_kernel_estimate=_Kernel(False),
     gaussian_kernel_estimate_log=_Kernel(True),
     _get_output_dtype=lambda *_: (None, None),
+)
+advise(
+    native.gaussian_kde.__init__,
+    "use gaussian_kde, which takes the same, by 'from chainrules_scipy.stats import gaussian_kde'",
 )

@@ -134,6 +134,8 @@ class Report:
             lines.append(self.layout(self.findings))
         else:
             lines += [f"not judged, {f.check}: {f.text}" for f in silent]
+        if self.patterns == ["no rule"]:  # there is nothing to look at, or to check again
+            return failed[0].text
         if self.not_tried:
             lines.append(f"not tried: {', '.join(self.not_tried)}")
         lines.append(f"seed {self.seed}; {self.kind}: {self.where}")

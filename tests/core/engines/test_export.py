@@ -88,3 +88,8 @@ def test_known_values_nest_and_end():
 
     ReusedValue(v.sin, (x,), {}, "outer").within(within)
     assert known_value(v.sin, (x,), {}) is None
+
+
+def test_an_engine_that_is_misspelt_is_suggested():
+    with pytest.raises(ContractError, match="did you mean 'torch'"):
+        export(v.sin, to="pytorch")
