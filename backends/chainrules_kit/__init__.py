@@ -20,7 +20,8 @@ from typing import Any
 _HOMES = {
     "again": "agree another check_same listeners making_again prints samples",
     "bodies": (
-        "UNFIT check_promised refuse_bare refuse_captured refuse_numpy run_resolved tried unstated"
+        "UNFIT check_promised exported_line refuse_bare refuse_captured refuse_numpy run_resolved "
+        "tried unstated"
     ),
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_rows": "derive rows_of",

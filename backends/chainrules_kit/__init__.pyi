@@ -10,6 +10,7 @@ from chainrules_kit.again import (
 from chainrules_kit.bodies import (
     UNFIT,
     check_promised,
+    exported_line,
     refuse_bare,
     refuse_captured,
     refuse_numpy,
@@ -84,6 +85,7 @@ __all__ = [
     "dense",
     "densely",
     "derive",
+    "exported_line",
     "flat",
     "gathered_windows",
     "imported_from",

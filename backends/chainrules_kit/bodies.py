@@ -6,6 +6,7 @@ the body is tried on some numbers.
 
 from __future__ import annotations
 
+import ast
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +25,16 @@ from chainrules_py import (
     TracerError,
 )
 from chainrules_py.extend import (
+    Line,
     Tracer,
+    advised_at,
     aliases,
     captured,
     describe,
     flatten,
     map_leaves,
     name_of,
+    told,
     type_info,
     unbind,
 )
@@ -203,14 +207,34 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
             f"code write vocabulary.stack(...) of the parts"
         )
     elif asked:
-        msg = (
-            f"{name_of(f)} asks for values of what {engine} traces, by NumPy or for a number of "
-            f"Python's ({said}): in exported code write the words of chainrules_py.vocabulary, "
-            f"export(np.f) where it calls np.f, or put it under primitive, with a rule"
+        line = Line.of(error)
+        msg = told(
+            f"{name_of(f)} asks for values of what {engine} traces ({said})",
+            line,
+            f"state a rule of it, as in scalar_rule({name_of(f)}, ...)"
+            if isinstance(f, Primitive)
+            else exported_line(line, engine),
         )
     else:
         return
     raise NotDifferentiableError(msg) from error
+
+
+def exported_line(line: Line | None, engine: str) -> str:
+    """Return what to write where exported code asks an engine's arrays for values."""
+    if line is not None and isinstance(line.node, ast.Call):
+        if (write := advised_at(line)) is not None:
+            return write
+        called = line.function
+        if _home_of(called) in _LIBRARIES and not isinstance(called, type) and _has_row(called):
+            name = ast.unparse(line.node.func)
+            return f"write export({name}, to={_NAMES[engine]!r}) for {name}"
+    return (
+        "put what does this under @primitive, with a @rule, or make it constant: ignore_derivatives"
+    )
+
+
+_NAMES = {"PyTorch": "torch", "JAX": "jax", "autograd": "autograd", "MLX": "mlx"}
 
 
 def refuse_bare(f: Any, operands: Sequence[Any], options: Mapping[str, Any], engine: str) -> None:

@@ -119,14 +119,14 @@ def scalar_rule(
         msg = f"scalar_rule({name}) cannot take self, which is no number; write @rule({name})"
         raise RuleError(msg)
     if primal.variadic or len(partials) != len(primal.operands):
-        n, several = len(partials), "s" * (len(partials) != 1)
+        n, plural = len(partials), "s" * (len(partials) != 1)
         wanted = f"the operands ({', '.join(primal.operands)})"
         instead = "give one for each"
         if primal.variadic:
             wanted = "any number of operands"
             instead = f"write @rule({primal.__name__}), with a map for each of *xs"
         msg = (
-            f"scalar_rule({primal.__name__}) gives {n} partial derivative{several} for "
+            f"scalar_rule({primal.__name__}) gives {n} partial derivative{plural} for "
             f"{wanted} of {where_defined(primal)}; {instead}, at {find_caller(partials)}"
         )
         raise RuleError(msg)

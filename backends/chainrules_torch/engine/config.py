@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_kit import AskedError, dense, densely
+from chainrules_kit import AskedError, dense, densely, exported_line
 from chainrules_py import (
     Capability,
     Config,
@@ -22,7 +23,7 @@ from chainrules_py import (
     is_zero,
     space,
 )
-from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
+from chainrules_py.extend import Line, Opened, describe, flatten, told, unflatten_tangent, untraced
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import is_abstract, is_writing_down
 from chainrules_torch.tensors import halves, shown
@@ -198,11 +199,12 @@ class Unlost(TorchFunctionMode):
         if f in _PLAIN:
             (loses, kind, instead), x = _PLAIN[f], args[0]
             if floats(x) and id(x) not in self.constants if self.in_half else loses(x):
+                line = Line(sys._getframe())
                 msg = (
                     f"{describe(x)}, which is being differentiated, does not become {kind}: its "
-                    f"derivative would be lost; {instead}"
+                    f"derivative would be lost"
                 )
-                raise AskedError(msg)
+                raise AskedError(told(msg, line, instead or exported_line(line, "PyTorch")))
             if f in _READ and _transforms_active():  # which wrap even what is none of theirs
                 with _private.without_levels():
                     return f(*args, **(kwargs or {}))
@@ -212,7 +214,7 @@ class Unlost(TorchFunctionMode):
 _ARRAY = (
     varies,
     "an array of NumPy's",
-    "in exported code write the words of chainrules_py.vocabulary, or export(np.f) for np.f",
+    "",
 )
 _NUMBER = (
     is_differentiated,
