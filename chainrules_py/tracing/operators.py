@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import numbers
 import operator
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from chainrules_py import vocabulary
 from chainrules_py.errors import (
     NotDifferentiableError,
     TracerError,
@@ -89,7 +89,11 @@ class Member:
             fact = f"{self.name} of {picture(x)} has no derivative that is known"
             if line.owner(self.name) is None and line.called is not None:
                 fact = f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
-            if instead is None and callable(self.native) and hasattr(vocabulary, self.name):
+            if (
+                instead is None
+                and callable(self.native)
+                and hasattr(sys.modules.get("numpy"), self.name)
+            ):
                 fact = f"{self.name} of {picture(x)} is a method that is not followed"
                 instead = f"use np.{self.name}({line.owner(self.name) or 'x'})"
             msg = told(
