@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_py.errors import ContractError
+from chainrules_py.errors import ContractError, RuleError
 from chainrules_py.primitives import plugins
 
 EXPORTERS = "chainrules_py.exporters"
@@ -83,6 +83,8 @@ def export(
     ------
     ContractError
         If there is no such exporter, or its engine is not installed.
+    RuleError
+        If f is not a function.
 
     Examples
     --------
@@ -91,6 +93,9 @@ def export(
     >>> float(jax.grad(export(sin, to="jax"))(0.0))
     1.0
     """
+    if not callable(f):
+        msg = f"export({f!r}): not a function; pass the function itself"
+        raise RuleError(msg)
     if isinstance(to, str):
         return exporter(to).export(f, **options)
     if to is None:

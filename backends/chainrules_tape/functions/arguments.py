@@ -132,10 +132,12 @@ class Arguments:
             return name
         msg = f"{which!r}, which argnames names, is missing in the call of {name_of(self.f)}"
         if isinstance(which, int):
+            given, plural = next(iter(keywords), None), "s" * (count != 1)
             msg = (
-                f"argnums names argument {which} of {name_of(self.f)}, which was called with "
-                f"{count} positional arguments; count from 0, or name it in argnames"
+                f"argument {which} of {name_of(self.f)}, in which the derivative is taken, was not "
+                f"given: it was called with {count} positional argument{plural}; "
             )
+            msg += f"write argnames={given!r}" if given in known else "argnums counts from 0"
         elif which not in known:
             shown = ", ".join(known) or "whose parameters Python cannot tell"
             msg = f"{name_of(self.f)} has no argument {which!r}; it has ({shown})"

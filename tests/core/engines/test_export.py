@@ -8,7 +8,7 @@ import pytest
 
 import chainrules_autograd
 from chainrules_kit import resolved
-from chainrules_py import UnsupportedKeywordError, export
+from chainrules_py import RuleError, UnsupportedKeywordError, export
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
@@ -93,3 +93,5 @@ def test_known_values_nest_and_end():
 def test_an_engine_that_is_misspelt_is_suggested():
     with pytest.raises(ContractError, match="did you mean 'torch'"):
         export(v.sin, to="pytorch")
+    with pytest.raises(RuleError, match="not a function"):
+        export(3.0, to="torch")
