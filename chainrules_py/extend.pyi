@@ -96,6 +96,7 @@ from chainrules_py.primitives.hints import (
     advise,
     advised_at,
     gives,
+    picture,
     remedies,
     told,
 )
@@ -310,6 +311,7 @@ from chainrules_py.tracing.array_like import (
 )
 from chainrules_py.tracing.conversions import (
     refuse_exchange,
+    refuse_plain,
 )
 from chainrules_py.tracing.creation import (
     asarray,
@@ -406,7 +408,6 @@ from chainrules_py.values.memory import (
     has_known_layout,
     makers,
     overlap,
-    refuse_plain,
     share_memory,
     undecided,
     viewers,
@@ -677,6 +678,7 @@ __all__ = [
     "once_more",
     "outer_standard",
     "overlap",
+    "picture",
     "own",
     "own_all",
     "pad",
