@@ -32,7 +32,7 @@ def find_primal(
     would the word of one that is to be found by explicit calls alone, where engines see others.
     """
     if not callable(f):
-        msg = f"{pen}({f!r}): not a function"
+        msg = f"{pen}({f!r}): not a function; pass the function itself"
         raise RuleError(msg)
     primal = primal_of(f)
     if primal is None:
@@ -124,7 +124,7 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
     """
     if not callable(half):
         wanted = _parameters(primal, first)
-        msg = f"{said} is {half!r}, and no function of ({wanted}); write lambda {wanted}: ..."
+        msg = f"{said} is {half!r}, not a function of ({wanted}); write lambda {wanted}: ..."
         raise RuleError(msg)
     found = parameters_of(half)
     n, given = len(first) + len(primal.operands), found.positional

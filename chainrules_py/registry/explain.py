@@ -36,7 +36,7 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     name = name_of(f)
     head, primal = f"no {kind} for {name}({shown})", primal_of(f)
     if primal is None:
-        write = f"{name} is no primitive: write @primitive above it, or g = primitive({name})"
+        write = f"{name} is not a primitive: write @primitive above it, or g = primitive({name})"
         return f"{head}\n  {write}"
     stated = [line.strip() for line in _stated_lines(rules_for(f), mode)]
     if len(stated) > 1:

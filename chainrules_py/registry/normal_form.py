@@ -94,8 +94,8 @@ def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[
 def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
     shown = ", ".join(type(x).__qualname__ for x in operands)
     return (
-        f"no rule for {name_of(f)}({shown}): {name_of(f)} is no primitive; write @primitive above "
-        f"it and state a rule, or differentiate through it with an engine"
+        f"no rule for {name_of(f)}({shown}): {name_of(f)} is not a primitive; write @primitive "
+        f"above it and state a rule, or differentiate through it with an engine"
     )
 
 

@@ -215,8 +215,9 @@ def linear_rule(
     if len(transposes) != expected:
         shown = (*primal.operands, *((f"*{primal.variadic}",) if primal.variadic else ()))
         msg = (
-            f"linear_rule({primal.__name__}) gives {len(transposes)} transposes for the operands "
-            f"({', '.join(shown)}); give one for each, None for one that cannot be perturbed"
+            f"linear_rule({primal.__name__}) gives {len(transposes)} of the transposes for the "
+            f"operands ({', '.join(shown)}); give one for each, None for one that cannot be "
+            f"perturbed"
         )
         raise RuleError(msg)
     if not any(map(callable, transposes)):
@@ -230,7 +231,7 @@ def linear_rule(
         if transpose is not None and not isinstance(transpose, ZeroTangent):
             check_half(f"transpose {k} {said}", transpose, primal, "y_bar")
     if pull_into is not None and not callable(pull_into):
-        msg = f"pull_into {said} is {pull_into!r}, and no function"
+        msg = f"pull_into {said} is {pull_into!r}, not a function"
         raise RuleError(msg)
     _check_batched(said, batched, batched is True or callable(batched))
     recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
@@ -277,7 +278,7 @@ def bilinear_rule(
     if primal.variadic or len(primal.operands) != 2:
         msg = (
             f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), "
-            f"and not two operands"
+            f"not two operands; write linear_rule, or @rule({primal.__name__})"
         )
         raise RuleError(msg)
     said = f"of bilinear_rule({primal.__name__})"
@@ -346,8 +347,8 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
         len(types) > len(primal.operands) and not primal.variadic
     ):
         msg = (
-            f"opt_out({primal.__name__}) names {len(types)} types for the operands "
-            f"({', '.join(primal.operands)})"
+            f"opt_out({primal.__name__}) names {len(types)} of the types of the operands "
+            f"({', '.join(primal.operands)}); name one for each"
         )
         raise RuleError(msg)
     source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})", 2)
