@@ -207,8 +207,9 @@ def test_function_without_rule_fails():
     def lonely(x, /):
         return v.sin(x)
 
-    with pytest.raises(RuleCheckError, match="no frule for"):
+    with pytest.raises(RuleCheckError, match="no frule for") as told:
         check_rule(lonely, X)
+    assert len(str(told.value).splitlines()) <= 3
 
 
 def test_kink_is_no_wrong_rule():
