@@ -96,11 +96,14 @@ _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask",
 
 
 def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
-    like = next(line.traced(stored), "x")
+    """Return the line that makes a buffer: of zeros, or of the numbers that are in it."""
+    like, kind = next(line.traced(stored), "x"), getattr(getattr(buffer, "dtype", None), "kind", "")
+    if kind in ("f", "c") and np.any(buffer):
+        return f"{name} = {name} + np.zeros_like({like}, shape={name}.shape)"
     shape = getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    whole = getattr(getattr(buffer, "dtype", None), "kind", "f") in "biu"
-    return f"{name} = np.zeros_like({like}, shape={shape}{', dtype=float' * whole})"
+    dtype = {"c": ", dtype=complex"}.get(kind, ", dtype=float" * (kind in ("b", "i", "u")))
+    return f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
 
 
 def _index(line: Line) -> str | None:

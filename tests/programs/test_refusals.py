@@ -205,6 +205,8 @@ TOLD = {
     "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
     "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",
     "grad(filled)(TWO)": "b = np.zeros_like(x, shape=2)",
+    "grad(on_ones)(TWO)": "make it as b = b + np.zeros_like(x, shape=b.shape)",
+    "grad(of_complex)(TWO)": "b = np.zeros_like(x, shape=2, dtype=complex)",
     "grad(sliced)(TWO)": "b = np.zeros_like(x, shape=4)",
     "grad(added)(TWO)": "use b = b + x, or make it as b = np.zeros_like(x, shape=2)",
     "grad(lambda x: {x: 1.0}[x])(1.0)": "ignore_derivatives(x)",
@@ -269,6 +271,18 @@ def filled(x):
     b = np.zeros(2)
     b[0] = x[0]
     return np.sum(b)
+
+
+def on_ones(x):
+    b = np.ones(2)
+    b[0] = x[0]
+    return np.sum(b)
+
+
+def of_complex(x):
+    b = np.zeros(2, complex)
+    b[0] = x[0]
+    return np.sum(b.real)
 
 
 def whole(x):
@@ -388,6 +402,7 @@ BUFFERS = {
     "copy": np.copy,
     "float": lambda x: float(ignore_derivatives(x)) * x,
     "rows": lambda x: np.zeros_like(x, shape=(2, 2)),
+    "numbers that are there": lambda x: np.ones(2) + np.zeros_like(x, shape=2),
     "whole": lambda x: np.zeros_like(x, shape=2, dtype=float),
     "int": lambda x: int(ignore_derivatives(x)) * x,
     "text": lambda x: len(f"{ignore_derivatives(x):.3f}") * x,
