@@ -49,8 +49,9 @@ def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
     ValueError
         If there is not one weight a value.
     """
-    if even.shape[-1:] != tied.shape[-1:]:
-        msg = f"{even.shape[-1:]} weights of {tied.shape[-1:]} values"
+    lengths = [getattr(x, "shape", ())[-1:] for x in (even, tied)]
+    if lengths[0] != lengths[1]:
+        msg = f"{lengths[0]} weights of {lengths[1]} values"
         raise ValueError(msg)
     return even
 

@@ -63,7 +63,9 @@ def test_a_wrong_rule_is_found(kind):
 def test_a_right_rule_passes_all_checks():
     report = check_rule(np.multiply, A, A, thorough=True)
     passed = str(report)
-    for name in ("zeros", "accumulation", "owned", "types", "conduct", "shapes"):
+    gathered = check_rule(v.take, A, np.array([0, 1, 1]), thorough=True)
+    assert gathered.verdict("accumulation") == "passed", gathered
+    for name in ("zeros", "owned", "types", "conduct", "shapes"):
         assert report.verdict(name) == "passed", (name, passed)
 
 

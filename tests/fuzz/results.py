@@ -6,8 +6,6 @@ that are found in the result to those of x: what takes the result for a constant
 
 from __future__ import annotations
 
-import array
-import collections
 import contextlib
 import dataclasses
 import decimal
@@ -83,15 +81,6 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "objects": _objects,
     "objects in a list": lambda a: [_objects(a)],
     "record": _record,
-    "fraction": lambda a: fractions.Fraction(_sum(a)),
-    "fraction in a dict": lambda a: {"a": fractions.Fraction(_sum(a))},
-    "decimal": lambda a: decimal.Decimal(_sum(a)),
-    "set": lambda a: {_sum(a)},
-    "frozenset": lambda a: frozenset([_sum(a)]),
-    "deque": lambda a: collections.deque([_sum(a)]),
-    "namespace": lambda a: types.SimpleNamespace(a=_sum(a)),
-    "function": lambda a: lambda: a,
-    "buffer": lambda a: array.array("d", [float(y) for y in a]),
     "bfloat16": _narrow("bfloat16"),
     "bfloat16 in a list": lambda a: [_narrow("bfloat16")(a)],
     "float8": _narrow("float8_e4m3fn"),

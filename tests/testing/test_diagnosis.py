@@ -63,7 +63,7 @@ def test_mistake_is_named(change, says, where):
 @pytest.mark.parametrize(
     "change, says",
     [
-        (lambda w: w + np.eye(4, k=1), "numbers where zeros belong"),
+        (lambda w: w + np.diag([1.0, 2.0, 4.0], k=1), "numbers where zeros belong"),
         (lambda w: w * np.where(X > 1.2, 3.0, 1.0), "factor 3 in "),
         (lambda w: w * [2, 1, 1, 2], "factor 2 in 2 of 4 entries"),
         (lambda w: np.where(np.diag(X > 1.2), 0.0, w), "zero in "),

@@ -74,6 +74,8 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
         rest = np.flatnonzero(~good)
         if len(rest):
             some = lambda t: f(t)[rest]
+            # So near, what rounds is the largest: solve(A, A) has zeros that are made of ones.
+            heights = np.maximum(heights, np.max(np.abs(center)))
             heights = np.broadcast_to(heights, np.shape(center))[rest]
             found = _settled(some, size, heights, center[rest], _NEAR)
             value[rest], error[rest] = found[:2]
