@@ -485,7 +485,7 @@ class _Names(dict[str, Any]):
             return known
         if isinstance(value, ModuleType):
             return _module(value)
-        if value in _classes:
+        if value in _classes:  # pyright: ignore[reportUnnecessaryContains]
             has = lambda x: isinstance(x, value)
             return _Class(has, followed_class(value), __new__=_plainly)
         if isinstance(value, FunctionType) and value.__globals__["__name__"].startswith("scipy."):

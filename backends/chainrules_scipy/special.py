@@ -242,10 +242,13 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     return v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
 
 
-@stands_for(native.multigammaln, arrays="a")
+_native: Any = native
+
+
+@stands_for(_native.multigammaln, arrays="a")
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
-    native.multigammaln(readable(a), d)  # says what is wrong
+    _native.multigammaln(readable(a), d)  # says what is wrong
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 

@@ -577,7 +577,10 @@ _ROWS: tuple[tuple[str, Any], ...] = (
             products.norm(self, p, _axes(dim) or (-2, -1), keepdim)
             if p == "nuc"
             else v.vector_norm(
-                self, ord=2 if p in ("fro", None) else p, axis=_axes(dim), keepdims=keepdim
+                self,
+                ord=2 if p in ("fro", None) else p,  # pyright: ignore[reportArgumentType]
+                axis=_axes(dim),
+                keepdims=keepdim,
             )
         ),
     ),

@@ -128,7 +128,7 @@ def _of_corners(axes: list[Any], values: Any, x: Any, method: str) -> Any:
         return values[tuple(j + (readable(t) > 0.5) for j, t in zip(places, parts, strict=True))]
     total: Any = 0.0
     for corner in np.ndindex(*(2,) * len(axes)):
-        weight = math.prod([t if up else 1 - t for up, t in zip(corner, parts, strict=True)])
+        weight: Any = math.prod([t if up else 1 - t for up, t in zip(corner, parts, strict=True)])
         weight = v.reshape(weight, shape=(*weight.shape, *(1,) * (values.ndim - len(axes))))
         total = total + weight * values[tuple(map(operator.add, places, corner))]
     return total

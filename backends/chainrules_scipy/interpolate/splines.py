@@ -160,7 +160,7 @@ def interp1d(
         outside = np.logical_or(*beyond)
         moves = ends is not None and outside.any()
         found = line(v.where(outside, low, at) if moves else at)
-        for end, there in zip(ends if moves else (), beyond, strict=False):
+        for end, there in zip(ends or (), beyond, strict=False) if moves else ():
             shape = there.shape + (1,) * (found.ndim - there.ndim)
             found = v.where(np.reshape(there, shape), end, found)
         return placed(found, at.ndim, axis)
@@ -181,7 +181,8 @@ def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
 
 def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
     """Take a value beside each place, whose number SciPy finds; it is constant between jumps."""
-    number = native.interp1d(readable(x), np.arange(len(x)), kind, fill_value="extrapolate")
+    on: Any = "extrapolate"
+    number = native.interp1d(readable(x), np.arange(len(x)), kind, fill_value=on)
     return v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
 
 

@@ -36,7 +36,8 @@ def _plain(a: Any) -> Any:
     """Return a matrix, or operator, of plain numbers."""
     if isinstance(a, Operator):
         adjoint = None if a.rmatvec is None else of_values(a.rmatvec)
-        return native.LinearOperator(a.shape, of_values(a.matvec), adjoint, dtype=float)
+        make: Any = native.LinearOperator
+        return make(a.shape, of_values(a.matvec), adjoint, dtype=float)
     if isinstance(a, TracedSparse):
         return a.pattern.array(np.asarray(readable(a.elements)))
     return a if sparse.issparse(a) or isinstance(a, native.LinearOperator) else readable(a)

@@ -28,7 +28,8 @@ class SlogdetResult(NamedTuple):
 def _contracted(x: torch.Tensor, y: torch.Tensor, behind: int) -> Any:
     if 0 in (x.ndim, y.ndim):
         return x * y
-    return torch.tensordot(x, y, dims=([-1], [max(-behind, -y.ndim)]))
+    dims: Any = ([-1], [max(-behind, -y.ndim)])
+    return torch.tensordot(x, y, dims=dims)
 
 
 entered(v.outer, with_numbers(lambda x, y: x.reshape(-1, 1) * y.reshape(-1)))

@@ -295,7 +295,7 @@ class _Search:
                 self.found.append(x)
                 room[0] = -1
             elif opener is _parts_of_function:
-                near = _near(opener(x), {None}, arrays)
+                near = _near(_parts_of_function(x), {None}, arrays)
                 waiting.append((id(x), near, True, [-1]))
             elif opener is not None and (opens or opener is not _attributes):
                 held = opener(x)

@@ -178,7 +178,7 @@ class GeneralRecipe(_Written, SharedRun):
                     return y_dot
                 dtype = getattr(y, "dtype", 0)
                 alike = near and getattr(y_dot, "dtype", None) is dtype is getattr(t, "dtype", 0)
-                if alike and y_dot.shape[batch:] == y.shape:
+                if alike and y_dot.shape[batch:] == y.shape:  # pyright: ignore[reportAttributeAccessIssue]
                     return y_dot
                 of = y if is_zero(y) else known_space(y)
                 return of if is_zero(of) else spread_given(y_dot, of, tangents, batch=batch)

@@ -208,15 +208,17 @@ class LinearRecipe(SharedRun):
                 return each(y_bar, options, *xs)
             return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
 
-        pull = pull_one
+        pull: Any = pull_one
         if len(linear) == 1 and (found := _own_of(transpose, request)) is not None:
             own, classes = found
 
-            def pull(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
+            def pull_own(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
                 if type(y_bar) not in classes:
                     return fit(transpose(y_bar, of, **options), of)
                 x_bar = own(y_bar, of, **options)
                 return x_bar if x_bar.dtype == of.dtype else fit(x_bar, of)
+
+            pull = pull_own
 
         return annotate(pull, request, batched=pull_many if self.batched else None)
 

@@ -28,7 +28,7 @@ _REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedE
 
 
 def _check_parted(f: Any, operands: tuple[Any, ...], given: dict[str, Any]) -> Report:
-    own = {k: given.pop(k) for k in set(getattr(f, "options", ())) & given.keys()}
+    own: dict[str, Any] = {k: given.pop(k) for k in set(getattr(f, "options", ())) & given.keys()}
     return _check(f, operands, own, **given)
 
 
