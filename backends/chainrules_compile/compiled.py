@@ -9,7 +9,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, ParamSpec, TypeVar, final, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
 from chainrules_compile import refusals
 from chainrules_compile.blame import blame, place
@@ -36,7 +36,14 @@ from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError, debugging
-from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
+from chainrules_py.extend import (
+    Tracer,
+    flatten,
+    lock_of_a_table,
+    made_again,
+    on_change,
+    where_defined,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,8 +83,9 @@ class Compiled(Generic[P, R]):
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
-        self._f: Any = f
-        self.beside: Any = f
+        lambda_at = f"<lambda> ({where_defined(f)})"  # which has no name to call it by
+        self._called = lambda_at if getattr(f, "__name__", "") == "<lambda>" else self.__name__
+        self._f, self.beside = cast(Any, f), cast(Any, f)
         self._target = target
         write = writer_of(target)
         if threads > 1 and not getattr(write, "threads", False):
@@ -233,14 +241,6 @@ class Compiled(Generic[P, R]):
         if self._strict:
             raise RecordingError(f"{self._called} {why}")
         self._warn(why)
-
-    @property
-    def _called(self) -> str:
-        """What messages call the function: a lambda has no name, and a line."""
-        name, code = getattr(self._f, "__name__", ""), getattr(self._f, "__code__", None)
-        if name.isidentifier() or code is None:
-            return self.__name__
-        return f"{name} ({code.co_filename}:{code.co_firstlineno})"
 
     def _warn(self, text: str) -> None:
         if text not in self._told:

@@ -23,7 +23,7 @@ def test_every_extra_has_a_lowest_version():
     extras = matrix.PROJECT["project"]["optional-dependencies"]
     lines = [line for extra in extras.values() for line in extra]
     assert [line for line in lines if not re.search(r">=|<", line)] == []
-    assert "numpy==2.4.5" in matrix.lowest()
+    assert "numpy==2.4.6" in matrix.lowest()
 
 
 def test_rows_are_replaced_and_sorted(tmp_path):

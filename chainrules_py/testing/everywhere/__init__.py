@@ -28,7 +28,7 @@ _REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedE
 
 
 def _check_parted(f: Any, operands: tuple[Any, ...], given: dict[str, Any]) -> Report:
-    own: dict[str, Any] = {k: given.pop(k) for k in set(getattr(f, "options", ())) & given.keys()}
+    own = {k: given.pop(k) for k in [*given] if k in getattr(f, "options", ())}
     return _check(f, operands, own, **given)
 
 
