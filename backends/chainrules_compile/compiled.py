@@ -83,8 +83,11 @@ class Compiled(Generic[P, R]):
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
-        lambda_at = f"<lambda> ({where_defined(f)})"  # which has no name to call it by
-        self._called = lambda_at if getattr(f, "__name__", "") == "<lambda>" else self.__name__
+        self._called = (  # in messages; a lambda has no name
+            f"<lambda> ({where_defined(f)})"
+            if getattr(f, "__name__", "") == "<lambda>"
+            else self.__name__
+        )
         self._f, self.beside = cast(Any, f), cast(Any, f)
         self._target = target
         write = writer_of(target)
