@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -145,29 +145,26 @@ def check_accumulation(case: Case) -> None:
     """Adding into a buffer adds to it what the pull gives."""
     f, types = case.f, tuple(map(type, case.operands))
     takes = isinstance(f, Primitive) and len(types) == len(f.operands)
-    found = find_rule(f, types) if takes else None
+    rule = cast(Any, find_rule(f, types) if takes else None)
+    first = cast(Any, case.parts[0] if case.parts else None)
     why = "there is no reverse rule that takes the call as it is, of an array or number"
-    unseen = not case.has_pull or found is None or found.reverse is None or case.pick is not None
-    not_judged_if(unseen or not case.parts, why)
-    rule: Any = found
-    first: Any = case.parts[0]
-    not_judged_if(not (first.is_leaf and first.size), why)
+    unseen = not case.has_pull or rule is None or rule.reverse is None or case.pick is not None
+    not_judged_if(unseen or first is None or not (first.is_leaf and first.size), why)
     operands, options = f.normalise(case.operands, case.options)
     wanted = tuple([i == 0 for i in range(len(types))])
-    bound: Any = bind(rule, types, wanted, "reverse")
+    bound = cast(Any, bind(rule, types, wanted, "reverse"))
     buffer: Any = first.tangent(np.arange(1.0, first.size + 1))
     is_numpy = isinstance(getattr(buffer, "_array", buffer), np.ndarray)
-    into: Any = None if bound is None else bound.pull_into
+    into = cast(Any, None if bound is None else bound.pull_into)
     saved: Any = ()
-    if bound is not None and into is not None:
+    if into is not None:
         saved = bound.run(None, *operands, **options)[1][2:]
     elif isinstance(rule.reverse.recipe, GeneralRecipe) and not rule.reverse.recipe.with_config:
         m: Any = rule.reverse.recipe.function(*operands, **options)[1][0]
         into, saved = (m.pull_into, m.saved) if type(m) is LinearMap else (None, ())
     not_judged_if(into is None or not is_numpy, "nothing is added in place")
-    add: Any = into
     want = first.vector(buffer) + first.vector(case.bars()[0])
-    add(buffer, case.cotangent(case.w[:, -1]), *saved)
+    into(buffer, case.cotangent(case.w[:, -1]), *saved)
     if not np.allclose(first.vector(buffer), want, 1e-10, 1e4 * case.precision, equal_nan=True):
         msg = "pull_into does not add to its buffer what pull gives"
         raise WrongError(msg, "in-place accumulation is not addition")
