@@ -148,21 +148,21 @@ def check_accumulation(case: Case) -> None:
     rule = cast(Any, find_rule(f, types) if takes else None)
     first = cast(Any, case.parts[0] if case.parts else None)
     why = "there is no reverse rule that takes the call as it is, of an array or number"
-    unseen = not case.has_pull or rule is None or rule.reverse is None or case.pick is not None
-    not_judged_if(unseen or first is None or not (first.is_leaf and first.size), why)
+    unseen = not (case.has_pull and getattr(rule, "reverse", None)) or case.pick is not None
+    not_judged_if(unseen or not (getattr(first, "is_leaf", False) and first.size), why)
     operands, options = f.normalise(case.operands, case.options)
     wanted = tuple([i == 0 for i in range(len(types))])
     bound = cast(Any, bind(rule, types, wanted, "reverse"))
     buffer: Any = first.tangent(np.arange(1.0, first.size + 1))
     is_numpy = isinstance(getattr(buffer, "_array", buffer), np.ndarray)
-    into = cast(Any, None if bound is None else bound.pull_into)
+    into: Any = getattr(bound, "pull_into", None)
     saved: Any = ()
-    if into is not None:
+    if into:
         saved = bound.run(None, *operands, **options)[1][2:]
     elif isinstance(rule.reverse.recipe, GeneralRecipe) and not rule.reverse.recipe.with_config:
         m: Any = rule.reverse.recipe.function(*operands, **options)[1][0]
-        into, saved = (m.pull_into, m.saved) if type(m) is LinearMap else (None, ())
-    not_judged_if(into is None or not is_numpy, "nothing is added in place")
+        into, saved = (m.pull_into, m.saved) if type(m) is LinearMap else ((), ())
+    not_judged_if(not (into and is_numpy), "nothing is added in place")
     want = first.vector(buffer) + first.vector(case.bars()[0])
     into(buffer, case.cotangent(case.w[:, -1]), *saved)
     if not np.allclose(first.vector(buffer), want, 1e-10, 1e4 * case.precision, equal_nan=True):
