@@ -39,6 +39,7 @@ _HOMES: dict[str, str] = {
         " set_class stood_for"
     ),
     "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
+    "chainrules_py.values.frames": "caller",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table",
     "chainrules_py.values.memory": (

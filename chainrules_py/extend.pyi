@@ -377,6 +377,9 @@ from chainrules_py.values.forgetting import (
     made,
     made_again,
 )
+from chainrules_py.values.frames import (
+    caller,
+)
 from chainrules_py.values.generators import (
     is_generator,
     register_generator,
@@ -560,6 +563,7 @@ __all__ = [
     "by_name",
     "call_native",
     "call_plain",
+    "caller",
     "called_beside",
     "canonicalize",
     "captured",

@@ -6,7 +6,6 @@ NumPy's functions are what a program calls: ``np.sum(x)`` asks its arguments wha
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NoReturn
 
 import dask.array as da
@@ -20,6 +19,7 @@ from chainrules_py.extend import (
     advise,
     advisers,
     alias,
+    caller,
     describe,
     find_tracers,
     see,
@@ -128,7 +128,7 @@ def _instead(frame: Any) -> str | None:
 
 def _refuse(x: Tracer) -> NoReturn:
     """Raise: Dask would take what is traced for a constant, and lose its derivative in silence."""
-    instead = _instead(sys._getframe(1)) or "use ignore_derivatives(x), which is a constant"
+    instead = _instead(caller()) or "use ignore_derivatives(x), which is a constant"
     what = describe(x.__payload__)
     msg = f"{what}, which is being differentiated, is no part of a graph; {instead}"
     raise TracerError(msg)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from chainrules_numpy.functions.sorting import argsort
 from chainrules_numpy.rows import alias
 from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Line, Lowering, aliases, compress, picture, told
+from chainrules_py.extend import Line, Lowering, aliases, caller, compress, picture, told
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
@@ -260,7 +259,7 @@ def _escape(name: str) -> Callable[..., Any]:
     def escape(x: Any, *args: Any, **keywords: Any) -> Any:
         if x.is_over:
             return getattr(x.__payload__, name)(*args, **keywords)
-        line = Line(sys._getframe(1))
+        line = Line(caller())
         of = line.owner(name) or "x"
         given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
         constant = f"ignore_derivatives({of}).{name}({given})"

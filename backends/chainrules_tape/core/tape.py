@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -11,6 +10,7 @@ from chainrules_py.extend import (
     Guard,
     Line,
     Tracer,
+    caller,
     describe,
     explain_error,
     fields_of,
@@ -230,7 +230,7 @@ class Closed:
 
     def append(self, record: Any, /) -> None:
         """Refuse to record."""
-        line = Line(sys._getframe(1))
+        line = Line(caller())
         shown = next((f"{name}, {what}," for name, what in line.over()), "a traced value")
         fact = (
             f"{shown} was used after the grad, vjp, jvp, linearize or 'with Tape()' that made it "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,16 @@ from chainrules_py import (
     is_zero,
     space,
 )
-from chainrules_py.extend import Line, Opened, describe, flatten, told, unflatten_tangent, untraced
+from chainrules_py.extend import (
+    Line,
+    Opened,
+    caller,
+    describe,
+    flatten,
+    told,
+    unflatten_tangent,
+    untraced,
+)
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import is_abstract, is_writing_down
 from chainrules_torch.tensors import halves, shown
@@ -199,7 +207,7 @@ class Unlost(TorchFunctionMode):
         if f in _PLAIN:
             (loses, kind, instead), x = _PLAIN[f], args[0]
             if floats(x) and id(x) not in self.constants if self.in_half else loses(x):
-                line = Line(sys._getframe())
+                line = Line(caller(0))
                 msg = (
                     f"{describe(x)}, which is being differentiated, does not become {kind}: its "
                     f"derivative would be lost"
