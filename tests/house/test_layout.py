@@ -63,6 +63,7 @@ def targets() -> set[str]:
         "docs",
         "examples",
         ".ci/run",
+        ".importlinter",
         ".pre-commit-config.yaml",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
