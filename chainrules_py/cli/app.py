@@ -30,6 +30,7 @@ from chainrules_py.cli.naming import (
 )
 from chainrules_py.cli.obstacles import obstacles_in
 from chainrules_py.cli.trials import tried
+from chainrules_py.cli.versions import show_versions
 from chainrules_py.cli.versions import versions as found_versions
 from chainrules_py.extend import name_of, rules_in, see_all, see_roots
 
@@ -288,14 +289,8 @@ def _installation(as_json: bool) -> int:
     for row in rows:
         table.add_row(*row, style="red" if row[-1].startswith("broken") else None)
     _console().print(table)
-    _print_versions()
+    show_versions()
     return int(bool(broken))
-
-
-def _print_versions() -> None:
-    found = found_versions()
-    for name, version in found.items():
-        click.echo(f"{name:{max(map(len, found))}}  {version}")
 
 
 @commands.command()
@@ -396,7 +391,7 @@ def versions(as_json: bool) -> None:
     if as_json:
         _json(found_versions())
     else:
-        _print_versions()
+        show_versions()
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -31,7 +31,7 @@ class Obstacle:
     name: str
     before: str
     after: str
-    find: Callable[[ast.AST], Iterator[tuple[ast.AST, str]]]
+    find: Callable[[ast.AST], Iterator[tuple[ast.expr, str]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,19 +72,16 @@ def obstacles_in(text: str) -> list[Found]:
     2 math.sin(x[0]) -> np.sin(x[0])
     """
     tree = ast.parse(text)
-    names = _imported(tree)
+    tree = _Renamed(_imported(tree)).visit(tree)
     seen: dict[tuple[int, int, str], Found] = {}
     for function in ast.walk(tree):
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
-        body = _Renamed(names).visit(ast.parse(ast.unparse(function))) if names else function
-        plain = [*ast.walk(function)]
         for obstacle in (*OBSTACLES, *PLAIN):
-            for node, write in obstacle.find(body):
-                at = _same(node, body, plain, function)
-                key = (at.lineno, at.col_offset, obstacle.name)
-                code = ast.unparse(at).splitlines()[0]
-                seen.setdefault(key, Found(at.lineno, at.col_offset, obstacle.name, code, write))
+            for node, write in obstacle.find(function):
+                key = (node.lineno, node.col_offset, obstacle.name)
+                code = (ast.get_source_segment(text, node) or "").partition("\n")[0]
+                seen.setdefault(key, Found(*key, code, write))
     return [seen[key] for key in sorted(seen)]
 
 
@@ -97,17 +94,10 @@ class _Renamed(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Replace a name by the dotted path that it was imported as."""
         path = self.names.get(node.id)
-        return node if path is None else ast.parse(path, mode="eval").body
-
-
-def _same(node: ast.AST, body: ast.AST, plain: list[ast.AST], function: ast.AST) -> ast.expr:
-    """Return the node of the program that one of its renamed copy was made of."""
-    if body is function:
-        return node  # type: ignore[return-value]
-    kind = type(node)
-    copies = [n for n in ast.walk(body) if type(n) is kind]
-    originals = [n for n in plain if type(n) is kind]
-    return originals[copies.index(node)]  # type: ignore[return-value]
+        found = node if path is None else ast.parse(path, mode="eval").body
+        for part in ast.walk(found):
+            ast.copy_location(part, node)
+        return found
 
 
 def _imported(tree: ast.AST) -> dict[str, str]:
@@ -150,7 +140,7 @@ def _written(node: ast.Call, write: str) -> str:
     return write.removeprefix("use ").format(*given, all=", ".join(found or ["x"]), x=given[0])
 
 
-def _of_floats(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _of_floats(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         plain = {"np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray"}
         typed = len(node.args) > 1 or any([k.arg == "dtype" for k in node.keywords])
@@ -159,7 +149,7 @@ def _of_floats(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, ast.unparse(stacked_list(node.args[0]) if listed else node.args[0])
 
 
-def _buffers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _buffers(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     made: dict[str, ast.Call] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -179,14 +169,14 @@ def _buffers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
                 yield call, f"{ast.unparse(call.func)}_like(x, shape={shape})"
 
 
-def _math(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _math(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         module, _, function = name.rpartition(".")
         if module == "math" and not all([_is_literal(x) for x in node.args]):
             yield node, _written(node, OTHERWISE.get(function, f"np.{function}({{all}})"))
 
 
-def _numbers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _numbers(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         if not node.args or _is_literal(node.args[0]):
             continue
@@ -196,13 +186,13 @@ def _numbers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"int(ignore_derivatives({ast.unparse(node.args[0])}))"
 
 
-def _members(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _members(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, _ in _calls(body):
         if isinstance(node.func, ast.Attribute) and node.func.attr in {"item", "tolist"}:
             yield node, ast.unparse(node.func.value)
 
 
-def _elements(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _elements(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         if name == "np.fromiter":
             yield node, ast.unparse(stacked_list(node.args[0]))
@@ -210,14 +200,14 @@ def _elements(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"np.ravel({ast.unparse(node.args[0])})"
 
 
-def _means(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _means(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         listed = node.args and isinstance(node.args[0], (ast.List, ast.ListComp))
         if listed and name in {"np.mean", "np.std", "np.var"} and not _is_literal(node.args[0]):
             yield node, f"{name}({ast.unparse(stacked_list(node.args[0]))})"
 
 
-def _texts(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _texts(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node in ast.walk(body):
         if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
             value = ast.unparse(node.value)
@@ -225,13 +215,13 @@ def _texts(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
                 yield node, f"ignore_derivatives({value}) there"
 
 
-def _values(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _values(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node in ast.walk(body):
         if isinstance(node, ast.Attribute) and node.attr == "value":
             yield node, f"ignore_derivatives({ast.unparse(node.value)})"
 
 
-def _likes(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _likes(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         like = [k.value for k in node.keywords if k.arg == "like"]
         if like and name in {"np.zeros", "np.empty", "np.ones"} and node.args:
@@ -239,14 +229,14 @@ def _likes(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{name}_like({ast.unparse(like[0])}, shape={shape})"
 
 
-def _mapped(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _mapped(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         if name == "np.frompyfunc":
             f = ast.unparse(node.args[0]) if node.args else "f"
             yield node, f"vectorize({f}), of chainrules_py.composites.functional"
 
 
-def _out(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _out(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         out = [k.value for k in node.keywords if k.arg == "out"]
         if name.startswith("np.") and out:
@@ -254,7 +244,7 @@ def _out(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{ast.unparse(out[0])} = {name}({rest})"
 
 
-def _random(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _random(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         owner, _, end = name.rpartition(".")
         drawn = owner == "np.random" or owner.partition(".")[0] in {"rng", "generator"}
@@ -277,7 +267,7 @@ def _counterparts(module: str) -> tuple[str, frozenset[str]]:
     return ours, frozenset(n for n in names if getattr(here, n) is not getattr(there, n))
 
 
-def _scipy(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _scipy(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         module, _, function = name.rpartition(".")
         if module.startswith("scipy.stats."):
