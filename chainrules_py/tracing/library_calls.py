@@ -19,15 +19,14 @@ from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import Line, advised, advised_at, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import Alias, AsOperand, AsOption, aliases, replaced
-from chainrules_py.primitives.signature import REQUIRED
+from chainrules_py.primitives.rows.alias import Alias, Row, aliases, replaced
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.objects import guarded, joined, may_hold
 from chainrules_py.tracing.others import beside, is_stranger, of_one_library
-from chainrules_py.tracing.renaming import options_of, renaming
+from chainrules_py.tracing.renaming import composing, options_of, renaming
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.frames import caller
 from chainrules_py.values.memory import share_memory, undecided, viewers
@@ -260,20 +259,24 @@ def _find_plan(
         return lambda operands, keywords: call_native(f, tuple(map(as_array, operands)), keywords)
     if row is not None and not isinstance(row.word, Primitive):
         _refuse_foreign(f, operands)
-    if row is None or (home is not None and _at_home(operands, home) is not operands):
+    rows = None if row is None else row.rows(len(operands), tuple(keywords))
+    if rows is None or (home is not None and _at_home(operands, home) is not operands):
         return slow
-    composite = row.composite(len(operands), tuple(keywords))
-    if composite is not None:
-        return _joining(composite, f) if may else composite
-    joined = _plan_of_sequence(row, len(operands), tuple(keywords))
-    if joined is not None:
-        return joined
-    direct = row.direct(len(operands), tuple(keywords))
-    if direct is None or any(type(p) is not int for p in direct[0]):
+    word = row.word
+    if not isinstance(word, Primitive):
+        composite = composing(row, rows)
+        return slow if composite is None else _joining(composite, f) if may else composite
+    if word.variadic is not None:
+        return _plan_of_sequence(row, rows) or slow
+    named = {name: how for name, *how in rows}
+    if not {*word.operands} <= named.keys() <= {*word.operands, *word.options}:
         return slow
-    places, stated = direct
+    taken = [named.pop(name) for name in word.operands]
+    if any([convert or type(place) is not int for place, _, convert in taken]):
+        return slow
+    places, stated = tuple([place for place, *_ in taken]), [(n, *how) for n, how in named.items()]
     xs = [operands[p] for p in places]
-    word, classes = row.word, tuple(map(type, xs))
+    classes = tuple(map(type, xs))
     if any(map(is_read, classes)):
 
         def of_arrays(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -310,29 +313,14 @@ def _joining(plan: Any, f: Any) -> Any:
     return join
 
 
-def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
+def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
     """Make the plan of a word of any number of arrays that come as one sequence, or None."""
-    word, given = row.word, (*row.positional[:n], *keywords)
-    if (
-        not isinstance(word, Primitive)
-        or word.variadic is None
-        or word.operands
-        or row.gather is not None
-        or len({*given}) != n + len(keywords)
-        or not {*given} <= row.names.keys() - row.refuse
-    ):
+    word: Any = row.word
+    arrays = [how for name, *how in rows if name == word.variadic]
+    stated = [each for each in rows if each[0] in word.options]
+    if word.operands or row.gather or len(arrays) != 1 or len(stated) != len(rows) - 1:
         return None
-    place: Any = None
-    arrays_of: Any = None
-    stated = []
-    for name, source in zip(given, [*range(n), *keywords], strict=True):
-        lower = row.lower.get(name)
-        if isinstance(lower, AsOperand) and lower.name == word.variadic:
-            place, arrays_of = source, lower.convert
-        elif isinstance(lower, AsOption):
-            stated.append((lower.name, source, row.defaults.get(name, REQUIRED), lower.convert))
-        else:
-            return None
+    ((place, _, arrays_of),) = arrays
     if arrays_of is None:
         return None
     joiners: dict[frozenset[type], Any] = {}  # by the types of the operands, in any order

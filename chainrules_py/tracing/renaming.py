@@ -1,10 +1,12 @@
-"""Plans of functions of libraries that are a word by another name, or with options elsewhere."""
+"""Plans of functions of libraries that are another function, with the arguments elsewhere."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from chainrules_py.primitives.primitive import is_static
+from chainrules_py.primitives.rows.alias import Alias, Row
+from chainrules_py.primitives.signature import parameters_of
 
 
 def renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
@@ -34,6 +36,29 @@ def renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
                 known.clear()
             known[key] = options
         return record(xs, options)
+
+    return plan
+
+
+def composing(row: Alias, rows: list[Row]) -> Any:
+    """Make a plan that calls a composite, or None where more has to be seen to."""
+    word, parameters = row.word, parameters_of(row.word)
+    several = parameters.variadic or len({name for name, *_ in rows}) != len(rows)
+    if row.hands_on or row.gather is not None or several:
+        return None
+    pairs = zip(parameters.positional, rows, strict=False)
+    ahead = [*[a == b and type(place) is int for a, (b, place, *_) in pairs], False].index(False)
+    first, rest = rows[:ahead], rows[ahead:]  # the rest are given by name
+    if not rest and not any(convert for *_, convert in first):
+        return lambda operands, keywords: word(*operands)
+
+    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        options = options_of(rest, operands, keywords, {})
+        xs = [
+            x if convert is None or x is default else convert(x)
+            for x, (_, _, default, convert) in zip(operands, first, strict=False)
+        ]
+        return word(*xs, **options)
 
     return plan
 

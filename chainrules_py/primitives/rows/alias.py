@@ -60,15 +60,10 @@ class Call:
         return result
 
 
-Direct = tuple[tuple[Any, ...], tuple[tuple[str, Any, Any, Any], ...]]
-"""Where a word's operands stand in a native call, place or keyword; and where its options do.
-
-Of an option its name, its place, its default, and what converts it, or None. The place of one that
-takes all further positional arguments is a slice.
-"""
-
-Composite = Callable[[tuple[Any, ...], dict[str, Any]], Any]
-"""Calls a composite with the operands and keywords of the native function."""
+Row = tuple[str, Any, Any, Any]
+"""Of an argument of a native call its name in the word, its place in the call, its default, and
+what converts it, or None. The place of a keyword is its name, that of all further arguments a
+slice."""
 
 Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
@@ -96,7 +91,7 @@ class AsOption:
         call.options[self.name] = self.convert(value)
 
 
-class AsOperand:
+class AsOperand(AsOption):
     """A lowering to an operand, whose value is brought to its form and nothing else.
 
     Attributes
@@ -109,7 +104,7 @@ class AsOperand:
         ``place(call, name, value)`` puts it into a call that is rewritten in other ways as well.
     """
 
-    __slots__ = ("convert", "name", "place")
+    __slots__ = ("place",)
 
     def __init__(
         self,
@@ -117,12 +112,11 @@ class AsOperand:
         convert: Callable[[Any], Any],
         place: Callable[[Call, str, Any], None],
     ) -> None:
-        self.name = name
-        self.convert = convert
+        super().__init__(name, convert)
         self.place = place
 
     def __call__(self, call: Call, value: Any) -> None:
-        """Lower a keyword of a call to an option of the word."""
+        """Lower an argument of a call to an operand of the word."""
         self.place(call, self.name, self.convert(value))
 
 
@@ -165,7 +159,7 @@ class Alias:
         """Read the function's signature: each parameter has to have a place."""
         rename, refuse, parameters, positional = self._given
         native, word, lower, gather = self.native, self.word, self.lower, self.gather
-        of_static = gather is not None and isinstance(lower.get(gather), AsOption)
+        of_static = gather is not None and type(lower.get(gather)) is AsOption
         self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
         # What NumPy gives to a function of the user's, **keywords among it, so does the composite.
         whole = not (rename or lower or refuse or isinstance(word, Primitive))
@@ -214,26 +208,8 @@ class Alias:
         owner = getattr(self.native, "__self__", None)  # of np.add.reduce
         return f"{owner.__name__}.{name}" if owner is not None and hasattr(owner, "nin") else name
 
-    def direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
-        """Map calls with n positional arguments and these keywords to the word, if it renames.
-
-        None where a keyword is refused, or lowered to more than an option, where operands come in
-        a sequence, and where the call does not fit: `call` sees to all that.
-        """
-        word, rows = self.word, self._rows(n, keywords)
-        if rows is None or not isinstance(word, Primitive) or word.variadic:
-            return None
-        named = {name: row for name, *row in rows}
-        if not {*word.operands} <= named.keys() <= {*word.operands, *word.options}:
-            return None
-        operands = [named.pop(name) for name in word.operands]
-        if any(convert for *_, convert in operands):
-            return None
-        options = [(name, where, default, how) for name, (where, default, how) in named.items()]
-        return tuple([where for where, *_ in operands]), tuple(options)
-
-    def _rows(self, n: int, keywords: tuple[str, ...]) -> list[tuple[str, Any, Any, Any]] | None:
-        """For each argument its name in the word, its place, its default, and what converts it.
+    def rows(self, n: int, keywords: tuple[str, ...]) -> list[Row] | None:
+        """Read calls with n positional arguments and these keywords that only rename and convert.
 
         None where a keyword is refused, lowered in another way or unknown, and where there are too
         many arguments: `call` sees to all that.
@@ -248,7 +224,7 @@ class Alias:
             self.gather in keywords
             or len({*given}) != len(given)
             or not {*given} <= self.names.keys() - self.refuse
-            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
+            or not all(isinstance(lower, (AsOption, NoneType)) for lower in lowered)
         ):
             return None
         return [
@@ -260,33 +236,6 @@ class Alias:
             )
             for name, place, lower in zip(given, places, lowered, strict=True)
         ]
-
-    def composite(self, n: int, keywords: tuple[str, ...]) -> Composite | None:
-        """Map such calls to a composite, if the arguments only change their names and forms.
-
-        None where the row is of a word, and where `call` has more to see to.
-        """
-        if isinstance(self.word, Primitive) or self.hands_on or self.gather is not None:
-            return None
-        rows, parameters = self._rows(n, keywords), parameters_of(self.word)
-        if rows is None or parameters.variadic or len({name for name, *_ in rows}) != len(rows):
-            return None
-        alike = [a == b for a, (b, *_) in zip(parameters.positional, rows[:n], strict=False)]
-        ahead = [*alike, False].index(False)  # the rest are given by name
-        word, first, rest = self.word, rows[:ahead], rows[ahead:]
-        if not rest and not any(convert for *_, convert in first):
-            return lambda operands, keywords: word(*operands)
-
-        def call(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-            def value(source: Any, default: Any, convert: Any) -> Any:
-                x = operands[source] if type(source) is int else keywords[source]
-                return x if convert is None or _is_default(x, default) else convert(x)
-
-            return word(
-                *[value(*how) for _, *how in first], **{name: value(*how) for name, *how in rest}
-            )
-
-        return call
 
     def call(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
         """Rewrite a call of the native function into words.
@@ -431,20 +380,20 @@ _of_packages: dict[Any, dict[Any, Alias]] = {}
 class Contested(Alias):
     """Rows of several packages for one function: who asks which word it is gets an error."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("packages",)
 
     def __init__(self, rows: dict[Any, Alias]) -> None:
         (self.native, self.module), *_ = [(row.native, row.module) for row in rows.values()]
-        self.rows = rows
+        self.packages = rows
 
     @property
     def word(self) -> Any:  # type: ignore[override]
         """The word: there is none that comes before the others."""
-        places = {package: where_defined(row.word) for package, row in self.rows.items()}
+        places = {package: where_defined(row.word) for package, row in self.packages.items()}
         raise AmbiguousRuleError(contested(self.__name__, places))
 
     def __repr__(self) -> str:
-        return f"<rows of {' and '.join(self.rows)} for {self.__name__}>"
+        return f"<rows of {' and '.join(self.packages)} for {self.__name__}>"
 
 
 def _enter(row: Alias) -> None:

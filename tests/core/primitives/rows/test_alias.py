@@ -104,21 +104,22 @@ def test_a_function_without_a_signature_needs_its_parameters():
         alias(max, to=total)
 
 
-def test_direct_calls_are_known_beforehand():
+def test_calls_that_only_rename_are_known_beforehand():
     row = fresh_row()
-    assert row.direct(1, ()) == ((0,), ())
-    options = (("axis", 1, None, None), ("keepdims", "keepdims", False, None))
-    assert row.direct(2, ("keepdims",)) == ((0,), options)
-    assert row.direct(0, ("a",)) == (("a",), ())
+    a = row.defaults["a"]
+    word = row.word.operands[0]
+    assert row.rows(1, ()) == [(word, 0, a, None)]
+    options = [("axis", 1, None, None), ("keepdims", "keepdims", False, None)]
+    assert row.rows(2, ("keepdims",)) == [(word, 0, a, None), *options]
+    assert row.rows(0, ("a",)) == [(word, "a", a, None)]
     for n, keywords in (
         (1, ("factor",)),
         (1, ("out",)),
-        (0, ()),
         (2, ("axis",)),
         (9, ()),
         (1, ("nonsense",)),
     ):
-        assert row.direct(n, keywords) is None
+        assert row.rows(n, keywords) is None
 
 
 def test_a_row_can_lead_to_a_function_written_in_words():
@@ -129,7 +130,6 @@ def test_a_row_can_lead_to_a_function_written_in_words():
 
     row = alias(native, to=composite, rename={"a": "x"})
     assert row.call((X, 0), {})().tolist() == [6.0, 10.0, 14.0]
-    assert row.direct(1, ()) is None
 
 
 def test_an_alias_of_a_partial_has_a_text():
