@@ -110,18 +110,15 @@ class Pushes(SharedRun):
                 y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
             return y, ZeroTangent() if y_dot is None else self._spread(y_dot, y, request)
 
-        shaped = [c for c in request.operands if not type_info(c).is_plain_number]
-        n = len(request.operands)
+        infos = list(map(type_info, request.operands))
+        shaped = [i for i, info in enumerate(infos) if not info.is_plain_number]
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
             return Bound(request, _push_numbers(primal, terms, finish))
-        if not shaped or n > 2:
+        beside = {info.dispatch_type for info in infos if info.is_plain_number}
+        if not shaped or not beside <= {int, float, bool}:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
-        fits = _Fits(shaped[0], self.complex is not None)
-        if len(request.active) == 2:
-            return Bound(request, _push_both(primal, terms, fits, finish))
-        k = request.active[0]
-        other = request.operands[1 - k] if n == 2 else None
-        return Bound(request, _push_alone(primal, k, *terms[0], fits, other, finish))
+        fits = _Fits(request.operands[shaped[0]], self.complex is not None and not beside)
+        return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
 
     def halves(self, request: Request) -> Halves:
         """Return the sums of products with the partials, and what computes these."""
@@ -300,51 +297,33 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
     return run
 
 
-# What these ask of the tangents, zeros have not; the product itself can still be of another dtype.
-# A person's partial may be no number at all: `finish` says so.
+def _push_arrays(
+    primal: Any, terms: list[Any], shaped: list[int], fits: _Fits, finish: Any
+) -> Callable[..., Any]:
+    """Build the push where the arrays, which are the ``shaped`` operands, are of one dtype.
 
-
-def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
-    (term_a, partial_a), (term_b, partial_b) = terms
-
-    def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
-        y = primal(a, b)
-        t, u = tangents
-        try:
-            dtype = y.dtype
-            if dtype == a.dtype == b.dtype == t.dtype == u.dtype and fits[dtype]:
-                left = term_a(t, partial_a and partial_a(y, a, b))
-                y_dot = _plus(left, term_b, u, partial_b and partial_b(y, a, b))
-                if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                    return y, y_dot
-        except (AttributeError, TypeError):  # np.float64 with a complex of Python's is one
-            pass
-        return finish(y, tangents, a, b)
-
-    return run
-
-
-def _push_alone(
-    primal: Any, k: int, term: Term, partial: Any, fits: _Fits, other: Any, finish: Any
-) -> Any:
-    """Build the push for the k-th operand; ``other`` is the class of the other one, or None."""
-    number = other in (int, float, bool)
-    alone = number or other is None
-    kinds = ("real",) if number else ("real", "complex")
+    What is asked of the tangents, zeros have not; the product itself can still be of another dtype.
+    A person's partial may be no number at all: `finish` says so.
+    """
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
-        (t,) = tangents
         try:
             dtype = y.dtype
-            if (
-                dtype == xs[k].dtype == t.dtype
-                and fits[dtype] in kinds
-                and (alone or xs[1 - k].dtype == dtype)
-            ):
-                y_dot = term(t, partial and partial(y, *xs))
-                if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                    return y, y_dot
+            y_dot: Any = None
+            if not fits[dtype]:
+                return finish(y, tangents, *xs)
+            for a in (*map(xs.__getitem__, shaped), *tangents):
+                if a.dtype != dtype:
+                    return finish(y, tangents, *xs)
+            for (term, partial), t in zip(terms, tangents, strict=True):
+                if y_dot is not None and term is _negated:
+                    y_dot = y_dot - t
+                    continue
+                part = term(t, partial and partial(y, *xs))
+                y_dot = part if y_dot is None else y_dot + part
+            if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                return y, y_dot
         except (AttributeError, TypeError):  # no array, which is refused there; np.float64 * 1j
             pass
         return finish(y, tangents, *xs)

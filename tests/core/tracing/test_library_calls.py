@@ -275,7 +275,7 @@ REFUSED = {
     "fromiter": (lambda x: np.fromiter(x, float), "cannot convert"),
     "memoryview": (
         lambda x: memoryview(x),
-        r"bytes-like[\s\S]*ignore_derivatives\(x\)",
+        r"plain values[\s\S]*ignore_derivatives\(x\)",
     ),
     "Decimal": (lambda x: decimal.Decimal(x[0]), r"plain values[\s\S]*ignore_derivatives\("),
     "Fraction": (
@@ -296,11 +296,11 @@ REFUSED = {
     "is_integer": (lambda x: x[0].is_integer(), r"ignore_derivatives\(x\[0\]\)\.is_integer"),
     "flags": (lambda x: x.flags, r"ignore_derivatives\(x\)\.flags"),
     "an index of a number": (lambda x: np.sin(x[0])[0], "it has no elements"),
-    "a cached function": (lambda x: functools.lru_cache(lambda y: y)(x[0]), "is no key"),
-    "a set": (lambda x: {x[0]}, "is no key"),
+    "a cached function": (lambda x: functools.lru_cache(lambda y: y)(x[0]), "cannot be a dict key"),
+    "a set": (lambda x: {x[0]}, "cannot be a dict key"),
     "pickle": (lambda x: pickle.dumps(x), r"pickle\.dumps\("),
     "pickled with others": (lambda x: pickle.dumps({"x": [x]}), r"pickle\.dumps\("),
-    "hash": (lambda x: {x[0]: 1}, r"is no key[\s\S]*ignore_derivatives\("),
+    "hash": (lambda x: {x[0]: 1}, r"cannot be a dict key[\s\S]*ignore_derivatives\("),
     "pow with a modulus": (lambda x: pow(x[0], 2, 3), r"pow\(x, y\) % z"),
     "deleting": (lambda x: x.__delitem__(0), "__delitem__"),
     "iterating a number": (lambda x: list(x[0]), "not iterable"),
