@@ -7,8 +7,7 @@ Tangents are taken apart into flat lists of entries, as most engines have them (
 `assembled`, `dense`, ...), or checked and handed out with an axis of directions
 (`many_directions`, `deliver_many`). What is run again is compared (`check_same`); what an engine
 cannot see in a function is refused (`refuse_captured`), and what functions captured that were
-imported from another (`own_function`). A plain function with
-rules, which engines that run it would not see, is its primitive (`as_seen`). Bodies that compute
+imported from another (`own_function`). Bodies that compute
 with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
 transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
 library are derived from those of another (`derive`).
@@ -25,7 +24,6 @@ _HOMES = {
     ),
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_rows": "derive rows_of",
-    "direct": "as_seen",
     "directions": "deliver_many many_directions",
     "entries": "assembled canonical conjugated dense densely flat opened",
     "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",

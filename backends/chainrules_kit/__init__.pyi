@@ -19,7 +19,6 @@ from chainrules_kit.bodies import (
     unstated,
 )
 from chainrules_kit.derived_rows import derive, rows_of
-from chainrules_kit.direct import as_seen
 from chainrules_kit.directions import deliver_many, many_directions
 from chainrules_kit.entries import assembled, canonical, conjugated, dense, densely, flat, opened
 from chainrules_kit.export import (
@@ -71,7 +70,6 @@ __all__ = [
     "agree",
     "another",
     "array_like",
-    "as_seen",
     "assembled",
     "by_numpy",
     "called_by_numpy",

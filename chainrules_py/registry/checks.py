@@ -16,20 +16,17 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.table import declare_direct, declared_directly, name_of, primal_of
+from chainrules_py.registry.table import declare, name_of, primal_of
 from chainrules_py.values.arrays import Numeric
 
 Types = tuple[Any, ...] | None
 """Types that a rule is stated for in place of annotations: one per operand, or None."""
 
 
-def find_primal(
-    f: Callable[..., Any], pen: str, *, direct: bool = False, written: Any = None
-) -> Primitive[..., Any]:
+def find_primal(f: Callable[..., Any], pen: str, *, written: Any = None) -> Primitive[..., Any]:
     """Find the primitive that a statement is about.
 
-    A rule for a function that no engine can see being called would be passed by in silence; so
-    would the word of one that is to be found by explicit calls alone, where engines see others.
+    A rule for a function that no engine can see being called would be passed by in silence.
     """
     if not callable(f):
         msg = f"{pen}({f!r}): not a function; pass the function itself"
@@ -44,15 +41,6 @@ def find_primal(
         primal = primal_of(f.__func__)  # of a method of a class, which is an operand of it
     at = f" at {where_defined(written)}" if written is not None else ""
     name = name_of(f)
-    if direct and (
-        _interceptable(f) or (primal is not None and primal is not declared_directly(f))
-    ):
-        msg = (
-            f"{pen}({name}, direct=True){at}: engines see {name} being called, and use its rules "
-            f"wherever that is; leave direct=True out, or state the rule for a plain function of "
-            f"another name that calls {name}"
-        )
-        raise RuleError(msg)
     if primal is not None:
         return primal
     try:
@@ -66,15 +54,13 @@ def find_primal(
     except TypeError:
         msg = f"{pen}({name}){at}: a rule is kept under its function, and this one is not hashable"
         raise RuleError(msg) from None
-    if direct or _interceptable(f):
-        return declare_direct(f)
+    if _interceptable(f):
+        return declare(f)
     msg = (
         f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
         f"in silence; write @primitive above {name} ({where_defined(f)}), or "
         f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
     )
-    if pen == "rule" or pen.endswith(".register"):
-        msg += f", or {pen}({name}, direct=True) if only explicit rrule, frule and export use it"
     raise RuleError(msg)
 
 

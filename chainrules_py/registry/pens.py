@@ -362,7 +362,6 @@ def rule(
     types: Types = None,
     requires: Capability | Iterable[Capability] = (),
     override: int = False,
-    direct: bool = False,
     batched: Batched = False,
     whole: bool = False,
     always: bool = False,
@@ -379,9 +378,6 @@ def rule(
         What the rule needs the engine to do; the function's first parameter is then the `Config`.
     override : bool
         Whether it beats more specific rules.
-    direct : bool
-        States that only explicit use (`rrule`, `frule`, `export` of f itself) shall see it: then f
-        may be any Python function, and has to be one whose calls engines do not see.
     batched : bool or "broadcast"
         Whether both halves of every map take tangents with a leading axis that counts directions:
         as they are, or with further axes of length one, as broadcasting against the result would.
@@ -426,7 +422,7 @@ def rule(
     (2.0, 4.0)
     """
     recipe = functools.partial(GeneralRecipe, batched=batched, whole=whole, always=always)
-    return _register("rule", recipe, f, types, requires, override, direct, always=always)
+    return _register("rule", recipe, f, types, requires, override, always=always)
 
 
 def register_frule(
@@ -435,14 +431,13 @@ def register_frule(
     types: Types = None,
     requires: Capability | Iterable[Capability] = (),
     override: bool = False,
-    direct: bool = False,
 ) -> Callable[[F], F]:
     """State a forward rule written out: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
 
     As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on. Without a
     reverse rule, its transpose is taken: so y_dot has to be linear in the tangents.
     """
-    return _register("frule.register", FruleRecipe, f, types, requires, override, direct, 1)
+    return _register("frule.register", FruleRecipe, f, types, requires, override, 1)
 
 
 def register_rrule(
@@ -451,7 +446,6 @@ def register_rrule(
     types: Types = None,
     requires: Capability | Iterable[Capability] = (),
     override: bool = False,
-    direct: bool = False,
     always: bool = False,
 ) -> Callable[[F], F]:
     """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
@@ -461,7 +455,7 @@ def register_rrule(
     forward rule, its transpose is taken: so it has to be linear in y_bar.
     """
     recipe = functools.partial(RruleRecipe, always=always)
-    return _register("rrule.register", recipe, f, types, requires, override, direct, always=always)
+    return _register("rrule.register", recipe, f, types, requires, override, always=always)
 
 
 def _state(
@@ -482,7 +476,6 @@ def _register(
     types: Types,
     requires: Capability | Iterable[Capability],
     override: int,
-    direct: bool,
     leading: int = 0,
     always: bool = False,
 ) -> Callable[[F], F]:
@@ -491,7 +484,7 @@ def _register(
     refuse_bare(f, pen, caller(2))
 
     def register(function: F) -> F:
-        primal = find_primal(f, pen, direct=direct, written=function)
+        primal = find_primal(f, pen, written=function)
         found = checked_types(primal, function, types, leading + bool(asked))
         recipe, source = make(function, bool(asked)), Source.function(function)
         engines = asked | {Always} if always else asked

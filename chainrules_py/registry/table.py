@@ -32,7 +32,8 @@ from chainrules_py.values.kinds import ArrayOf, erased
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that anything was stated of, in this order: they have the statements themselves."""
-_direct: dict[Any, Primitive[..., Any]] = {}
+_declared: dict[Any, Primitive[..., Any]] = {}
+"""By function of a library that engines see and that no row is of, its primitive."""
 _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 """The primals whose rules have been looked up."""
 named.append(Primitive)
@@ -311,26 +312,18 @@ def primal_of(f: Any) -> Primitive[..., Any] | None:
         row = aliases.get(f)
         if row is not None:
             return row.word if isinstance(row.word, Primitive) else None
-        return declared_directly(f)
+        return _declared.get(f)
     except TypeError:  # unhashable
         return None
 
 
-def declared_directly(f: Any) -> Primitive[..., Any] | None:
-    """Return what was declared for a function: one of Python's has it, and takes it along."""
-    if type(f) is not types.FunctionType:
-        return _direct.get(f)
-    found = f.__dict__.get("__primitive__")
-    return found if found is not None and found.__wrapped__ is f else None  # or copied by `wraps`
+def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
+    """Declare a primitive for a function whose calls NumPy's protocols show to the operands.
 
-
-def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
-    """Declare a primitive for a function whose calls only explicit use of its rules can see.
-
-    Or for a ufunc. Where that is written in words, these go on for types without a rule.
+    Where a ufunc is written in words, these go on for types without a rule.
     """
     with lock:
-        found = declared_directly(f)
+        found = _declared.get(f)
         if found is None:
             composite = aliases.get(f)
             if not hasattr(f, "nin"):
@@ -352,10 +345,7 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                 enter(Statement(found, anything, None, Source.function(composite.word), None))
                 for each in on_change:
                     each()
-            if type(f) is types.FunctionType:
-                f.__dict__["__primitive__"] = found
-            else:
-                _direct[f] = found
+            _declared[f] = found
             invalidate()  # f itself may have been asked about
         return found
 

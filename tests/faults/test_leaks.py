@@ -46,18 +46,6 @@ def a_written_rule():
     return f
 
 
-def a_function_of_direct_rules():
-    def f(x):
-        return x * x
-
-    @rule(f, direct=True)
-    def f_rule(x):
-        return x * x, (LinearMap(lambda t: 2.0 * x * t, lambda t: 2.0 * x * t),)
-
-    assert rrule(f, 3.0)[1](1.0) == (6.0,)
-    return f
-
-
 def a_dataclass():
     @dataclasses.dataclass
     class Pair:
@@ -117,7 +105,6 @@ def a_rule_for_a_class():
 MAKERS = (
     a_primitive,
     a_written_rule,
-    a_function_of_direct_rules,
     a_dataclass,
     an_attrs_class,
     a_namedtuple,
