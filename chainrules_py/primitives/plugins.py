@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chainrules_py.errors import ContractError, NoRuleError, PackageWarning
+from chainrules_py.errors import ContractError, PackageWarning
 from chainrules_py.values.structure import _when_seen
 from chainrules_py.values.type_info import when_registered
 
@@ -202,20 +202,6 @@ def _check_package(package: str, found: Any) -> None:
     )
     msg = f"{package} states chainrules_contract = {stated!r}, and this core keeps {CONTRACT}"
     raise ContractError(f"{msg}; {write}")
-
-
-def nothing_computes(
-    name: str, module: str, instead: str, classes: tuple[type, ...]
-) -> NoRuleError:
-    """Make the error for operands of which nothing computes a function: what to write instead."""
-    shown = ", ".join(cls.__qualname__ for cls in classes)
-    is_theirs = layer_of(module) is Layer.USER
-    instead = instead or ("give it a body" if is_theirs else "call it on NumPy's arrays")
-    msg = (
-        f"nothing computes {name}({shown}); {instead}, or write @{name}.implement above a "
-        f"function with these annotations"
-    )
-    return NoRuleError("\n  ".join([msg, *not_loaded()]))
 
 
 def not_loaded() -> list[str]:

@@ -30,9 +30,10 @@ from chainrules_py.primitives.dispatch import (
     where_defined,
 )
 from chainrules_py.primitives.plugins import (
+    Layer,
     check_contract,
     layer_of,
-    nothing_computes,
+    not_loaded,
     see,
     see_about,
     see_helpers,
@@ -325,7 +326,14 @@ class Primitive(Generic[P, R]):
 
     def lacking(self, classes: tuple[type, ...]) -> NoRuleError:
         """Make the error for operands of which nothing computes it: what to write instead."""
-        return nothing_computes(self.__name__, self.__module__, self.instead, classes)
+        shown, name = ", ".join(cls.__qualname__ for cls in classes), self.__name__
+        is_theirs = layer_of(self.__module__) is Layer.USER
+        instead = "give it a body" if is_theirs else "call it on NumPy's arrays"
+        msg = (
+            f"nothing computes {name}({shown}); {self.instead or instead}, or write "
+            f"@{name}.implement above a function with these annotations"
+        )
+        return NoRuleError("\n  ".join([msg, *not_loaded()]))
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces calls on operands of these classes, given all options.

@@ -13,7 +13,7 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
-from chainrules_py.registry.bind.reals import once_more, with_reals
+from chainrules_py.registry.bind.reals import once_more
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
@@ -126,15 +126,10 @@ class GeneralRecipe(_Written, SharedRun):
                 given = given[0], tuple(told)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
-                    return given[0], of_reals(given[0], given[1], xs, options)
+                    again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
+                    maps = once_more(again, xs, given[1], given[0], statement)
+                    return given if maps is None else (given[0], maps)
             return given
-
-        def of_reals(y: Any, maps: Any, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            places = [i for i, whole in tests if whole[xs[i].dtype] and type(maps[i]) is LinearMap]
-            if not places:
-                return maps
-            again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
-            return with_reals(again, xs, places, y, statement)
 
         return answer
 
