@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import math
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, ClassVar, final
@@ -41,8 +42,8 @@ from chainrules_py.values.type_info import type_info
 MOST = 256
 """Lists, tuples and dicts with more entries are not searched: pass those as operands."""
 FEW = 4
-"""So many containers and objects are opened in one captured value while none holds a traced one:
-what a large model costs does not grow with it."""
+"""So many containers are opened in one captured value while none holds a traced one: what a large
+model costs does not grow with it."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
 _LEAVES = (
@@ -194,11 +195,6 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     return Closure(template, holders, tuple(search.found), _name(f))
 
 
-def traced_in(f: Any) -> list[Any]:
-    """List the traced values that a function captured."""
-    return _Search(_is_tracer, f).found
-
-
 def traced_and_generators(f: Any) -> tuple[list[Any], list[Any]]:
     """List the traced values that a function captured, and its generators of random numbers.
 
@@ -269,65 +265,61 @@ def _levels(x: Any) -> set[Any]:
 
 
 class _Search:
-    """The captured values in a function, and who holds whom on the way to them.
+    """The captured values in a function, and what holds them.
 
     With ``arrays``, plain arrays and numbers may be such values as well.
     """
 
     def __init__(self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False) -> None:
         self.found: list[Any] = []
-        self._links: list[tuple[int, int]] = []
-        seen: dict[int, Any] = {}  # which also keeps ids from being given again
-        # Who holds the parts, these, whether objects are opened, how many more may hold nothing.
-        waiting: list[tuple[int, Iterator[Any], bool, list[int]]] = [(0, iter([f]), True, [-1])]
-        while waiting:
-            holder, parts, opens, room = waiting[-1]
-            x = next(parts, waiting) if room[0] else waiting
-            if x is waiting:
-                waiting.pop()
-                continue
-            self._links.append((id(x), holder))
-            if id(x) in seen:
-                continue
-            seen[id(x)] = x
-            opener = _opener[type(x)]
-            if (arrays or opener is None) and is_captured(x):
-                self.found.append(x)
-                room[0] = -1
-            elif opener is _parts_of_function:
-                near = _near(_parts_of_function(x), {None}, arrays)
-                waiting.append((id(x), near, True, [-1]))
-            elif opener is not None and (opens or opener is not _attributes):
-                held = opener(x)
-                kinds = {*map(_known, {*map(type, held)})}
-                room[0] -= None not in kinds
-                if arrays or kinds != _PLAIN:
-                    own = [-1 if arrays else FEW] if room[0] < 0 else room
-                    opens = opens and opener is not _attributes
-                    waiting.append((id(x), _near(held, kinds, arrays), opens, own))
+        self._is_captured, self._arrays = is_captured, arrays
+        # From the id of what was looked at to itself, which keeps the id its own, and its parts.
+        self._seen: dict[int, tuple[Any, Collection[Any]]] = {}
+        self._room = self._few = math.inf if arrays else FEW
+        self._look(f, True)
+
+    def _look(self, x: Any, objects: bool) -> None:
+        """Look at a value and its parts; into an object only if asked."""
+        opener = _opener[type(x)]
+        if id(x) in self._seen or (opener is _attributes and not objects):
+            return
+        self._seen[id(x)] = x, ()
+        if (opener is None or self._arrays) and self._is_captured(x):
+            self.found.append(x)
+            self._room = math.inf
+        elif opener is not None:
+            self._seen[id(x)] = x, (parts := opener(x))
+            of_its_own = opener in _NAMED
+            self._room -= not of_its_own
+            for part in parts if self._arrays else _near(parts):
+                self._room = self._few if of_its_own else self._room
+                self._look(part, objects and opener is not _attributes)
+                if not self._room:
+                    break
 
     def holders(self) -> frozenset[int]:
         """Return the ids of the values from which a captured one is reached."""
-        reached: set[int] = set()
-        waiting = [id(x) for x in self.found]
-        held_by: dict[int, list[int]] = {}
-        for x, holder in self._links:
-            held_by.setdefault(x, []).append(holder)
-        while waiting:
-            for holder in held_by.get(waiting.pop(), ()):
-                if holder not in reached:
-                    reached.add(holder)
-                    waiting.append(holder)
-        return frozenset(reached)
+        reached = more = {*map(id, self.found)}
+        while more:
+            holding = [
+                i for i, (_, parts) in self._seen.items() if not more.isdisjoint(map(id, parts))
+            ]
+            more = {*holding} - reached
+            reached = reached | more
+        return frozenset(reached.difference(map(id, self.found)))
 
 
-def _near(parts: Collection[Any], kinds: set[Any], arrays: bool) -> Iterator[Any]:
-    """Yield what may be a captured value, and then what may hold one; with ``arrays``, all."""
-    if None in kinds and not arrays:
+def _near(parts: Collection[Any]) -> Iterator[Any]:
+    """Yield what may be a captured value, and then what may hold one."""
+    openers = {*map(_opener.__getitem__, {*map(type, parts)})}
+    if None in openers:
         yield from [x for x in parts if _opener[type(x)] is None]
-    for x in parts:
-        if arrays or _opener[type(x)] not in _NOT_OPENED:
-            yield x
+    if openers != {_nothing}:
+        yield from filter(_is_opened, parts)
+
+
+def _is_opened(x: Any) -> bool:
+    return _opener[type(x)] not in (None, _nothing)
 
 
 def _parts_of_function(f: Any) -> list[Any]:
@@ -396,9 +388,8 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
 
 _opener = _Opener()
 forgets(lambda: (_opener,))
-_known = _opener.__getitem__
-_PLAIN = {_nothing}
-_NOT_OPENED = (None, _nothing)
+_NAMED = (_parts_of_function, _attributes)
+"""What list parts that a program names one by one."""
 
 
 class _Copy:

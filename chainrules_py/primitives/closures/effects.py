@@ -7,6 +7,7 @@ from typing import Any
 from chainrules_py.primitives.closures.convert import closed
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.tracers import find_host, find_tracers
+from chainrules_py.values.type_info import hosts
 
 
 class HigherOrder(Primitive[..., Any]):
@@ -26,6 +27,8 @@ class HigherOrder(Primitive[..., Any]):
         One that `is_program` runs where it stands, unless another engine traces the call: that
         sees it whole.
         """
+        if self.is_program and not hosts:
+            return self.__wrapped__(*operands, **options)
         found = [closed(x) if callable(x) else x for x in operands]
         if self.is_program and (find_tracers(found) or find_host((found,)) is None):
             return self.__wrapped__(*operands, **options)
