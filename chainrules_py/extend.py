@@ -46,7 +46,7 @@ _HOMES: dict[str, str] = {
         "has_known_layout makers overlap share_memory undecided viewers wrapping"
     ),
     "chainrules_py.values.pytree": (
-        "LEAF PLAIN TreeDef build exactly flatten map_leaves partition too_deep unflatten"
+        "LEAF PLAIN TreeDef build exactly flatten map_leaves partition unflatten"
     ),
     "chainrules_py.values.tables": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (

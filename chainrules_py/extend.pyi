@@ -81,7 +81,6 @@ from chainrules_py.primitives.closures.convert import (
     refuse_traced,
     settled,
     traced_and_generators,
-    traced_in,
 )
 from chainrules_py.primitives.closures.effects import (
     HigherOrder,
@@ -425,7 +424,6 @@ from chainrules_py.values.pytree import (
     flatten,
     map_leaves,
     partition,
-    too_deep,
     unflatten,
 )
 from chainrules_py.values.structure import (
@@ -752,9 +750,7 @@ __all__ = [
     "tables",
     "tell_parameters",
     "told",
-    "too_deep",
     "traced_and_generators",
-    "traced_in",
     "type_info",
     "unbind",
     "undecided",

@@ -26,7 +26,6 @@ from chainrules_py.extend import (
     hosts,
     kind_of,
     parameters_of,
-    too_deep,
     type_info,
     untraced,
 )
@@ -107,10 +106,7 @@ def _holds_arrays(value: Any) -> bool:
     """Tell whether a list holds tracers, or arrays of another library, which NumPy loses."""
     cls = type(value)
     if cls in (list, tuple):
-        try:
-            return any(map(_holds_arrays, value))
-        except RecursionError:
-            raise too_deep(value) from None
+        return any(map(_holds_arrays, value))
     foreign = type_info(cls).is_array and not issubclass(cls, (np.ndarray, np.generic))
     return foreign or issubclass(cls, Tracer) or bool(find_tracers(value))
 

@@ -42,7 +42,7 @@ from chainrules_py.tangents.zeros import (
 )
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.holding import holds_numbers
-from chainrules_py.values.pytree import PLAIN, too_deep
+from chainrules_py.values.pytree import PLAIN
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
@@ -277,10 +277,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
         given, canonical = t._entries, canonicalize
     else:
         given, canonical = _plain_entries(primal, items, t), _canonicalize_mirrored
-    try:
-        entries = {key: canonical(value, given[key]) for key, value in items if key in given}
-    except RecursionError:
-        raise too_deep(primal) from None
+    entries = {key: canonical(value, given[key]) for key, value in items if key in given}
     length = len(items) if structure.kind == "positions" else None
     return class_for(type(primal))._of(entries, length)
 

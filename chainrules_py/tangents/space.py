@@ -21,7 +21,6 @@ from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.pytree import too_deep
 from chainrules_py.values.structure import (
     Structure,
     fields_of,
@@ -161,10 +160,7 @@ class StructureSpace:
 
     def __init__(self, x: Any) -> None:
         self.primal_type = primal_class(type(x))
-        try:
-            self.fields = {key: space(value) for key, value in fields_of(x)}
-        except RecursionError:
-            raise too_deep(x) from None
+        self.fields = {key: space(value) for key, value in fields_of(x)}
         structure: Structure[Any] | None = structure_of(self.primal_type)
         by_position = structure is not None and structure.kind == "positions"
         self.length = len(self.fields) if by_position else None

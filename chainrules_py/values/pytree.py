@@ -7,11 +7,9 @@ are taken apart along its shape by `chainrules_py.tangents.pytree`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, final
 
-from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.values.forgetting import forget_all, forgets, on_registration
 from chainrules_py.values.structure import Structure, picture_of, structure_of
 
@@ -111,7 +109,6 @@ LEAF: Final = TreeDef(None, None)
 
 LEAF.num_leaves = 1
 
-_FEW_LEVELS = 50
 _containers: dict[type, Structure[Any] | None] = {}
 _leaf_types: set[type] = set()
 """Classes known to be leaves: the arguments of most functions are recognised at once."""
@@ -220,40 +217,13 @@ def _flatten(
         leaves += values
         children = (LEAF,) * len(values)
     else:
-        try:
-            children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
-        except RecursionError:
-            raise too_deep(x) from None
+        children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
     cls, like = type(x), x  # a registered class may look at the values that it is rebuilt around
     if cls in PLAIN and structure.kind != "registered":
         like = None
     elif structure.hollow:
         like = structure.rebuild(x, [None] * len(values))
     return TreeDef(structure, like, keys, children, cls)
-
-
-def too_deep(x: object) -> Exception:
-    """Return the error for a structure that was not gone through before Python's stack ended.
-
-    Where little was left of the stack for a structure of a few levels, that is the caller's own
-    recursion, and remains Python's error.
-    """
-    level = [x]
-    for _ in range(_FEW_LEVELS):
-        found: dict[int, Any] = {}
-        for each in level:
-            structure = _container(type(each))
-            if structure is not None:
-                found.update((id(value), value) for _, value in structure.items(each))
-        level = list(found.values())
-    if not level:
-        return RecursionError("maximum recursion depth exceeded")
-    msg = (
-        f"a {type(x).__qualname__} holds itself, or is nested deeper than what is left of Python's "
-        f"stack, of which {sys.getrecursionlimit()} frames are allowed; make an array of its "
-        f"numbers, or a flat list of its parts"
-    )
-    return NotDifferentiableError(msg)
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.pytree import flatten, map_leaves, too_deep
+from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
 
@@ -21,10 +21,7 @@ def find_tracers(x: Any) -> list[Tracer]:
     if issubclass(cls, Tracer):
         return [x]
     if is_structure_type(cls):
-        try:
-            return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
-        except RecursionError:
-            raise too_deep(x) from None
+        return [tracer for _, value in fields_of(x) for tracer in find_tracers(value)]
     return []
 
 
