@@ -8,6 +8,7 @@ first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -39,6 +40,7 @@ from chainrules_py.tangents.zeros import (
     NoTangent,
     NotImplementedTangent,
     Summand,
+    missing,
 )
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.holding import holds_numbers
@@ -86,20 +88,10 @@ def add_tangents(a: Any, b: Any) -> Any:
     """
     if type(a) in _plain_types and type(b) in _plain_types:
         return a + b
-    if isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent):
-        return _add_special(a, b)
     _check_plain(a)
     _check_plain(b)
-    return a + b
-
-
-def _add_special(a: Any, b: Any) -> Any:
-    _check_plain(a)
-    _check_plain(b)
-    if isinstance(a, NotImplementedTangent):
-        return a
-    if isinstance(b, NotImplementedTangent):
-        return b
+    if (unknown := missing((a, b))) is not None:
+        return unknown
     if isinstance(a, AbstractZero):
         return a if isinstance(a, NoTangent) and isinstance(b, AbstractZero) else b
     if isinstance(b, AbstractZero):
@@ -110,6 +102,8 @@ def _add_special(a: Any, b: Any) -> Any:
         return a.plus(b) if isinstance(b, Summand) else a.added_to(b)
     if isinstance(b, Summand):
         return b.added_to(a)
+    if not (isinstance(a, Tangent) or isinstance(b, Tangent)):
+        return a + b
     length = common_length(a, b)
     entries = dict(a._entries)
     for key, value in b._entries.items():
@@ -133,34 +127,30 @@ def scale(t: Any, c: Any) -> Any:
     >>> scale(Tangent[list](1.0, ZeroTangent()), 3)
     Tangent[list](3.0, ZeroTangent())
     """
-    if isinstance(t, AbstractTangent) or isinstance(c, AbstractTangent):
-        return _scale_special(t, c)
     _check_plain(t)
     _check_plain(c)
-    return t * c
-
-
-def _scale_special(t: Any, c: Any) -> Any:
-    _check_plain(t)
-    _check_plain(c)
-    if isinstance(t, AbstractZero):
-        return c if isinstance(c, AbstractZero) and isinstance(t, NoTangent) else t
-    if isinstance(c, AbstractZero):
-        return c
-    if isinstance(t, NotImplementedTangent):
-        return t
-    if isinstance(c, NotImplementedTangent):
-        return c
+    if zeros := [x for x in (t, c) if isinstance(x, AbstractZero)]:
+        return zeros[0] if len({*zeros}) == 1 else ZERO
+    if (unknown := missing((t, c))) is not None:
+        return unknown
     if isinstance(t, Thunk) or isinstance(c, Thunk):
         return scale(unthunk(t), unthunk(c))
+    if isinstance(c, AbstractTangent) and not isinstance(t, Summand):
+        t, c = c, t
     if isinstance(t, Summand):
         return t.times(c)
-    if isinstance(c, Summand):
-        return c.times(t)
-    if isinstance(c, Tangent):
-        t, c = c, t
+    if not isinstance(t, Tangent):
+        return t * c
     _check_factor(t, c)
     return map_fields(lambda entry: scale(entry, c), t)
+
+
+def _each(f: Callable[[Any], Any], t: Any) -> Any:
+    """Apply a linear function of arrays to those in a tangent."""
+    t = unthunk(t)
+    if isinstance(t, (AbstractZero, NotImplementedTangent)):
+        return t
+    return map_fields(lambda entry: _each(f, entry), t) if isinstance(t, Tangent) else f(t)
 
 
 def _divide(t: Any, c: Any) -> Any:
@@ -169,21 +159,13 @@ def _divide(t: Any, c: Any) -> Any:
     if isinstance(c, AbstractTangent):
         msg = f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
         raise TypeError(msg)
-    if isinstance(t, (AbstractZero, NotImplementedTangent)):
-        return t
     if isinstance(t, Tangent):
         _check_factor(t, c)
-        return map_fields(lambda entry: _divide(entry, c), t)
-    return t.times(1 / c) if isinstance(t, Summand) else t / c
+    return _each(lambda x: x.times(1 / c) if isinstance(x, Summand) else x / c, t)
 
 
 def _negate(t: Any) -> Any:
-    t = unthunk(t)
-    if isinstance(t, (AbstractZero, NotImplementedTangent)):
-        return t
-    if isinstance(t, Summand):
-        return t.times(-1)
-    return map_fields(_negate, t) if isinstance(t, Tangent) else -t
+    return _each(lambda x: x.times(-1) if isinstance(x, Summand) else -x, t)
 
 
 def move(primal: Any, t: Any) -> Any:
@@ -358,36 +340,29 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
     >>> total
     3.0
     """
-    if type(total) not in _plain_types or type(t) not in _plain_types:
-        if total is ZERO and type(t) in _plain_types:
-            return t, False
-        if isinstance(total, AbstractTangent) or isinstance(t, AbstractTangent):
-            return _accumulate_special(total, t, owned)
-        _check_plain(total)
-        _check_plain(t)
-    if owned is True and type(t) is type(total):
-        test = type_info(type(total)).library.mutable
-        # Shape and dtype: otherwise the sum would broadcast or promote, and in place it would not.
-        if test is not None and total.shape == t.shape and total.dtype == t.dtype and test(total):
-            total += t  # an array that adds in place returns itself
-            return total, True
-    return total + t, True
-
-
-def _accumulate_special(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
+    if type(total) in _plain_types and type(t) in _plain_types:
+        if owned is True and type(t) is type(total):
+            test = type_info(type(total)).library.mutable
+            same = test is not None and total.shape == t.shape and total.dtype == t.dtype
+            # Otherwise the sum would broadcast or promote, and in place it would not.
+            if same and test(total):  # type: ignore[misc]  # it is one
+                total += t  # an array that adds in place returns itself
+                return total, True
+        return total + t, True
+    if total is ZERO and type(t) in _plain_types:
+        return t, False
     _check_plain(total)
     _check_plain(t)
     if isinstance(t, AbstractZero) and not isinstance(total, AbstractZero):
         return total, owned
-    if isinstance(total, (AbstractZero, NotImplementedTangent)) or isinstance(
-        t, NotImplementedTangent
-    ):
-        return _add_special(total, t), False
-    if isinstance(total, Thunk) or isinstance(t, Thunk):
-        return accumulate(unthunk(total), unthunk(t), owned)
-    if isinstance(total, Summand) or isinstance(t, Summand):
-        return add_tangents(total, t), False
-    return _accumulate_fields(total, t, owned)
+    if not isinstance(total, AbstractZero) and missing((total, t)) is None:
+        if not (isinstance(total, AbstractTangent) or isinstance(t, AbstractTangent)):
+            return accumulate(total, t, owned)  # of classes that were met for the first time
+        if isinstance(total, Thunk) or isinstance(t, Thunk):
+            return accumulate(unthunk(total), unthunk(t), owned)
+        if isinstance(total, Tangent) and isinstance(t, Tangent):
+            return _accumulate_fields(total, t, owned)
+    return add_tangents(total, t), False
 
 
 def _accumulate_fields(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:

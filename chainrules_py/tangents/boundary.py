@@ -48,26 +48,35 @@ from chainrules_py.values.type_info import (
 from chainrules_py.vocabulary.creation import full_like
 
 
-def check_tangent_of(x: Any, t: Any) -> Any:
-    """Check a tangent that a person gave against its operand, and bring it to its space."""
+def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
+    """Check a tangent, or a cotangent, that a person gave, and bring it to its operand's space.
+
+    Raises
+    ------
+    ProjectionError
+        If it does not belong to x: another shape, structure, or None.
+    """
     if _fits(x, t):
         return t
     t = canonicalize(x, t)
-    if isinstance(t, AbstractTangent):
-        return _each(check_tangent_of, x, t)
-    of = space(x)
-    refuse_objects(x)
-    return of if is_zero(of) else project_exactly(t, of)
-
-
-def _each(check: Callable[[Any, Any], Any], x: Any, t: Any) -> Any:
-    """Check the fields of a tangent of a structure, each beside its own."""
     if isinstance(t, Summand):
-        return check(x, t.dense())
-    if not isinstance(t, Tangent):
+        return check_tangent_of(x, t.dense(), what)
+    if isinstance(t, Tangent):
+        own = dict(fields_of(x)) if is_structure_type(type(x)) else {}
+        check = lambda key, part: check_tangent_of(own[key], part, what) if key in own else part
+        t = t.map_with(check)
+        return project(t, x) if what == "cotangent" else t
+    if isinstance(t, AbstractTangent):
         return t
-    own = dict(fields_of(x)) if is_structure_type(type(x)) else {}
-    return t.map_with(lambda key, part: check(own[key], part) if key in own else part)
+    of = space(x)
+    if type(of) is not Space:
+        refuse_objects(x)
+        return of if is_zero(of) else t
+    return project_exactly(t, of, what, beside=what == "tangent")
+
+
+check_cotangent = functools.partial(check_tangent_of, what="cotangent")
+"""Check a cotangent that a person gave, of a result, and bring it to the result's space."""
 
 
 def _fits(x: Any, t: Any) -> bool:
@@ -195,27 +204,6 @@ def _check_shape(t: Any, of: Space, what: str) -> None:
     if shape != of.shape:
         msg = f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
         raise ProjectionError(msg)
-
-
-def check_cotangent(y: Any, y_bar: Any) -> Any:
-    """Check a user's cotangent against the result, and bring it to the result's space.
-
-    Raises
-    ------
-    ProjectionError
-        If it does not belong to y: another shape, structure, or None.
-    """
-    if _fits(y, y_bar):
-        return y_bar
-    y_bar = canonicalize(y, y_bar)
-    if isinstance(y_bar, AbstractTangent):
-        each = _each(check_cotangent, y, y_bar)
-        return project(each, y) if isinstance(each, Tangent) else each
-    of = space(y)
-    if type(of) is not Space:
-        refuse_objects(y)
-        return of if is_zero(of) else y_bar
-    return project_exactly(y_bar, of, "cotangent", beside=False)
 
 
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
