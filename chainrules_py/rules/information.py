@@ -8,6 +8,7 @@ import math
 
 from chainrules_py.registry.pens import rule, scalar_rule
 from chainrules_py.rules.elementwise import cosine, unit
+from chainrules_py.rules.reductions import kept, weighted_sum
 from chainrules_py.rules.special.special import series
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
@@ -23,7 +24,6 @@ from chainrules_py.vocabulary import (
     equal,
     exp,
     exp10,
-    expand_dims,
     expit,
     expm1,
     exprel,
@@ -65,21 +65,12 @@ scalar_rule(log_expit, lambda _y, x: expit(-x))
 def logsumexp_rule(x: Array, *, axis, keepdims):
     """dy = Σ exp(x - y) dx, and 0 where all x are minus infinity."""
     y = logsumexp(x, axis=axis, keepdims=keepdims)
-    return y, (LinearMap(mixed, spread, x, y, from_end(axis, x.ndim), keepdims),)
+    return y, (weighted_sum(shares, from_end(axis, x.ndim), keepdims, x, y, keepdims),)
 
 
-def shares(x, y, axis, keepdims):
+def shares(x, y, keepdims, axis):
     y = where(equal(real(y), -math.inf), 0, where(equal(real(y), math.inf), math.nan, y))
-    return exp(x - (y if keepdims else expand_dims(y, axis=axis)))
-
-
-def mixed(x_dot, x, y, axis, keepdims):
-    return sum(shares(x, y, axis, keepdims) * x_dot, axis=axis, keepdims=keepdims)
-
-
-def spread(y_bar, x, y, axis, keepdims):
-    y_bar = y_bar if keepdims else expand_dims(y_bar, axis=axis)
-    return conj(shares(x, y, axis, keepdims)) * y_bar
+    return exp(x - kept(y, axis, keepdims))
 
 
 @rule(softmax, batched=True)

@@ -51,7 +51,7 @@ for _word in (all, any, argmax, argmin, count_nonzero):
     non_differentiable(_word)
 
 
-def _kept(y, axis, keepdims):
+def kept(y, axis, keepdims):
     """Return a result with the axes that were reduced."""
     return y if keepdims or axis is None else expand_dims(y, axis=axis)
 
@@ -70,7 +70,7 @@ def _count(x, axis):
 
 def sum_transpose(y_bar, x, *, axis, keepdims):
     """Every element that was summed gets the cotangent of its sum."""
-    return broadcast_to(_kept(y_bar, axis, keepdims) if x.ndim else y_bar, shape=x.shape)
+    return broadcast_to(kept(y_bar, axis, keepdims) if x.ndim else y_bar, shape=x.shape)
 
 
 def mean_transpose(y_bar, x, *, axis, keepdims):
@@ -89,15 +89,20 @@ linear_rule(mean, mean_transpose, batched=along_axes)
 def prod_rule(x, *, axis, keepdims):
     """∂(Π x)/∂x_i = Π_{j≠i} x_j, a product without a division: exact where elements are zero."""
     y = prod(x, axis=axis, keepdims=keepdims)
-    return y, (LinearMap(_prod_push, _prod_pull, x, from_end(axis, x.ndim), keepdims),)
+    return y, (weighted_sum(products_of_others, from_end(axis, x.ndim), keepdims, x),)
 
 
-def _prod_push(x_dot, x, axis, keepdims):
-    return sum(products_of_others(x, axis) * x_dot, axis=axis, keepdims=keepdims)
+def weighted_sum(weights, axis, keepdims, *saved):
+    """Make the map Σ w dx, for the weights that ``weights(*saved, axis)`` gives."""
+    return LinearMap(weighted_push, weighted_pull, weights, axis, keepdims, *saved)
 
 
-def _prod_pull(y_bar, x, axis, keepdims):
-    return conj(products_of_others(x, axis)) * _kept(y_bar, axis, keepdims)
+def weighted_push(x_dot, weights, axis, keepdims, *saved):
+    return sum(weights(*saved, axis) * x_dot, axis=axis, keepdims=keepdims)
+
+
+def weighted_pull(y_bar, weights, axis, keepdims, *saved):
+    return conj(weights(*saved, axis)) * kept(y_bar, axis, keepdims)
 
 
 def products_of_others(x, axis):
@@ -146,7 +151,7 @@ def _extreme_rule(extreme, pull):
 
 
 def _shares(x, y, axis, keepdims, like):
-    return equal_shares(equal(x, _kept(y, axis, keepdims)), axis, like.dtype)
+    return equal_shares(equal(x, kept(y, axis, keepdims)), axis, like.dtype)
 
 
 def _extreme_push(x_dot, x, y, axis, keepdims):
@@ -155,12 +160,12 @@ def _extreme_push(x_dot, x, y, axis, keepdims):
 
 
 def _extreme_pull(y_bar, x, y, axis, keepdims):
-    return _shares(x, y, axis, keepdims, y_bar) * _kept(y_bar, axis, keepdims)
+    return _shares(x, y, axis, keepdims, y_bar) * kept(y_bar, axis, keepdims)
 
 
 def _pull_but_of_nan(y_bar, x, y, axis, keepdims):
     """Pull strongly: in the derivative of this, entries left out may be NaN."""
-    return strong_multiply(_shares(x, y, axis, keepdims, y_bar), _kept(y_bar, axis, keepdims))
+    return strong_multiply(_shares(x, y, axis, keepdims, y_bar), kept(y_bar, axis, keepdims))
 
 
 for _word in (max, min):
@@ -177,7 +182,7 @@ def var_rule(x, *, axis, correction, keepdims):
     """dv = 2 Re Σ conj(x - m) dx / (n - c): v is least at the mean, so dm does not enter."""
     y = var(x, axis=axis, correction=correction, keepdims=keepdims)
     axis = from_end(axis, x.ndim)
-    return y, (LinearMap(_var_push, _var_pull, x, axis, correction, keepdims),)
+    return y, (LinearMap(_bent_push, _bent_pull, _slope, axis, keepdims, x, axis, correction),)
 
 
 def _slope(x, axis, correction):
@@ -185,12 +190,12 @@ def _slope(x, axis, correction):
     return (x - mean(x, axis=axis, keepdims=True)) * (2 / n if n else math.nan)
 
 
-def _var_push(x_dot, x, axis, correction, keepdims):
-    return real(sum(conj(_slope(x, axis, correction)) * x_dot, axis=axis, keepdims=keepdims))
+def _bent_push(x_dot, slope, axis, keepdims, *saved):
+    return real(sum(conj(slope(*saved)) * x_dot, axis=axis, keepdims=keepdims))
 
 
-def _var_pull(y_bar, x, axis, correction, keepdims):
-    return _slope(x, axis, correction) * _kept(y_bar, axis, keepdims)
+def _bent_pull(y_bar, slope, axis, keepdims, *saved):
+    return slope(*saved) * kept(y_bar, axis, keepdims)
 
 
 @rule(std, batched=True)
@@ -198,26 +203,18 @@ def std_rule(x, *, axis, correction, keepdims):
     """ds = dv / 2s; of a constant it is 0, where the slope of v wins over the infinity."""
     y = std(x, axis=axis, correction=correction, keepdims=keepdims)
     axis = from_end(axis, x.ndim)
-    return y, (LinearMap(_std_push, _std_pull, x, y, axis, correction, keepdims),)
+    saved = x, y, axis, correction, keepdims
+    return y, (LinearMap(_bent_push, _bent_pull, _std_slope, axis, keepdims, *saved),)
 
 
 def _std_slope(x, y, axis, correction, keepdims):
-    slope = strong_multiply(_slope(x, axis, correction), over_root(0.5, _kept(y, axis, keepdims)))
+    slope = strong_multiply(_slope(x, axis, correction), over_root(0.5, kept(y, axis, keepdims)))
     if _count(x, axis) <= correction:
         return slope  # the spread of nothing
     # Of numbers that are all equal the mean may be another one, by rounding.
     reduced = _axes(axis, x.ndim)
     first = index(x, tuple([slice(1) if i in reduced else slice(None) for i in range(x.ndim)]))
     return where(all(x == first, axis=reduced, keepdims=True), 0.0, slope)
-
-
-def _std_push(x_dot, x, y, axis, correction, keepdims):
-    slope = _std_slope(x, y, axis, correction, keepdims)
-    return real(sum(conj(slope) * x_dot, axis=axis, keepdims=keepdims))
-
-
-def _std_pull(y_bar, x, y, axis, correction, keepdims):
-    return _std_slope(x, y, axis, correction, keepdims) * _kept(y_bar, axis, keepdims)
 
 
 # --------------------------------------------------------------------------------- accumulation

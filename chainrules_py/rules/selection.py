@@ -8,14 +8,13 @@ import math
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.pens import linear_rule, non_differentiable, rule, scalar_rule
 from chainrules_py.rules.elementwise import BENT
-from chainrules_py.rules.support.leading import from_end
+from chainrules_py.rules.support.places import reading
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.vocabulary import (
     abs,
     arange_like,
-    broadcast_to,
     choose,
     clip,
     clip_above,
@@ -39,13 +38,11 @@ from chainrules_py.vocabulary import (
     minimum,
     nan_to_num,
     nextafter,
-    put_along_axis_add,
     real,
     report,
     reshape,
     sign,
     strong_multiply,
-    take_along_axis,
     tie_share,
     where,
 )
@@ -113,24 +110,10 @@ def _running_rule(running):
         lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
         own = reshape(arange_like(x, stop=x.shape[axis]), shape=tuple(lengths))
         places = cumulative_max(where(equal(x, y), own, 0), axis=axis)
-        return y, (LinearMap(_read, _put_back, places, from_end(axis, x.ndim)),)
+        return y, (reading(places, axis),)
 
     running_rule.__name__ = running_rule.__qualname__ = f"{running.__name__}_rule"
     return running_rule
-
-
-def _read(x_dot, places, axis):
-    return take_along_axis(x_dot, _for_each(places, x_dot), axis=axis)
-
-
-def _put_back(y_bar, places, axis):
-    zeros = full_like(y_bar, shape=y_bar.shape, fill=0)
-    return put_along_axis_add(zeros, y_bar, _for_each(places, y_bar), axis=axis)
-
-
-def _for_each(places, t):
-    """Repeat the places, the same in all directions."""
-    return places if t.ndim == places.ndim else broadcast_to(places, shape=t.shape)
 
 
 rule(cumulative_max, batched=True, whole=True)(_running_rule(cumulative_max))
@@ -235,10 +218,15 @@ def nan_to_num_rule(x, nan, posinf, neginf):
     return y, (LinearMap(keep_finite, keep_finite, x), *constants)
 
 
+def each_part(f, *xs):
+    """Apply a function to real and imaginary parts, each by itself; of real numbers, to these."""
+    if kind_of(xs[0]) != "complex":
+        return f(*xs)
+    return f(*map(real, xs)) + 1j * f(*map(imag, xs))
+
+
 def keep_finite(t, x):
-    if kind_of(x) != "complex":
-        return where(isfinite(x), t, 0)
-    return where(isfinite(real(x)), real(t), 0) + 1j * where(isfinite(imag(x)), imag(t), 0)
+    return each_part(lambda x, t: where(isfinite(x), t, 0), x, t)
 
 
 def spread_over(t, x, test):

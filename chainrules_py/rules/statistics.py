@@ -10,6 +10,7 @@ import math
 from chainrules_py.registry.bind.batch import one_by_one
 from chainrules_py.registry.pens import bilinear_rule, linear_rule, rule, scalar_rule
 from chainrules_py.rules.support.leading import along_axis
+from chainrules_py.rules.support.places import for_each
 from chainrules_py.rules.support.shares import equal_shares
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
@@ -18,7 +19,6 @@ from chainrules_py.vocabulary import (
     argsort,
     astype,
     bincount,
-    broadcast_to,
     concat,
     conj,
     convolve,
@@ -33,7 +33,6 @@ from chainrules_py.vocabulary import (
     index,
     lerp,
     matmul,
-    ones_like,
     order_statistics,
     pad,
     put_along_axis_add,
@@ -64,7 +63,7 @@ def order_statistics_rule(x, ranks, *, skip_nan):
     """Share each order statistic equally among the elements equal to it, in push as in pull."""
     y = order_statistics(x, ranks, skip_nan=skip_nan)
     if y.shape[-1] > _FEW and x.shape[:-1] == y.shape[:-1]:
-        return y, (LinearMap(_runs_push, _runs_pull, x, ranks, y), NoTangent())
+        return y, (LinearMap(_together_push, _together_pull, x, y), NoTangent())
     return y, (LinearMap(_selection_push, _selection_pull, x, y), NoTangent())
 
 
@@ -122,51 +121,22 @@ def _starts(x):
     return order, cumulative_max(concat(first, later, axis=-1), axis=-1)
 
 
-def _runs(x, ranks, y):
-    """Return the order of x, and where in it the run of each element, and of each y, starts."""
-    order, start = _starts(x)
-    return order, start, take_along_axis(start, broadcast_to(ranks, shape=y.shape), axis=-1)
-
-
-def _lengths(start, own, like):
-    """Return the lengths of the runs that start in some places."""
-    zeros = full_like(like, shape=start.shape, fill=0)
-    counts = put_along_axis_add(zeros, ones_like(zeros), start, axis=-1)
-    return take_along_axis(counts, own, axis=-1)
-
-
-def _runs_push(x_dot, x, ranks, y):
-    """ẏ_k = Σ_i ẋ_i / n_k over the run of n_k elements equal to y_k; of NaN it is NaN."""
-    order, start, own = _runs(x, ranks, y)
-    inner = take_along_axis(x_dot, _for_each(order, x_dot), axis=-1)
-    zeros = full_like(x_dot, shape=x_dot.shape, fill=0)
-    sums = put_along_axis_add(zeros, inner, _for_each(start, x_dot), axis=-1)
-    y_dot = take_along_axis(sums, _for_each(own, x_dot), axis=-1)
-    return y_dot / _lengths(start, own, x_dot) + where(equal(y, y), 0, y)
-
-
-def _runs_pull(y_bar, x, ranks, y):
-    """x̄_i = Σ_k ȳ_k / n_k over the y_k that x_i is equal to."""
-    order, start, own = _runs(x, ranks, y)
-    zeros = full_like(y_bar, shape=(*y_bar.shape[:-1], x.shape[-1]), fill=0)
-    sums = put_along_axis_add(zeros, y_bar, _for_each(own, y_bar), axis=-1)
-    inner = take_along_axis(sums, _for_each(start, y_bar), axis=-1) / _lengths(start, start, y_bar)
-    x_bar = put_along_axis_add(zeros, inner, _for_each(order, y_bar), axis=-1)
-    return x_bar + sum(where(equal(y, y), 0, y), axis=-1, keepdims=True)
-
-
 def _together_push(x_dot, x, y):
-    """Push like `_runs_push`, where nobody knows the ranks: x and y are put in order together."""
+    """ẏ_k = Σ_i ẋ_i / n_k over the n_k elements equal to y_k; x and y are put in order together.
+
+    Of NaN it is NaN.
+    """
     of_x, of_y = _run_of_each(x, y)
     sums = _added(x_dot, of_x, y)
-    y_dot = take_along_axis(sums, _for_each(of_y, x_dot), axis=-1)
+    y_dot = take_along_axis(sums, for_each(of_y, x_dot), axis=-1)
     return y_dot / _members(of_x, of_y, y, x_dot) + where(equal(y, y), 0, y)
 
 
 def _together_pull(y_bar, x, y):
+    """x̄_i = Σ_k ȳ_k / n_k over the y_k that x_i is equal to."""
     of_x, of_y = _run_of_each(x, y)
     sums = _added(y_bar / _members(of_x, of_y, y, y_bar), of_y, x)
-    x_bar = take_along_axis(sums, _for_each(of_x, y_bar), axis=-1)
+    x_bar = take_along_axis(sums, for_each(of_x, y_bar), axis=-1)
     return x_bar + sum(where(equal(y, y), 0, y), axis=-1, keepdims=True)
 
 
@@ -182,18 +152,13 @@ def _added(t, runs, others):
     """Sum over runs, of which there are no more than elements."""
     shape = (*t.shape[:-1], t.shape[-1] + others.shape[-1])
     zeros = full_like(t, shape=shape, fill=0)
-    return put_along_axis_add(zeros, t, _for_each(runs, t), axis=-1)
+    return put_along_axis_add(zeros, t, for_each(runs, t), axis=-1)
 
 
 def _members(of_x, of_y, y, like):
     """Count the x in the run of each y; for NaN, which has none, give 1 to divide by."""
     ones = full_like(like, shape=of_x.shape, fill=1)
     return where(equal(y, y), take_along_axis(_added(ones, of_x, of_y), of_y, axis=-1), 1)
-
-
-def _for_each(places, t):
-    """Repeat the places, the same in all directions."""
-    return broadcast_to(places, shape=(*t.shape[:-1], places.shape[-1]))
 
 
 # --------------------------------------------------------------------------- sums of weights
@@ -210,7 +175,7 @@ def _bincount_push(weights_dot, x, n):
     if weights_dot.ndim == 1:
         return bincount(x, weights_dot, minlength=n)
     zeros = full_like(weights_dot, shape=(*weights_dot.shape[:-1], n), fill=0)
-    return put_along_axis_add(zeros, weights_dot, _for_each(x, weights_dot), axis=-1)
+    return put_along_axis_add(zeros, weights_dot, for_each(x, weights_dot), axis=-1)
 
 
 def _bincount_pull(y_bar, x, n):

@@ -8,7 +8,8 @@ import math
 
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.elementwise import unit
-from chainrules_py.rules.reductions import products_of_others
+from chainrules_py.rules.linalg.matrices import adjoint
+from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
@@ -39,23 +40,14 @@ from chainrules_py.vocabulary import (
 MATRIX = (-2, -1)
 
 
-def adjoint(a):
-    """Return the adjoint Aᴴ of each matrix."""
-    return conj(matrix_transpose(a))
-
-
 @rule(det, batched=True)
 def det_rule(x: Array):
     """d det(A) = tr(adj(A) dA): Jacobi's formula."""
-    return det(x), (LinearMap(det_push, det_pull, matrix_transpose(adjugate(x))),)
+    return det(x), (weighted_sum(known, MATRIX, False, matrix_transpose(adjugate(x))),)
 
 
-def det_push(x_dot, cofactors):
-    return sum(cofactors * x_dot, axis=MATRIX)
-
-
-def det_pull(y_bar, cofactors):
-    return expand_dims(expand_dims(y_bar, axis=-1), axis=-1) * conj(cofactors)
+def known(weights, axis):
+    return weights
 
 
 @rule(adjugate, batched=True)
@@ -135,4 +127,4 @@ def norm_push(x_dot, d, axis, keepdims):
 
 
 def norm_pull(y_bar, d, axis, keepdims):
-    return (y_bar if keepdims else expand_dims(y_bar, axis=axis)) * d
+    return kept(y_bar, axis, keepdims) * d

@@ -1,0 +1,26 @@
+"""Elements read at places along an axis, and put back: the halves of what only rearranges."""
+
+from chainrules_py.rules.support.leading import from_end
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.vocabulary import broadcast_to, full_like, put_along_axis_add, take_along_axis
+
+
+def reading(places, axis):
+    """Make the map of what reads its elements at places along an axis."""
+    return LinearMap(read, put_back, places, from_end(axis, places.ndim))
+
+
+def read(x_dot, places, axis):
+    return take_along_axis(x_dot, for_each(places, x_dot), axis=axis)
+
+
+def put_back(y_bar, places, axis):
+    zeros = full_like(y_bar, shape=y_bar.shape, fill=0)
+    return put_along_axis_add(zeros, y_bar, for_each(places, y_bar), axis=axis)
+
+
+def for_each(places, t):
+    """Repeat the places, the same in all directions."""
+    if t.ndim == places.ndim:
+        return places
+    return broadcast_to(places, shape=(*t.shape[: t.ndim - places.ndim], *places.shape))
