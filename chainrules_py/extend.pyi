@@ -49,6 +49,7 @@ from chainrules_py.composites.decompositions import (
     solve_triangular_standard,
 )
 from chainrules_py.composites.products import (
+    adjoint,
     adjugate_by_svd,
 )
 from chainrules_py.config import (
@@ -221,9 +222,6 @@ from chainrules_py.rules.higher_order.operators import (
 )
 from chainrules_py.rules.linalg import products as product_rules
 from chainrules_py.rules.linalg import solving as solving_rules
-from chainrules_py.rules.linalg.matrices import (
-    adjoint,
-)
 from chainrules_py.rules.linalg.solving import (
     as_given,
     columns,

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
+from chainrules_py.composites.products import adjoint, matrix_norm
 from chainrules_py.composites.standard import in_the_standard
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.values.arrays import Array
@@ -13,18 +14,14 @@ from chainrules_py.values.type_info import namespace
 from chainrules_py.vocabulary.linalg import SVDResult
 
 
-def _adjoint(x: Any) -> Any:
-    return v.conj(v.matrix_transpose(x))
-
-
-def _half(x: Any, upper: bool = False) -> Any:
-    """Return one triangle, with half of the diagonal."""
+def half(x: Any, upper: bool = False) -> Any:
+    """Φ: one triangle of a matrix, with half of its diagonal. It is its own adjoint."""
     return 0.5 * (v.triu(x) + v.triu(x, k=1) if upper else v.tril(x) + v.tril(x, k=-1))
 
 
-def _read(x: Any, upper: bool = False) -> Any:
-    """Return the Hermitian matrix of which one triangle is read."""
-    return _half(x, upper) + _adjoint(_half(x, upper))
+def hermitian(x: Any, upper: bool = False) -> Any:
+    """Build the Hermitian matrix whose one triangle is read off x."""
+    return (y := half(x, upper)) + adjoint(y)
 
 
 # ---------------------------------------------------------------- words, for every library
@@ -46,15 +43,17 @@ in_the_standard(v.inv_again, v.inv)
 # The standard does not say which triangle of a Hermitian matrix its functions read.
 in_the_standard(
     v.cholesky,
-    lambda x, *, upper=False: namespace(x).linalg.cholesky(_read(x, upper), upper=upper),
+    lambda x, *, upper=False: namespace(x).linalg.cholesky(hermitian(x, upper), upper=upper),
 )
-in_the_standard(v.eigh, lambda x, *, upper=False: namespace(x).linalg.eigh(_read(x, upper)))
-in_the_standard(v.eigvalsh, lambda x, *, upper=False: namespace(x).linalg.eigvalsh(_read(x, upper)))
+in_the_standard(v.eigh, lambda x, *, upper=False: namespace(x).linalg.eigh(hermitian(x, upper)))
+in_the_standard(
+    v.eigvalsh, lambda x, *, upper=False: namespace(x).linalg.eigvalsh(hermitian(x, upper))
+)
 # This one is for any matrices, Hermitian or not.
 in_the_standard(
     v.pinv,
     lambda x, *, rtol=None, hermitian=False: namespace(x).linalg.pinv(
-        _read(x) if hermitian else x, rtol=rtol
+        hermitian(x) if hermitian else x, rtol=rtol
     ),
 )
 
@@ -62,17 +61,17 @@ in_the_standard(
 @v.cholesky_cotangent.implement
 def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
     """Compute the cotangent by products and triangular systems of whole matrices."""
-    back = _adjoint(factor)
-    middle = _half(v.matmul(v.triu(back), v.tril(y_bar)))
-    left = v.solve_triangular(back, middle + _adjoint(middle), upper=True)
-    return _half(_adjoint(v.solve_triangular(back, _adjoint(left), upper=True)))
+    back = adjoint(factor)
+    middle = half(v.matmul(v.triu(back), v.tril(y_bar)))
+    left = v.solve_triangular(back, middle + adjoint(middle), upper=True)
+    return half(adjoint(v.solve_triangular(back, adjoint(left), upper=True)))
 
 
 @v.cholesky_tangent.implement
 def cholesky_tangent_standard(x_dot: Array, factor: Array) -> Any:
     """Compute the tangent by two triangular systems of whole matrices and a product."""
-    left = v.solve_triangular(factor, _read(x_dot))
-    return v.matmul(v.tril(factor), _half(v.solve_triangular(factor, _adjoint(left))))
+    left = v.solve_triangular(factor, hermitian(x_dot))
+    return v.matmul(v.tril(factor), half(v.solve_triangular(factor, adjoint(left))))
 
 
 @v.unitary_factor.implement
@@ -90,11 +89,32 @@ def expm_frechet_standard(x: Array, t: Array) -> Any:
     `expm` would halve and square for the norm of t, and lose digits of x.
     """
     x, t = x + v.zeros_like(t), t + v.zeros_like(x)
+    scale = magnitude(t)
+    return corner(v.expm(bordered(x, t / scale))) * scale
+
+
+def bordered(x: Any, t: Any) -> Any:
+    """[[x, t], [0, x]], of which a function has its derivative at x along t in the corner."""
+    if x.shape != t.shape:
+        x, t = x + v.zeros_like(t), t + v.zeros_like(x)
+    return blocks(x, t, v.zeros_like(x), x)
+
+
+def blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Build the matrix [[a, b], [c, d]]."""
+    return v.concat(v.concat(a, b, axis=-1), v.concat(c, d, axis=-1), axis=-2)
+
+
+def magnitude(t: Any) -> Any:
+    """Powers of two by which matrices that are large in a border are divided: as of x there."""
     largest = v.max(v.abs(t), axis=(-2, -1), keepdims=True)
-    scale = v.where(largest > 8.0, v.exp2(v.floor(v.log2(v.maximum(largest, 1.0)))), 1.0)
-    n = x.shape[-1]
-    above, below = v.concat(x, t / scale, axis=-1), v.concat(v.zeros_like(x), x, axis=-1)
-    return v.expm(v.concat(above, below, axis=-2))[..., :n, n:] * scale
+    return v.where(largest > 8.0, v.exp2(v.floor(v.log2(v.maximum(largest, 1.0)))), 1.0)
+
+
+def corner(y: Any) -> Any:
+    """Return the block above on the right."""
+    n = y.shape[-1] // 2
+    return y[..., :n, n:]
 
 
 # ---------------------------------------------------------------- singular values
@@ -107,7 +127,7 @@ def hermitian_svd(x: Any) -> SVDResult:
     s = v.take_along_axis(v.abs(w), order, axis=-1)
     sign = v.where(v.signbit(v.take_along_axis(w, order, axis=-1)), -1.0, 1.0)
     u = v.take_along_axis(u, v.expand_dims(order, axis=-2), axis=-1)
-    return SVDResult(u, s, _adjoint(u * v.astype(v.expand_dims(sign, axis=-2), dtype=u.dtype)))
+    return SVDResult(u, s, adjoint(u * v.astype(v.expand_dims(sign, axis=-2), dtype=u.dtype)))
 
 
 def hermitian_svdvals(x: Any) -> Any:
@@ -124,8 +144,11 @@ def cond(x: Any, p: Any = None) -> Any:
     Of p = 2 (the default), or -2, it is the quotient of the first and the last singular value.
     """
     if p not in (None, 2, -2):
+        if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+            msg = f"Invalid norm order {p!r} for matrices."
+            raise ValueError(msg)
         x = real_numbers(x)
-        r = _norm(x, p) * _norm(v.inv(x), p)
+        r = matrix_norm(x, ord=p) * matrix_norm(v.inv(x), ord=p)
         known = v.logical_or(v.logical_not(v.isnan(r)), v.any(v.isnan(x), axis=(-2, -1)))
         return v.where(known, r, math.inf)
     s = v.svdvals(x)
@@ -133,18 +156,6 @@ def cond(x: Any, p: Any = None) -> Any:
     singular = v.equal(under, 0.0)
     v.report(singular, message=SINGULAR)
     return v.where(singular, math.inf, v.divide(over, v.where(singular, 1.0, under)))
-
-
-def _norm(x: Any, p: Any) -> Any:
-    if p == "fro":
-        return v.sqrt(v.sum(v.real(v.conj(x) * x), axis=(-2, -1)))
-    if p == "nuc":
-        return v.sum(v.svdvals(x), axis=-1)
-    if p not in (1, -1, math.inf, -math.inf):
-        msg = f"Invalid norm order {p!r} for matrices."
-        raise ValueError(msg)
-    lengths = v.sum(v.abs(x), axis=-2 if abs(p) == 1 else -1)
-    return v.max(lengths, axis=-1) if p > 0 else v.min(lengths, axis=-1)
 
 
 # ---------------------------------------------------------------- tensors as matrices

@@ -22,11 +22,12 @@ def adjugate_by_svd(x: Array) -> Any:
     before = v.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]
     after = v.cumulative_prod(v.flip(s, axis=-1), axis=-1, include_initial=True)[..., :-1]
     others = v.expand_dims(before * v.flip(after, axis=-1), axis=-2)
-    turned = v.matmul(_adjoint(vh) * others, _adjoint(u))
+    turned = v.matmul(adjoint(vh) * others, adjoint(u))
     return v.expand_dims(v.expand_dims(phase, axis=-1), axis=-1) * turned
 
 
-def _adjoint(a: Any) -> Any:
+def adjoint(a: Any) -> Any:
+    """Return the adjoint Aᴴ of each matrix."""
     return v.conj(v.matrix_transpose(a))
 
 

@@ -6,30 +6,25 @@ with the projectors on A's eigenspaces, so that its adjoint takes Ȳ to L(A, Ȳ�
 not real on the real axis.
 """
 
+from chainrules_py.composites.decompositions import blocks, bordered, corner, magnitude
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import adjoint, dense
+from chainrules_py.rules.linalg.matrices import dense
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
-    abs,
     argsort,
     broadcast_to,
-    concat,
-    exp2,
     expand_dims,
     expm,
     expm_frechet,
-    floor,
     imag,
-    log2,
     logm,
     lu_factor,
     matmul,
     matrix_rank,
-    max,
-    maximum,
     real,
     report,
     solve,
@@ -40,33 +35,8 @@ from chainrules_py.vocabulary import (
     tril,
     triu,
     unitary_factor,
-    where,
     zeros_like,
 )
-
-
-def blocks(a, b, c, d):
-    """Build the matrix [[a, b], [c, d]]."""
-    return concat(concat(a, b, axis=-1), concat(c, d, axis=-1), axis=-2)
-
-
-def bordered(x, t):
-    """[[x, t], [0, x]], of which a function has L(x, t) in its corner: (3.16)."""
-    if x.shape != t.shape:
-        x, t = x + zeros_like(t), t + zeros_like(x)
-    return blocks(x, t, zeros_like(x), x)
-
-
-def magnitude(t):
-    """Powers of two by which matrices that are large in a border are divided: as of x there."""
-    largest = max(abs(t), axis=(-2, -1), keepdims=True)
-    return where(largest > 8.0, exp2(floor(log2(maximum(largest, 1.0)))), 1.0)
-
-
-def corner(y):
-    n = y.shape[-1] // 2
-    return y[..., :n, n:]
-
 
 # ---------------------------------------------------------------------------------- functions
 

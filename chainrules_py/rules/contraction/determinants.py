@@ -6,9 +6,9 @@ matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) 
 
 import math
 
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.elementwise import unit
-from chainrules_py.rules.linalg.matrices import adjoint
 from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap

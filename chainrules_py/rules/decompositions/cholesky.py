@@ -4,8 +4,9 @@ I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07
 differentiated is the function of the triangle that is read: see docs/design/decompositions.md.
 """
 
+from chainrules_py.composites.decompositions import half
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import adjoint
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
@@ -14,21 +15,7 @@ from chainrules_py.vocabulary import (
     cholesky_tangent,
     matmul,
     tril,
-    triu,
 )
-
-
-def half(x, upper=False):
-    """Φ: one triangle of a matrix, with half of its diagonal. It is its own adjoint."""
-    if upper:
-        return 0.5 * (triu(x) + triu(x, k=1))
-    return 0.5 * (tril(x) + tril(x, k=-1))
-
-
-def hermitian(x, upper=False):
-    """Build the Hermitian matrix whose one triangle is read off x. Its adjoint is `read`."""
-    y = half(x, upper)
-    return y + adjoint(y)
 
 
 def read(y_bar, upper=False):

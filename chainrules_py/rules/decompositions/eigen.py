@@ -6,9 +6,10 @@ what is equal. Only quotients over wⱼ - wᵢ appear: they are left out between
 reported there unless their numerators vanish.
 """
 
+from chainrules_py.composites.decompositions import hermitian
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
-from chainrules_py.rules.decompositions.cholesky import hermitian, read
-from chainrules_py.rules.linalg.matrices import adjoint
+from chainrules_py.rules.decompositions.cholesky import read
 from chainrules_py.rules.support.spectra import (
     beyond,
     evenly,

@@ -5,9 +5,10 @@ problems whose variables separate", SIAM J. Numer. Anal. 10 (1973), eq. (4.12). 
 changes there is no derivative: this one is that along the matrices of the same rank.
 """
 
+from chainrules_py.composites.decompositions import hermitian
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import non_differentiable, rule
-from chainrules_py.rules.decompositions.cholesky import hermitian, read
-from chainrules_py.rules.linalg.matrices import adjoint
+from chainrules_py.rules.decompositions.cholesky import read
 from chainrules_py.rules.linalg.solving import as_given, columns
 from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
 from chainrules_py.tangents.arithmetic import add_tangents

@@ -5,9 +5,10 @@ square, wide, and deep matrices and their software implementation" (2020), arXiv
 real matrices; the complex ones, whose R has a real diagonal, in docs/design/decompositions.md.
 """
 
+from chainrules_py.composites.decompositions import half
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
-from chainrules_py.rules.decompositions.cholesky import half
-from chainrules_py.rules.linalg.matrices import adjoint, dense
+from chainrules_py.rules.linalg.matrices import dense
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (

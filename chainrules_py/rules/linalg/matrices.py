@@ -4,6 +4,7 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source where no other is named.
 """
 
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import linear_rule, rule
 from chainrules_py.rules.support.leading import matrices
 from chainrules_py.tangents.linear_map import LinearMap
@@ -16,7 +17,6 @@ from chainrules_py.vocabulary import (
     expand_dims,
     from_diagonal,
     inv_again,
-    matrix_transpose,
     real,
     slogdet,
     solve,
@@ -25,11 +25,6 @@ from chainrules_py.vocabulary import (
     triu,
     zeros_like,
 )
-
-
-def adjoint(a):
-    """Return the adjoint Aᴴ of each matrix."""
-    return conj(matrix_transpose(a))
 
 
 def dense(t, like):

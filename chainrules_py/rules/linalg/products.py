@@ -7,9 +7,9 @@ count directions: what pushes these stands beside the adjoints, and is the word 
 
 import math
 
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.pens import bilinear_rule
-from chainrules_py.rules.linalg.matrices import adjoint
 from chainrules_py.vocabulary import (
     conj,
     dot,

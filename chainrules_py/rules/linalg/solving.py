@@ -4,8 +4,8 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source.
 """
 
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import adjoint
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (

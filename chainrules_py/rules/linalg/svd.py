@@ -7,8 +7,9 @@ apart. Each denominator then stands under the one numerator that vanishes with i
 differentiated, and can be left out there.
 """
 
+from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import adjoint, dense
+from chainrules_py.rules.linalg.matrices import dense
 from chainrules_py.rules.support.spectra import (
     beyond,
     evenly,
