@@ -324,6 +324,11 @@ def test_operand_that_cannot_be_perturbed_has_no_tangent():
     assert report.verdict("types") == "passed", report
 
 
+def test_a_list_of_places_has_no_tangent():
+    """The call turns it into an array, and a tangent of its own entries would be none of that."""
+    assert check_rule(np.take, np.ones((3, 2)), [0, 2])
+
+
 def test_gauge_takes_away_what_is_not_determined():
     """A direction of unknown sign: its derivative is right as far as the gauge can see."""
 

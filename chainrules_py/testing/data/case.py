@@ -315,7 +315,8 @@ class Case:
     def tangents(self, vector: Any) -> tuple[Any, ...]:
         """Make one tangent per operand, dense wherever something can be perturbed."""
         cut = zip(self.parts, self.operands, self.split(vector), strict=True)
-        return tuple([NoTangent() if is_zero(space(x)) else p.tangent(s) for p, x, s in cut])
+        moves = lambda p, x: not is_zero(space(x)) and (p.is_leaf or p.size > 0)
+        return tuple([p.tangent(s) if moves(p, x) else NoTangent() for p, x, s in cut])
 
     def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Compute the value and the tangent of the result, for given tangents."""
