@@ -19,7 +19,7 @@ import copy
 import functools
 import math
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, ClassVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe
@@ -41,7 +41,7 @@ from chainrules_py.values.type_info import type_info
 
 MOST = 256
 """Lists, tuples and dicts with more entries are not searched: pass those as operands."""
-FEW = 4
+FEW = 3
 """So many containers are opened in one captured value while none holds a traced one: what a large
 model costs does not grow with it."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -294,7 +294,7 @@ class _Search:
             for part in parts if self._arrays else _near(parts):
                 self._room = self._few if of_its_own else self._room
                 self._look(part, objects and opener is not _attributes)
-                if not self._room:
+                if self._room <= 0:
                     break
 
     def holders(self) -> frozenset[int]:
@@ -309,17 +309,16 @@ class _Search:
         return frozenset(reached.difference(map(id, self.found)))
 
 
-def _near(parts: Collection[Any]) -> Iterator[Any]:
-    """Yield what may be a captured value, and then what may hold one."""
+def _near(parts: Collection[Any]) -> Iterable[Any]:
+    """List what may be a captured value, and then what may hold one."""
     openers = {*map(_opener.__getitem__, {*map(type, parts)})}
-    if None in openers:
-        yield from [x for x in parts if _opener[type(x)] is None]
-    if openers != {_nothing}:
-        yield from filter(_is_opened, parts)
+    if None not in openers:
+        return () if openers == {_nothing} else filter(_is_opened, parts)
+    return [*[x for x in parts if _opener[type(x)] is None], *filter(_is_opened, parts)]
 
 
 def _is_opened(x: Any) -> bool:
-    return _opener[type(x)] not in (None, _nothing)
+    return _opener[type(x)] not in _NOT_OPENED
 
 
 def _parts_of_function(f: Any) -> list[Any]:
@@ -388,6 +387,7 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
 
 _opener = _Opener()
 forgets(lambda: (_opener,))
+_NOT_OPENED = frozenset((None, _nothing))
 _NAMED = (_parts_of_function, _attributes)
 """What list parts that a program names one by one."""
 
