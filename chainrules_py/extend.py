@@ -54,10 +54,10 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.values.generators": "is_generator register_generator states with_generators",
     "chainrules_py.values.holding": (
-        "attributes cells content elements holds holds_numbers inside slots"
+        "attributes cells content elements holds holds_numbers inside parts_of slots"
     ),
     "chainrules_py.values.tracers": (
-        "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
+        "call_plain find_tracers hidden highest_tracer is_opaque knows moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
         "finite_tests hosts is_mutable_destination namespace namespace_of refuse_labelled "
@@ -72,7 +72,7 @@ _HOMES: dict[str, str] = {
         "Closure Hole Operator closed refuse_traced settled traced_and_generators"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.captured": "captured in_words knows parts_of",
+    "chainrules_py.primitives.closures.captured": "captured in_words",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (

@@ -71,8 +71,6 @@ from chainrules_py.errors import (
 from chainrules_py.primitives.closures.captured import (
     captured,
     in_words,
-    knows,
-    parts_of,
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
@@ -391,6 +389,7 @@ from chainrules_py.values.holding import (
     holds,
     holds_numbers,
     inside,
+    parts_of,
     slots,
 )
 from chainrules_py.values.library import (
@@ -444,6 +443,7 @@ from chainrules_py.values.tracers import (
     hidden,
     highest_tracer,
     is_opaque,
+    knows,
     moves,
     untraced,
     varies,

@@ -34,7 +34,7 @@ def directly(x: Any) -> list[Any]:
     """
     cls = type(x)
     if cls is types.FunctionType:
-        return [*cells(x).values(), *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+        return [part for _, part in parts_of(x)]
     if isinstance(x, functools.partial):
         return [x.func, *x.args, *x.keywords.values()]
     if isinstance(x, _BOUND):
@@ -99,6 +99,25 @@ def inside(
             ]
         elif not isinstance(y, _NOTHING):
             waiting += directly(y)
+
+
+def parts_of(f: Any) -> list[tuple[str, Any]]:
+    """List what a function captured, with names: its cells, defaults, and the object it is of.
+
+    One level: what an object holds that is captured is the author's.
+    """
+    if isinstance(f, types.MethodType):
+        return [("self", f.__self__), *attributes(f.__self__).items(), *parts_of(f.__func__)]
+    if isinstance(f, functools.partial):
+        named = [(f"argument {i}", x) for i, x in enumerate(f.args)]
+        return [*named, *f.keywords.items(), *parts_of(f.func)]
+    if not isinstance(f, types.FunctionType):
+        opens = callable(f) and not isinstance(f, (type, types.BuiltinFunctionType))
+        return list(attributes(f).items()) if opens and not hasattr(f, "__wrapped__") else []
+    defaults = f.__defaults__ or ()
+    count = f.__code__.co_argcount
+    optional = zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True)
+    return [*cells(f).items(), *optional, *(f.__kwdefaults__ or {}).items()]
 
 
 def cells(f: types.FunctionType) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.holding import attributes, parts_of
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
@@ -66,8 +67,15 @@ def is_opaque(cls: type) -> bool:
     return not (known or cls in _PLAIN or issubclass(cls, _FUNCTIONS))
 
 
-searches: list[Callable[[Any, Callable[[Any], bool]], bool]] = []
-"""``knows(x, is_it)`` tells whether an object or function holds a value that passes a test."""
+def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
+    """Tell whether a function or object holds a value that passes a test: one level."""
+    held = [x for _, x in parts_of(f)] or list(attributes(f).values())
+    return any([is_it(leaf) for x in held for leaf in leaves_of(x)])
+
+
+def leaves_of(x: Any) -> list[Any]:
+    """List the leaves of a structure, or a value itself."""
+    return flatten(x)[0] if is_structure_type(type(x)) else [x]
 
 
 def seen_through(
@@ -94,7 +102,7 @@ def seen_through(
                 word.normalise(operands, options)  # raises
             for name, option in options.items() if asked else ():
                 ran = hasattr(type(option), "__next__")  # and holds nothing any more
-                if ran or any([knows(option, moves) for knows in searches]):
+                if ran or knows(option, moves):
                     msg = (
                         f"{name} of {word.__qualname__} is an option, and {describe(option)} holds "
                         f"a value that is being differentiated: that gradient would be lost; make "
