@@ -184,16 +184,15 @@ class Tangent(AbstractTangent, Generic[P]):
 
     def _position(self, index: int) -> int:
         length = self._length
-        if length is None:
-            if index < 0:
-                msg = (
-                    f"position {index} of {describe(self)}: its length is not known; count from the"
-                    f" front, or write Tangent[{self.primal_type.__qualname__}](..., length=...)"
-                )
-                raise IndexError(msg)
+        if length is None and index >= 0:
             return index
-        if not -length <= index < length:
-            msg = f"position {index} of {describe(self)}, which has {length}"
+        if length is None or not -length <= index < length:
+            what = (
+                "whose length is not known: give it as length="
+                if length is None
+                else f"which has {length}"
+            )
+            msg = f"position {index} of {describe(self)}, {what}"
             raise IndexError(msg)
         return index % length
 
@@ -217,11 +216,9 @@ class Tangent(AbstractTangent, Generic[P]):
         return [*super().__dir__(), *(self._structure.names or ())]
 
     def __iter__(self) -> Iterator[Any]:
-        names = self._structure.names
-        if self._structure.kind == "namedtuple" and names is not None:
-            return iter([self._entries.get(name, ZERO) for name in names])
-        if self._structure.kind == "positions":
-            return iter([self._entries.get(i, ZERO) for i in range(len(self))])
+        if self._structure.kind in ("namedtuple", "positions"):
+            keys = self._structure.names or range(len(self))
+            return iter([self._entries.get(key, ZERO) for key in keys])
         if self._structure.kind == "keys":
             return iter([key for key, _ in self.fields()])
         msg = f"{type(self).__qualname__!r} object is not iterable; see its method fields"

@@ -43,19 +43,12 @@ def matmul_right(y_bar, a, b):
     if a.ndim == 1:
         return expand_dims(conj(a), axis=-1) * expand_dims(y_bar, axis=-2)
     if b.ndim < 3 and a.ndim > 2:
-        rows, lead = _product(a.shape[:-1]), y_bar.shape[: y_bar.ndim - a.ndim + 2 - b.ndim]
+        rows, lead = math.prod(a.shape[:-1]), y_bar.shape[: y_bar.ndim - a.ndim + 2 - b.ndim]
         a = reshape(a, shape=(rows, a.shape[-1]))
         y_bar = reshape(y_bar, shape=(*lead, rows, *b.shape[1:]))
     if b.ndim == 1:
         return matmul(y_bar, conj(a))
     return matmul(adjoint(a), y_bar)
-
-
-def _product(lengths):
-    n = 1
-    for length in lengths:
-        n *= length
-    return n
 
 
 def matmul_push_left(a_dot, a, b):
@@ -190,26 +183,20 @@ def dot_axes(a, b):
     return ((a.ndim - 1,), (b.ndim - 2 if b.ndim > 1 else 0,))
 
 
-def _as_tensordot(half, other, axes_of):
-    """Make the adjoint of a product that is a tensordot over these axes, or one with a number."""
+def _as_tensordot(half, of_number, axes_of):
+    """Make a half of a product that is a tensordot over these axes, or one with a number."""
 
-    def adjoint_half(y_bar, a, b):
+    def either_half(t, a, b):
         if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
-            return y_bar * conj(other(a, b))
-        return half(y_bar, a, b, axes=axes_of(a, b))
+            return of_number(t, a, b)
+        return half(t, a, b, axes=axes_of(a, b))
 
-    return adjoint_half
+    return either_half
 
 
-def _pushed_as_tensordot(push, other, axes_of):
-    """Make the push of several directions of a product: a tensordot, or one with a number."""
-
-    def push_half(t, a, b):
-        if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
-            return aligned(t, getattr(other(a, b), "ndim", 0)) * other(a, b)
-        return push(t, a, b, axes=axes_of(a, b))
-
-    return push_half
+def _scaled(t, x):
+    """Multiply directions by the other factor, of which one of the two is a number."""
+    return aligned(t, getattr(x, "ndim", 0)) * x
 
 
 def as_matmul(half, otherwise):
@@ -222,21 +209,18 @@ def as_matmul(half, otherwise):
     return adjoint_half
 
 
-inner_left = _as_tensordot(tensordot_left, lambda a, b: b, inner_axes)
-inner_right = _as_tensordot(tensordot_right, lambda a, b: a, inner_axes)
-dot_left = as_matmul(matmul_left, _as_tensordot(tensordot_left, lambda a, b: b, dot_axes))
-dot_right = as_matmul(matmul_right, _as_tensordot(tensordot_right, lambda a, b: a, dot_axes))
-
-for _word, _left, _right, _axes in (
-    (inner, inner_left, inner_right, inner_axes),
-    (dot, dot_left, dot_right, dot_axes),
-):
-    bilinear_rule(
-        _word,
-        _left,
-        _right,
-        batched=(
-            _pushed_as_tensordot(tensordot_push_left, lambda a, b: b, _axes),
-            _pushed_as_tensordot(tensordot_push_right, lambda a, b: a, _axes),
-        ),
+def _halves(axes_of):
+    """Make both adjoints of such a product, and both pushes."""
+    return (
+        _as_tensordot(tensordot_left, lambda y_bar, a, b: y_bar * conj(b), axes_of),
+        _as_tensordot(tensordot_right, lambda y_bar, a, b: y_bar * conj(a), axes_of),
+        _as_tensordot(tensordot_push_left, lambda t, a, b: _scaled(t, b), axes_of),
+        _as_tensordot(tensordot_push_right, lambda t, a, b: _scaled(t, a), axes_of),
     )
+
+
+inner_left, inner_right, *_pushes = _halves(inner_axes)
+bilinear_rule(inner, inner_left, inner_right, batched=tuple(_pushes))
+_left, _right, *_pushes = _halves(dot_axes)
+dot_left, dot_right = as_matmul(matmul_left, _left), as_matmul(matmul_right, _right)
+bilinear_rule(dot, dot_left, dot_right, batched=tuple(_pushes))

@@ -631,7 +631,7 @@ def test_tangents_by_position(cls):
     assert t.fields() == [(0, 1.0), (1, ZERO), (2, 3.0)]
     assert repr(t) == f"Tangent[{cls.__name__}](1.0, ZeroTangent(), 3.0)"
     assert Tangent[cls]()
-    with pytest.raises(IndexError, match="its length is not known"):
+    with pytest.raises(IndexError, match="whose length is not known"):
         t[-1]
     with pytest.raises(TypeError):
         t["w"]
