@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from tests.faults.programs import PROGRAMS, answer, large, left_behind, quiet
+from tests.faults.programs import PROGRAMS, answer, large, left_behind, pulled_again, quiet
 
 memory = pytest.importorskip("_testcapi")
 if not hasattr(os, "fork"):
@@ -74,6 +74,11 @@ def test_large_arrays_are_given_back():
 
     quiet()
     assert in_child(last) == 1
+
+
+def test_a_pullback_gives_the_records_back():
+    quiet()
+    assert in_child(lambda: sweep(lambda n: outcome(pulled_again, n))) == 1
 
 
 @pytest.mark.nightly

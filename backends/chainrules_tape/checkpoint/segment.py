@@ -26,23 +26,27 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_tape.config import recorders
-from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
 
 
 @final
 class Folds:
-    """Records of a tape that were dropped: one pass at a time has some of them made again."""
+    """Records of a tape that were dropped: one thread at a time has some of them made again.
 
-    __slots__ = ("lock",)
+    While it does, ``whole`` is the tape as it was: a signal handler may begin another pass.
+    """
+
+    __slots__ = ("lock", "whole")
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.whole: list[tuple[Any, ...]] | None = None
 
-    def cotangents(self, tape: BareTape) -> Cotangents:
-        """Return a place for the cotangents of every record, while none are made again."""
-        return Cotangents(alone(self.lock, len, tape))
+    def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
+        """Return the records of a tape, those that were dropped as they stand for the others."""
+        with self.lock:
+            return self.whole or list(tape)
 
     def fetching(
         self, tape: BareTape, bars: list[Any], fetch: Fetch | None, consume: bool = False
@@ -55,7 +59,7 @@ class Folds:
         """
         if fetch is not None and not consume:
             return fetch
-        given: Fetch = fetch or alone(self.lock, list, tape).__getitem__
+        given: Fetch = fetch or self.records(tape).__getitem__
         again: dict[Any, Any] = {}
 
         def unfolded(index: int) -> tuple[Any, ...]:
@@ -156,12 +160,15 @@ class Segment:
     def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         put = functools.partial(functools.partial, object.__setattr__, tape)
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
-        after = slice(self.start, None)
-        tail = functools.partial(tape.__setitem__, after, tape[after])
-        restore = at_once([*state, tail, *self._states()])
+        folds, now = tape.folds, list(tape)
+        back = functools.partial(tape.__setitem__, slice(None), now)
+        # At the end, for where there is no memory for the others they stand there still.
+        undone = functools.partial(setattr, folds, "whole", folds.whole)
+        restore = at_once([*state, *self._states(), back, undone])
         try:
             at_once(self.drawn)()
-            del tape[after]
+            folds.whole = folds.whole or now
+            tape[:] = folds.whole[: self.start]
             # What it uses is watched over already, and hooks are hung where they were.
             tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
@@ -173,7 +180,7 @@ class Segment:
                     y = f(*operands, **keywords)
             finally:
                 recorders.under_way.pop()
-            records = tape[after]
+            records = tape[self.start :]
         finally:
             restore()
         same = len(records) == self.stop - self.start

@@ -305,7 +305,7 @@ class Recorded(Run):
             n = range(count(tuple(seeds)) or 0)
             each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
             return list(gather(each, tuple(seeds)))
-        bars = Cotangents(len(tape)) if tape.folds is None else tape.folds.cotangents(tape)
+        bars = Cotangents(len(tape if tape.folds is None else tape.folds.records(tape)))
         first = -1
         for index, bar in zip(self.outputs, seeds, strict=True):
             if index is not None and type(bar) not in ZEROS:
