@@ -524,18 +524,13 @@ def pulled(
     or an error, the NaN stays.
     """
     for x in run.leaves:
-        cls = type(x)
-        large = cls is not float and cls in finite_tests and x.size > _LARGE
-        if large and not may_repair(run.tape):  # a look costs
+        large = not numbers[type(x)] and getattr(x, "size", 0) > _LARGE
+        if large and type(x) in finite_tests and not may_repair(run.tape):  # a look costs
             return run.pull(seeds, consume=True)
     found = run.pull(seeds, consume=True)
     for bar in found:
         cls = type(bar)
-        if (
-            bar == bar
-            if cls is float
-            else cls is ZeroTangent or (cls in finite_tests and finite_tests[cls](bar))
-        ):
+        if bar == bar if numbers[cls] else (cls in finite_tests and finite_tests[cls](bar)):
             continue
         if is_lost(bar) and can_repair(run):
             run.tape.guard.unlock()  # f may write to what it looks up
