@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
@@ -24,27 +23,6 @@ from chainrules_py.extend import (
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
-
-
-Transform = TypeVar("Transform", bound=Callable[..., Any])
-
-
-def suggesting(transform: Transform) -> Transform:
-    """Have a transformation say which keyword is meant by one that it does not have."""
-
-    @functools.wraps(transform)
-    def call(*args: Any, **keywords: Any) -> Any:
-        if not keywords.keys() <= options.keys():
-            import difflib  # which only a mistake needs
-
-            wrong = next(name for name in keywords if name not in options)
-            meant = difflib.get_close_matches(wrong, options, 1) or [", ".join(options)]
-            msg = f"{transform.__name__}() has no keyword {wrong!r}; did you mean {meant[0]}?"
-            raise TypeError(msg)
-        return transform(*args, **keywords)
-
-    options = inspect.signature(transform).parameters
-    return call  # type: ignore[return-value]
 
 
 @final

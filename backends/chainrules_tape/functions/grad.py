@@ -34,7 +34,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.answer import unit, units
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers, suggesting
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
 from chainrules_tape.functions.zeros import can_repair, is_lost, may_repair, strong_pass
 
@@ -63,7 +63,7 @@ class Gradient(Generic[X, P, G]):
 
 
 def describe_derivative(
-    found: Made, what: str, gives: str, arguments: Arguments, typed: bool = False
+    found: Made, what: str, gives: str, arguments: Arguments
 ) -> Callable[..., Any]:
     """Have a function say what it computes, and not what the function says that it is made of.
 
@@ -75,8 +75,6 @@ def describe_derivative(
         What it is called, and what it is like.
     arguments : Arguments
         Those that are differentiated in.
-    typed : bool
-        Whether the result is annotated as the one argument is.
     """
     name = getattr(found, "__name__", "a function")
     chosen = arguments.names_of_chosen
@@ -87,20 +85,8 @@ def describe_derivative(
         + f"\n\n{name}: {first_line}"
         * bool(first_line)
     )
-    found.returned = _annotation_of(chosen[0] if typed and arguments.alone else None)
+    found.returned = lambda of_f: inspect.Signature.empty
     return found
-
-
-def _annotation_of(chosen: int | str | None) -> Callable[[inspect.Signature], Any]:
-    def annotation(signature: inspect.Signature) -> Any:
-        parameters = signature.parameters
-        names = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
-        if isinstance(chosen, int) and -len(names) <= chosen < len(names):
-            return parameters[names[chosen]].annotation
-        found = parameters.get(str(chosen))
-        return inspect.Signature.empty if found is None else found.annotation
-
-    return annotation
 
 
 def vjp(
@@ -312,7 +298,6 @@ def value_and_grad(
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[P, tuple[R, Any]]: ...
-@suggesting
 def value_and_grad(
     f: Callable[..., Any],
     argnums: Numbers = None,
@@ -433,7 +418,6 @@ def grad(
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[P, Any]: ...
-@suggesting
 def grad(
     f: Callable[..., Any],
     argnums: Numbers = None,
@@ -504,8 +488,7 @@ def grad(
     arguments = Arguments("grad", f, argnums, argnames, by_name)
     call = _differentiating(f, arguments, False, has_aux, guard, unused, sparse)
     found = made(call, f, grad, argnums, **settings)
-    typed = not (has_aux or by_name or sparse or unused == "none")
-    return describe_derivative(found, "gradient", f"the gradient{_LIKE}", arguments, typed)
+    return describe_derivative(found, "gradient", f"the gradient{_LIKE}", arguments)
 
 
 _LIKE = ", with the structure of what it is taken in"

@@ -54,7 +54,6 @@ from chainrules_tape.functions.arguments import (
     Numbers,
     can_vary,
     check_varies,
-    suggesting,
 )
 from chainrules_tape.functions.grad import describe_derivative, jvp, pulled, vjp
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
@@ -71,7 +70,6 @@ Rows: TypeAlias = list[Any]
 cannot be perturbed, of one or the other."""
 
 
-@suggesting
 def jacobian(
     f: Callable[P, Any],
     argnums: Numbers = None,
@@ -153,7 +151,6 @@ def jacobian(
     return describe_derivative(found, "Jacobian", gives, arguments)
 
 
-@suggesting
 def hessian(
     f: Callable[P, Any],
     argnums: Numbers = None,

@@ -60,7 +60,7 @@ from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
-from chainrules_tape.functions.zeros import can_repair, found_again, is_lost
+from chainrules_tape.functions.zeros import can_repair, is_lost, strong_pass
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -301,10 +301,8 @@ class Recorded(Run):
         if tape.guard.compares:
             tape.guard.check(self._name_of)
         notes = tape.notes
-        if many and notes is not None and (notes.hooks or notes.always):  # one by one
-            n = range(count(tuple(seeds)) or 0)
-            each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
-            return list(gather(each, tuple(seeds)))
+        if many and notes is not None and (notes.hooks or notes.always):
+            return self._one_by_one(seeds)
         bars = Cotangents(len(tape if tape.folds is None else tape.folds.records(tape)))
         first = -1
         for index, bar in zip(self.outputs, seeds, strict=True):
@@ -329,8 +327,14 @@ class Recorded(Run):
             bar = None if i is None else at[i]
             found.append(_ZERO if bar is None else bar)
         if repair and not consume and any(map(is_lost, found)) and can_repair(self):
-            return found_again(self, seeds, many, watch)
+            return self._one_by_one(seeds) if many else strong_pass(self, seeds, watch)
         return found
+
+    def _one_by_one(self, seeds: Sequence[Any]) -> list[Any]:
+        """Pull many cotangents back, one after the other."""
+        n = range(count(tuple(seeds)) or 0)
+        each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
+        return list(gather(each, tuple(seeds)))
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return what gives the records for cotangents of many directions."""

@@ -15,10 +15,7 @@ from chainrules_py import ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import (
     AbstractTangent,
     Tracer,
-    count,
-    direction,
     finite_tests,
-    gather,
     innermost,
     leaves_out,
     probe_like,
@@ -52,17 +49,6 @@ def can_repair(run: Any) -> bool:
 def may_repair(tape: Any) -> bool:
     """Tell whether a call on a tape may leave something out."""
     return any([leaves_out(record[0]) for record in tape if record[0] is not None])
-
-
-def found_again(
-    run: Any, seeds: Sequence[Any], many: bool = False, watch: bool = False
-) -> list[Any]:
-    """Pull cotangents back through a run whose records are kept, with strong zeros."""
-    if not many:
-        return strong_pass(run, seeds, watch)
-    n = range(count(tuple(seeds)) or 0)
-    each = [tuple(strong_pass(run, [direction(s, i) for s in seeds])) for i in n]
-    return list(gather(each, tuple(seeds)))
 
 
 def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:
