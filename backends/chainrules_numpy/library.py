@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.broadcasting import dots, sums
+from chainrules_numpy.broadcasting import dots, sums, vdot
 from chainrules_numpy.memory import MEMORY
 from chainrules_py.extend import (
     Library,
@@ -39,12 +39,12 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 def finite(t: Any) -> bool:
     """Tell whether all elements are finite; return False, too, where squares overflow.
 
-    A product with itself is the cheapest question: one pass, no temporary, no warnings.
+    np.vdot is the cheapest question: one pass, no temporary, no warnings.
     """
     if isinstance(t, np.ndarray):
         if t.ndim != 1:
             t = t.ravel("K")
-        t = t.dot(t).real
+        t = vdot(t, t).real
     return math.isfinite(t)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, ClassVar, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     Guard,
     Line,
+    Space,
     Tracer,
     caller,
     describe,
@@ -126,13 +128,27 @@ class BareTape(list[tuple[Any, ...]]):
             self.guard.hold(x, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
-    def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:
-        """Watch over a plain array that was an operand, if its record saved it."""
-        if id(x) not in self.held:
-            if saved:
-                self.guard.hold(x, record[:1])
+    def capture(self, x: Any, record: tuple[Any, ...], closes: bool) -> None:
+        """Watch over a plain array that was an operand, if its record saved it.
+
+        Where a pull ``closes`` over values, it counts as saved unless no value can have it.
+        """
+        if id(x) in self.held:
+            return
+        if not closes:
+            self.guard.capture(x, record)
+            return
+        for saved in record[2:]:
+            cls = type(saved)
+            if cls is type(x):  # of its own memory, if it is no view
+                may = saved is x or getattr(saved, "base", x) is not None or x.base is saved
+            elif cls is FunctionType:
+                may = saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__
             else:
-                self.guard.capture(x, record)
+                may = cls not in _WITHOUT_ARRAYS
+            if may:
+                self.guard.hold(x, record[:1])
+                return
 
     def note(self) -> Notes:
         """Return the facts that are noted beside the records, to add to them."""
@@ -240,6 +256,9 @@ class Closed:
         raise TracerError(told(fact, line, write))
 
     extend = append
+
+
+_WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}
 
 
 def frozen(x: Any) -> Any:

@@ -54,8 +54,10 @@ class Recording(Trace):
         index = len(at)
         at.append(out)
         for array in arrays:
-            keeps = at.notes is not None and at.notes.calls is not None
-            at.capture(array, out, keeps or bound.may_be_zero)
+            if at.notes is not None and at.notes.calls is not None:
+                at.guard.hold(array, out[:1])
+            else:
+                at.capture(array, out, bound.may_be_zero)
         if bound.always:
             at.note().always[index] = space(y)
         return at.classes[type(y)](y, at, index)

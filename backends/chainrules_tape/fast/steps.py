@@ -14,18 +14,17 @@ its steps look at the result, without a call of ours where it is an array of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from chainrules_py import Primitive
 from chainrules_py.extend import (
+    Bound,
     PullInto,
     Recorder,
     Settled,
     SettledCalls,
     Site,
-    Space,
     Unmixed,
     note_step,
     type_info,
@@ -35,34 +34,8 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.view import note_view
 
-
-def may_read(record: tuple[Any, ...], x: Any) -> bool:
-    """Tell whether a record's pull may read an array: yes unless all it saved is known not to."""
-    of = type(x)
-    owner: Any = type_info(of).memory.owner  # type: ignore[union-attr]  # it is watched over
-    mine = owner(x)
-    for saved in record[2:]:
-        cls = type(saved)
-        if cls is of:
-            whose = owner(saved)
-            # What is no array may stand for the memory of any: a window that slides, a buffer.
-            if whose is mine or (type(whose) is not of and type_info(type(whose)).memory is None):
-                return True
-        elif cls is FunctionType:
-            if saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__:
-                return True
-        elif cls not in _WITHOUT_ARRAYS:
-            return True
-    return False
-
-
-_WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}
-
-
 Run: TypeAlias = Callable[..., Any]
 Classes: TypeAlias = Mapping[type, Any]
-Share: TypeAlias = Callable[[Any, Any, Any, Any], None]
-"""``share(made, operands, y, payloads)`` notes whose memory a result is."""
 
 
 def _step_of_one(run: Run, general: Run, classes: Classes) -> Run:
@@ -157,27 +130,29 @@ STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
 """What makes the step of a call, by which of its operands are variables."""
 
 
-def _step_of_written(
+def _step_of_any(  # noqa: C901
     run: Run,
     general: Run,
     classes: Classes,
     settled: Settled,
-    closes: bool,
-    arrays: Sequence[int],
-    share: Share,
+    bound: Bound,
+    views: Any = None,
+    shared: Any = ((), None),
 ) -> Run:
-    """Return the step of a function that people wrote, with any operands and options.
+    """Return the step of a call with any operands and options.
 
     Parameters
     ----------
-    closes : bool
-        Whether a pull may hold any array.
-    arrays, share
-        As `Trace.sharing` gives them.
+    views : Primitive, optional
+        What is called, if its results may be views of the first operand.
+    shared
+        Places of arrays and ``share(made, operands, y, payloads)``, which notes whose memory a
+        result is, of functions that people wrote (`Trace.sharing`).
     """
     places, plain, n = settled.places, settled.plain, len(settled.places)
-    holders, objects = settled.holders, settled.objects
-    first, second = places[0], places[-1]
+    holders, objects, into = settled.holders, settled.objects, bound.pull_into
+    first, second, closes = places[0], places[-1], bound.may_be_zero
+    arrays, share = shared
 
     def step(*operands: Any, **options: Any) -> Any:
         for i in holders:
@@ -189,13 +164,14 @@ def _step_of_written(
             if x.tape is not tape:
                 return general(*operands, **options)
             payloads[i] = x.payload
-        if n == 1:
-            links: Any = operands[first].place
-        elif n == 2:
-            i, j = operands[first].place, operands[second].place
-            links = (i, j) if i | j < DEEP else pair(i, j)
-        else:
+        links: Any = operands[first].place
+        if n == 2:
+            j = operands[second].place
+            links = (links, j) if links | j < DEEP else pair(links, j)
+        elif n > 2:
             links = Links(tuple([operands[i].place for i in places]))
+        elif into is not None:
+            links = AddInto(links, into)
         y, record = run(links, *payloads, **options)
         if n == 1 and closes and type(record[2]) is PullInto:
             record = (record[0], AddWhereSummed(links), *record[2:])
@@ -205,6 +181,8 @@ def _step_of_written(
             if id(operands[i]) not in tape.held:
                 tape.capture(operands[i], record, closes)
         made = classes[type(y)](y, tape, index)
+        if views is not None:
+            note_view(made, views, operands, options, y, payloads[0])
         for i in arrays:
             x = payloads[i]
             if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
@@ -227,8 +205,10 @@ class FastSteps(SettledCalls, BareVariable):
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Return the step of a call with one or two operands, all options at their defaults."""
         primitive = site.primitive
-        if primitive.has_body and (step := cls.make_written_step(site, classes)) is not None:
-            return step
+        if primitive.has_body:
+            step = cls.any_step(primitive, site.primal, classes, site.general)
+            if step is not None:
+                return step
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
         kinds = {getattr(c, "payload_type", c) for c in classes}
@@ -258,77 +238,43 @@ class FastSteps(SettledCalls, BareVariable):
         return STEPS[mine](run, general, cls.results)
 
     @classmethod
-    def make_written_step(cls, site: Site, classes: tuple[type, ...]) -> Run | None:
-        """Return the step of a function that people wrote; None where it has none."""
-        primitive = site.primitive
-        settled = cls.tracing.settle(primitive, site.primal, classes)
-        bound = None if settled is None or settled.others else settled.bound
-        shared = None if settled is None else cls.tracing.sharing(primitive, settled)
-        if (
-            settled is None
-            or bound is None
-            or shared is None
-            or bound.always
-            or bound.wanted != settled.mine
-            or bound.pull_into is not None
-            or (bound.may_be_zero and not bound.is_plain)
-        ):
-            return None
-        (arrays, share), run = shared, bound.run
-        results, closes = Unmixed(cls.results, primitive), bound.may_be_zero
-        return _step_of_written(run, site.general, results, settled, closes, arrays, share)
-
-    @classmethod
     def recorder(
         cls,
         primitive: Primitive[..., Any],
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
     ) -> Recorder:
-        """Return what records calls; written out where one operand is the only tracer."""
+        """Return what records calls with operands of these classes."""
+        slow = super().recorder(primitive, primal, classes)
+        general = lambda *operands, **options: slow(operands, options)
+        step = cls.any_step(primitive, primal, classes, general)
+        return slow if step is None else lambda xs, options, at=None: step(*xs, **options)
+
+    @classmethod
+    def any_step(
+        cls,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        classes: tuple[type, ...],
+        general: Run,
+    ) -> Run | None:
+        """Return the step of a call with any operands; None where types do not settle it."""
         settled = cls.tracing.settle(primitive, primal, classes)
-        bound = None if settled is None else settled.bound
+        bound = None if settled is None or settled.others else settled.bound
         if (
             settled is None
             or bound is None
-            or bound.may_share
             or bound.always
             or bound.wanted != settled.mine
-            or settled.others
-            or len(settled.places) > 1
+            or (bound.may_share and not primitive.has_body)
+            or (bound.pull_into is not None and (len(settled.places) > 1 or primitive.has_body))
             or (bound.may_be_zero and not bound.is_plain)
         ):
-            return super().recorder(primitive, primal, classes)
-        run, into, views, results = bound.run, bound.pull_into, settled.views, cls.results
-        (place,), plain, closes = settled.places, settled.plain, bound.may_be_zero
-        holders, objects = settled.holders, settled.objects
-        general = super().recorder(primitive, primal, classes)
-
-        def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
-            for i in holders:
-                if operands[i].dtype is objects:
-                    return general(operands, options)
-            x = operands[place]
-            payloads = [*operands]
-            payloads[place] = payload = x.payload
-            tape = x.tape
-            links = x.place if into is None else AddInto(x.place, into)
-            y, record = run(links, *payloads, **options)
-            if closes and type(record[2]) is PullInto:
-                record = (record[0], AddWhereSummed(x.place), *record[2:])
-            index = len(tape)
-            tape.append(record)
-            for i in plain:
-                a = operands[i]
-                if id(a) in tape.held:
-                    continue
-                if not closes:
-                    tape.guard.capture(a, record)
-                elif may_read(record, a):
-                    tape.guard.hold(a, record[:1])
-            made = results[type(y)](y, tape, index)
-            if views:
-                note_view(made, primitive, operands, options, y, payload)
-            return made
-
-        return record
+            return None
+        if not primitive.has_body:
+            views = primitive if settled.views else None
+            return _step_of_any(bound.run, general, cls.results, settled, bound, views)
+        shared, results = cls.tracing.sharing(primitive, settled), Unmixed(cls.results, primitive)
+        if shared is None:
+            return None
+        return _step_of_any(bound.run, general, results, settled, bound, None, shared)
