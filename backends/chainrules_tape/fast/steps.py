@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 
 from chainrules_py import Primitive
 from chainrules_py.extend import (
-    Bound,
     PullInto,
     Recorder,
     Settled,
@@ -102,25 +101,6 @@ def _step_of_right(
     return step
 
 
-def _step_of_constant(f: Run, settled: Settled, general: Run) -> Run:
-    """Return the step of a call through which no derivative flows, as of a comparison."""
-    places, holders, objects = settled.places, settled.holders, settled.objects
-    first = places[0]
-
-    def step(*operands: Any) -> Any:
-        tape, payloads = operands[first].tape, [*operands]
-        for i in places:
-            if operands[i].tape is not tape:
-                return general(*operands)
-            payloads[i] = operands[i].payload
-        for i in holders:
-            if payloads[i].dtype is objects:
-                return general(*operands)
-        return note_step(tape, f(*payloads))
-
-    return step
-
-
 STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (True,): _step_of_one,
     (True, True): _step_of_both,
@@ -135,11 +115,10 @@ def _step_of_any(  # noqa: C901
     general: Run,
     classes: Classes,
     settled: Settled,
-    bound: Bound,
     views: Any = None,
     shared: Any = ((), None),
 ) -> Run:
-    """Return the step of a call with any operands and options.
+    """Return the step of a call with any operands and options; of one without a rule, ``run``.
 
     Parameters
     ----------
@@ -150,11 +129,12 @@ def _step_of_any(  # noqa: C901
         result is, of functions that people wrote (`Trace.sharing`).
     """
     places, plain, n = settled.places, settled.plain, len(settled.places)
-    holders, objects, into = settled.holders, settled.objects, bound.pull_into
-    first, second, closes = places[0], places[-1], bound.may_be_zero
+    holders, objects, bound = settled.holders, settled.objects, settled.bound
+    first, second = places[0], places[-1]
+    into, closes = (None, False) if bound is None else (bound.pull_into, bound.may_be_zero)
     arrays, share = shared
 
-    def step(*operands: Any, **options: Any) -> Any:
+    def step(*operands: Any, **options: Any) -> Any:  # noqa: C901
         for i in holders:
             if operands[i].dtype is objects:
                 return general(*operands, **options)
@@ -164,6 +144,8 @@ def _step_of_any(  # noqa: C901
             if x.tape is not tape:
                 return general(*operands, **options)
             payloads[i] = x.payload
+        if bound is None:
+            return note_step(tape, run(*payloads, **options))
         links: Any = operands[first].place
         if n == 2:
             j = operands[second].place
@@ -221,7 +203,7 @@ class FastSteps(SettledCalls, BareVariable):
             return super().make_step(site, classes)
         bound = settled.bound
         if bound is None:
-            return _step_of_constant(site.primal or primitive, settled, site.general)
+            return _step_of_any(site.primal or primitive, site.general, cls.results, settled)
         if (
             bound.wanted != settled.mine
             or bound.pull_into is not None
@@ -273,8 +255,8 @@ class FastSteps(SettledCalls, BareVariable):
             return None
         if not primitive.has_body:
             views = primitive if settled.views else None
-            return _step_of_any(bound.run, general, cls.results, settled, bound, views)
+            return _step_of_any(bound.run, general, cls.results, settled, views)
         shared, results = cls.tracing.sharing(primitive, settled), Unmixed(cls.results, primitive)
         if shared is None:
             return None
-        return _step_of_any(bound.run, general, results, settled, bound, None, shared)
+        return _step_of_any(bound.run, general, results, settled, None, shared)
