@@ -86,7 +86,7 @@ class Arguments:
 
     def _place(self, which: int | str, count: int, keywords: dict[str, Any]) -> int | str:
         """Where one is in a call with so many positional arguments."""
-        place, name = -1, which
+        place, name = -1, str(which)
         if isinstance(which, int):
             place = which + count if which < 0 else which
             if 0 <= place < count and not (which < 0 and keywords):
@@ -94,11 +94,12 @@ class Arguments:
         elif which in keywords:
             return which
         known, positional = self._parameters(), self._positional()
+        f, given = name_of(self.f), ", ".join(keywords)
         if isinstance(which, int):
             if which < 0 and not {*positional}.isdisjoint(keywords):
                 msg = (
-                    f"argnums={which} counts from the end, and {name_of(self.f)} was called with "
-                    f"arguments by keyword ({', '.join(keywords)}); write argnames= instead"
+                    f"argnums={which} counts from the end, and {f} was called with arguments by "
+                    f"keyword ({given}); write argnames= instead"
                 )
                 raise NotDifferentiableError(msg)
             name = positional[which] if 0 <= which < len(positional) else ""
@@ -106,19 +107,18 @@ class Arguments:
             place = positional.index(which)
         if 0 <= place < count:
             return place
-        if name in keywords or (name in known and _complete(known[str(name)], keywords)):
+        parameter = known.get(name)
+        named = parameter is not None and parameter.kind is not parameter.POSITIONAL_ONLY
+        if parameter is not None and named and parameter.default is not parameter.empty:
+            keywords.setdefault(name, parameter.default)
+        if name in keywords:
             return name
-        msg = f"{which!r}, which argnames names, is missing in the call of {name_of(self.f)}"
-        if isinstance(which, int):
-            given, plural = next(iter(keywords), None), "s" * (count != 1)
-            msg = (
-                f"argument {which} of {name_of(self.f)}, in which the derivative is taken, was not "
-                f"given: it was called with {count} positional argument{plural}; "
-            )
-            msg += f"write argnames={given!r}" if given in known else "argnums counts from 0"
-        elif which not in known:
-            shown = ", ".join(known) or "whose parameters Python cannot tell"
-            msg = f"{name_of(self.f)} has no argument {which!r}; it has ({shown})"
+        write = f"argnames={next(iter(keywords))!r}" if keywords else "another argnames="
+        msg = (
+            f"argument {which!r} of {f}, in which the derivative is taken, was not given: {f} "
+            f"takes ({', '.join(known)}), and was called with {count} positional arguments and "
+            f"({given}) by keyword; argnums counts from 0, or write {write}"
+        )
         raise NotDifferentiableError(msg)
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
@@ -183,14 +183,6 @@ def _whole(n: Any, what: str) -> int:
     )
     msg = f"argnums holds {n!r}; {hint}"
     raise NotDifferentiableError(msg)
-
-
-def _complete(parameter: inspect.Parameter, keywords: dict[str, Any]) -> bool:
-    """Put the default of a parameter among the keywords, where it has one and can be there."""
-    if parameter.default is parameter.empty or parameter.kind is parameter.POSITIONAL_ONLY:
-        return False
-    keywords[parameter.name] = parameter.default
-    return True
 
 
 # ------------------------------------------------------------ what a derivative can be taken in

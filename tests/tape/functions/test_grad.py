@@ -109,8 +109,8 @@ def test_arguments_are_chosen_by_position_and_by_name(choice, call, expected):
         ({"argnums": (0, 0)}, lambda f: f(2.0, 5.0), "named twice"),
         ({"argnums": (0, -2)}, lambda f: f(2.0, 5.0), "named twice"),
         ({"argnums": 0, "argnames": "x"}, lambda f: f(2.0, 5.0), "named twice"),
-        ({"argnames": "z"}, lambda f: f(2.0, 5.0), r"no argument 'z'; it has \(x, y, scale"),
-        ({"argnames": "y"}, lambda f: f(2.0), "'y', which argnames names, is missing"),
+        ({"argnames": "z"}, lambda f: f(2.0, 5.0), r"argument 'z' of .*takes \(x, y, scale"),
+        ({"argnames": "y"}, lambda f: f(2.0), "argument 'y' of .*was not given"),
     ],
 )
 def test_an_argument_that_is_not_there_is_an_error(choice, call, message):
