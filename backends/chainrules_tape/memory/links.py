@@ -17,7 +17,6 @@ from chainrules_py.extend import (
     Trace,
     Tracer,
     find_tracers,
-    is_mutable_destination,
     part,
     type_info,
 )
@@ -68,11 +67,7 @@ class AddInto:
         dense = of is not None and is_dense(y_bar) and not is_lazier(y_bar, of)
         if dense and (total is not None or len(given) > 1):
             dense = fits(y_bar if total is None else total, *given)
-            made = None if dense else buffer_beside(given, total, of)
-            if made is not None:
-                bars.adopt(link, made)
-                return True
-        if of is not None and dense and link not in bars.plain:
+        if dense and link not in bars.plain:
             if total is None:
                 bars.adopt(link, of.zeros(y_bar))
             elif isinstance(total, Tracer):
@@ -111,24 +106,6 @@ def is_lazier(y_bar: Any, of: Any) -> bool:
     info = type_info(type(y_bar))
     alone = info.host is None and info.is_array
     return alone and info.namespace is not type_info(of.like).namespace
-
-
-def buffer_beside(given: list[Any], total: Any, of: Any) -> Any:
-    """Copy a plain cotangent to where the engine of what is added sees writes; None if it cannot.
-
-    Otherwise a sum of parts would be made first, and added: in another order than without it.
-    """
-    host = next((x for x in given if type_info(type(x)).host is not None), None)
-    if host is None or isinstance(total, Tracer) or type_info(type(total)).host is not None:
-        return None
-    if total is not None and (total.shape != of.shape or total.dtype is not of.dtype):
-        return None
-    made = of.zeros(host)
-    if not of.shape or not is_mutable_destination(made) or not fits(made, *given):
-        return None
-    if total is not None:
-        made[...] = total
-    return made
 
 
 def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
