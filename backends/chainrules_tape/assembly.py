@@ -8,6 +8,8 @@ made again (`checkpoint`). A room that is left out here is not missed by the oth
 
 from __future__ import annotations
 
+from typing import Any
+
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
@@ -15,10 +17,10 @@ from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
-from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes
+from chainrules_tape.inspect.kept_calls import KeptNotes
 from chainrules_tape.inspect.nans import trap_is_set
 from chainrules_tape.inspect.text import Drawable, Named
-from chainrules_tape.memory.links import AddsInPlace, AddsRows
+from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.write import WritableOnTape
 
 
@@ -28,19 +30,23 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class FastVariable(FastSteps, FastSlices, FastJoins, AddsRows, Variable):
+class FastVariable(FastSteps, FastSlices, FastJoins, Variable):
     """Value on a tape whose calls take the short ways."""
 
     __slots__ = ()
 
 
-class KeptVariable(KeepsCalls, Variable):
+class KeptVariable(Variable):
     """Value on a tape that keeps the calls themselves, to show them or to record them again.
 
     It has no short ways: that such tapes exist costs the others nothing.
     """
 
     __slots__ = ()
+
+    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
+        """Return False: the tape keeps all values, so none is written over."""
+        return False
 
 
 FastVariable.__name__ = Variable.__name__  # which is what people see

@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     Made,
     finite_tests,
     flatten,
+    leaf_cotangents,
     leaf_tangents,
     made,
     shorten_traceback,
@@ -152,7 +153,7 @@ def pullback(run: ReverseRun, y_bar: Any, *others: Any, batched: bool = False) -
     if batched:
         seeds = many_directions("a pullback", run.y_tree, run.y, y_bar)
         return deliver_many(run.tree, run.leaves, run.pull(seeds, many=True), seeds, run.y_leaves)
-    seeds = run.seeds((y_bar, *others) if others else y_bar)
+    seeds = leaf_cotangents(run.y_tree, run.y, (y_bar, *others) if others else y_bar)
     return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)
 
 

@@ -38,7 +38,6 @@ from chainrules_py.extend import (
     flatten,
     gather,
     joined,
-    leaf_cotangents,
     map_leaves,
     new_level,
     notes,
@@ -262,10 +261,6 @@ class Recorded(Run):
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an array without one has in messages."""
         return None
-
-    def seeds(self, y_bar: Any) -> list[Any]:
-        """Check a cotangent of y that a user gave, and take it apart, leaf by leaf."""
-        return leaf_cotangents(self.y_tree, self.y, y_bar)
 
     def pull(
         self,

@@ -78,16 +78,6 @@ class KeptCall:
         return bound.run(links, *xs, **self.options)
 
 
-class KeepsCalls(BareVariable):
-    """Variables of tapes that keep their calls, and all values."""
-
-    __slots__ = ()
-
-    def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
-        """Return False: the tape keeps all values, so none is written over."""
-        return False
-
-
 def replayed(tape: BareTape) -> Callable[[int], Any]:
     """Make a function that gives a tape's records, with saved values as variables of the tape."""
     calls = (tape.notes and tape.notes.calls) or {}

@@ -179,24 +179,6 @@ class AddsInPlace(BareVariable):
     tracing: ClassVar[Trace] = AddingInPlace()
 
 
-class AddsRows(AddsInPlace):
-    """Variables whose rows are read by an array in a short way."""
-
-    __slots__ = ()
-
-    def _reader(self) -> Callable[[Any, Any], Any]:
-        """Return what reads variables of its class by an index."""
-        cls = type(self)
-        own, read_rows = cls.payload_type, rows_reader(cls)
-        plain = type_info(own).dispatch_type
-
-        def read_any(x: Any, where: Any) -> Any:
-            mine = type(where) is own or type(where) is plain
-            return read_rows(x, where) if mine else x._read(*Index.split(where))
-
-        return read_any
-
-
 def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
     """Build the function that reads variables of a class by an array of their own library."""
     own, classes = cls.payload_type, cls.results
