@@ -269,17 +269,15 @@ class Calls(Notes):
 
     def __init__(self, tape: BareTape, recalled: Recalled) -> None:
         super().__init__()
-        self.tape, self.recalled, self.before = tape, recalled, tape.notes
+        self.tape, self.recalled, self.before = tape, recalled, tape.note()
         self.last: tuple[int, KeptCall] | None = None
         self.calls = {}  # so that arrays are watched over as on a tape that keeps its calls
-        if self.before is not None:
-            others = self.before
-            self.names, self.hooks, self.always = others.names, others.hooks, others.always
+        self.names, self.hooks = self.before.names, self.before.hooks
+        self.always = self.before.always
 
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call; its line is looked for where somebody wants to read it."""
-        if self.before is not None:
-            self.before.keep(index, *call)
+        self.before.keep(index, *call)
         self.take_in()
         self.last = index, KeptCall(*call)
 
@@ -292,14 +290,6 @@ class Calls(Notes):
             return
         if self.recalled.add(i, call, self.tape[i], self.names.get(i)):
             self.tape[i] = (folded, self.recalled)
-
-    def rest(self) -> Notes | None:
-        """Return the notes that stay when the function is over."""
-        before = self.before
-        if before is None and (self.names or self.hooks or self.always):
-            before = Notes()
-            before.names, before.hooks, before.always = self.names, self.hooks, self.always
-        return before
 
 
 def run(
@@ -326,7 +316,7 @@ def run(
         notes.take_in()
         notes.recalled.settle()
     finally:
-        tape.notes, tape.classes = notes.rest(), classes
+        tape.notes, tape.classes = notes.before, classes
         out: list[Any] = [*mine, *find_tracers(y)]
         for x in out:
             if _is_of(x, tape, kept):

@@ -37,10 +37,6 @@ class LinearTape(BareTape):
         super().__init__(Guard(guard), _classes)
         self.order: list[tuple[int, tuple[int, ...]]] = []
 
-    def link_of(self, x: Any) -> int | None:
-        """Where the tangent of a value comes from; None where it has none here."""
-        return x.place if isinstance(x, LinearVariable) and x.tape is self else None
-
     def trim(self, outputs: Iterable[int]) -> None:
         """Drop what the outputs do not depend on, and note who is the last to read each tangent."""
         wanted = set(outputs)

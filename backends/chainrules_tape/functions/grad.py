@@ -62,20 +62,30 @@ class Gradient(Generic[X, P, G]):
         raise NotImplementedError
 
 
-def describe_derivative(
-    found: Made, what: str, gives: str, arguments: Arguments
+def derivative(
+    call: Callable[..., Any],
+    f: Callable[..., Any],
+    maker: Callable[..., Any],
+    arguments: Arguments,
+    what: str,
+    gives: str,
+    *operands: Any,
+    **settings: Any,
 ) -> Callable[..., Any]:
-    """Have a function say what it computes, and not what the function says that it is made of.
+    """Return a derivative of f: a function that says what it computes, and not what f says.
 
     Parameters
     ----------
-    found : Made
+    call : callable
         What computes it.
-    what, gives : str
-        What it is called, and what it is like.
+    maker, operands, settings
+        The transformation, and what it was given besides f.
     arguments : Arguments
         Those that are differentiated in.
+    what, gives : str
+        What it is called, and what its result is like.
     """
+    found = made(call, f, maker, *operands, **settings)
     name = getattr(found, "__name__", "a function")
     chosen = arguments.names_of_chosen
     first_line = (found.__doc__ or "").strip().partition("\n")[0]
@@ -86,7 +96,7 @@ def describe_derivative(
         * bool(first_line)
     )
     found.returned = lambda of_f: inspect.Signature.empty
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def vjp(
@@ -304,12 +314,22 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
-    settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
     arguments = Arguments("value_and_grad", f, argnums, argnames, by_name)
-    call = _differentiating(f, arguments, True, has_aux, guard, unused, sparse)
-    found = made(call, f, value_and_grad, argnums, **settings)
-    return describe_derivative(found, "value and gradient", f"(value, gradient){_LIKE}", arguments)
+    return derivative(
+        _differentiating(f, arguments, True, has_aux, guard, unused, sparse),
+        f,
+        value_and_grad,
+        arguments,
+        "value and gradient",
+        f"(value, gradient){_LIKE}",
+        argnums,
+        argnames=argnames,
+        has_aux=has_aux,
+        guard=guard,
+        unused=unused,
+        by_name=by_name,
+        sparse=sparse,
+    )
 
 
 # One function for both, in one piece: a call of ours is a tenth of the least gradient.
@@ -469,12 +489,22 @@ def grad(
     >>> grad(lambda x, scale: scale * x * x, argnames=("x", "scale"))(2.0, scale=3.0)
     (12.0, 4.0)
     """
-    settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
-    settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
     arguments = Arguments("grad", f, argnums, argnames, by_name)
-    call = _differentiating(f, arguments, False, has_aux, guard, unused, sparse)
-    found = made(call, f, grad, argnums, **settings)
-    return describe_derivative(found, "gradient", f"the gradient{_LIKE}", arguments)
+    return derivative(
+        _differentiating(f, arguments, False, has_aux, guard, unused, sparse),
+        f,
+        grad,
+        arguments,
+        "gradient",
+        f"the gradient{_LIKE}",
+        argnums,
+        argnames=argnames,
+        has_aux=has_aux,
+        guard=guard,
+        unused=unused,
+        by_name=by_name,
+        sparse=sparse,
+    )
 
 
 _LIKE = ", with the structure of what it is taken in"

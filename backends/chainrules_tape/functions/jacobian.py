@@ -38,7 +38,6 @@ from chainrules_py.extend import (
     flatten_tangent,
     kind_of,
     leaf_tangents,
-    made,
     map_leaves,
     name_of,
     own_all,
@@ -55,7 +54,7 @@ from chainrules_tape.functions.arguments import (
     can_vary,
     check_varies,
 )
-from chainrules_tape.functions.grad import describe_derivative, jvp, pulled, vjp
+from chainrules_tape.functions.grad import derivative, jvp, pulled, vjp
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
 from chainrules_tape.functions.zeros import is_lost
 
@@ -144,11 +143,21 @@ def jacobian(
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, run.aux) if has_aux else whole
 
-    settings: Any = {"argnames": argnames, "has_aux": has_aux, "holomorphic": holomorphic}
-    settings |= {"sparsity": sparsity, "check": check}
-    found = made(jacobian_of, f, jacobian, argnums, mode, **settings)
-    gives = "arrays of shape y.shape + x.shape" if sparsity is None else "sparse arrays"
-    return describe_derivative(found, "Jacobian", gives, arguments)
+    return derivative(
+        jacobian_of,
+        f,
+        jacobian,
+        arguments,
+        "Jacobian",
+        "arrays of shape y.shape + x.shape" if sparsity is None else "sparse arrays",
+        argnums,
+        mode,
+        argnames=argnames,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+        sparsity=sparsity,
+        check=check,
+    )
 
 
 def hessian(
@@ -222,12 +231,19 @@ def hessian(
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, second_run.aux) if has_aux else whole
 
-    settings: Any = {"argnames": argnames, "has_aux": has_aux}
-    settings |= {"sparsity": sparsity, "check": check}
-    found = made(hessian_of, f, hessian, argnums, **settings)
-    dense = "arrays of shape y.shape + x1.shape + x2.shape"
-    gives = dense if sparsity is None else "sparse arrays"
-    return describe_derivative(found, "Hessian", gives, arguments)
+    return derivative(
+        hessian_of,
+        f,
+        hessian,
+        arguments,
+        "Hessian",
+        "arrays of shape y.shape + x1.shape + x2.shape" if sparsity is None else "sparse arrays",
+        argnums,
+        argnames=argnames,
+        has_aux=has_aux,
+        sparsity=sparsity,
+        check=check,
+    )
 
 
 def sparsity(
@@ -274,9 +290,19 @@ def sparsity(
         xs, of_chosen = arguments.pick(operands, keywords)
         return _sparsely("detect", False, symmetric).detect(of_chosen, xs, mode, f, has_aux)
 
-    settings: Any = {"argnames": argnames, "has_aux": has_aux, "symmetric": symmetric}
-    found = made(sparsity_of, f, sparsity, argnums, mode, **settings)
-    return describe_derivative(found, "sparsity pattern", "a Plan", arguments)
+    return derivative(
+        sparsity_of,
+        f,
+        sparsity,
+        arguments,
+        "sparsity pattern",
+        "a Plan",
+        argnums,
+        mode,
+        argnames=argnames,
+        has_aux=has_aux,
+        symmetric=symmetric,
+    )
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:

@@ -53,7 +53,7 @@ from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import INPUT, Structured
 from chainrules_tape.core.tape import BareTape, frozen
-from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.core.variable import OnTape
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
@@ -81,6 +81,10 @@ class Run:
     ----------
     leaves, tree
         The primals, taken apart, as they were when the run began.
+    tape
+        The records; none in forward mode.
+    inputs : sequence of int or None
+        Where the leaves are on it; None for those that cannot vary.
     y, value, aux
         What the function gave, without tracers of this run. In y stands what tells that a value
         without a derivative hangs on some; in what people get, that value.
@@ -91,17 +95,36 @@ class Run:
         do not depend on the primals.
     """
 
-    __slots__ = ("aux", "leaves", "notes", "outputs", "tree", "value", "y", "y_leaves", "y_tree")
+    __slots__ = (
+        "aux",
+        "inputs",
+        "leaves",
+        "notes",
+        "outputs",
+        "tape",
+        "tree",
+        "value",
+        "y",
+        "y_leaves",
+        "y_tree",
+    )
+    tape: Any
+    inputs: Sequence[int | None]
     level: Any = property(operator.attrgetter("tape.level"))
     """Which differentiation it is: those that it begins have higher ones."""
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         """Return the leaves of the primals as the function gets them: traced, where they vary."""
-        raise NotImplementedError
+        vary = list(map(can_vary, leaves))
+        made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
+        traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
+        # Now, for what the function writes to in place goes on at another index.
+        self.inputs = [x.place if v else None for x, v in zip(traced, vary, strict=True)]
+        return traced
 
     def link_of(self, x: Any) -> Any:
         """Where the derivative of a value is found; None of what is no tracer of this run."""
-        raise NotImplementedError
+        return x.place if issubclass(type(x), OnTape) and x.tape is self.tape else None
 
     # In one piece: frames of our own are much of what a small gradient costs.
     def _run(  # noqa: C901
@@ -186,7 +209,7 @@ class Run:
     ) -> tuple[Any, TreeDef, list[Any], list[Any]]:
         """Take apart what f gave: return it plain, its tree, its leaves, and where these are."""
         given, tree = flatten(y)
-        lasting = list(map(self._lasting, given))
+        lasting = [_below(x, self.level) for x in given]  # of those that f began and ended
         outputs = list(map(self.link_of, lasting))
         leaves = list(map(self._plain, lasting))
         if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
@@ -205,15 +228,7 @@ class Run:
 
     def _payload(self, x: Any) -> Any:
         """Return what a tracer of this run stands for."""
-        while issubclass(type(x), Tracer) and x.level >= self.level:
-            x = x.__payload__
-        return x
-
-    def _lasting(self, x: Any) -> Any:
-        """Return what a tracer of a differentiation that f began and ended stood for in f."""
-        while issubclass(type(x), Tracer) and x.level > self.level:
-            x = x.__payload__
-        return x
+        return _below(x, self.level - 1)
 
     def _plain(self, x: Any) -> Any:
         """Return a leaf that f gave without a tracer of this run, and nobody else's."""
@@ -239,24 +254,18 @@ class Run:
         return unflatten_tangent(tree, mine, plain="own")
 
 
+def _below(x: Any, level: int) -> Any:
+    """Return what a tracer of a higher level than this stands for."""
+    while issubclass(type(x), Tracer) and x.level > level:
+        x = x.__payload__
+    return x
+
+
 class Recorded(Run):
-    """Records of a tape between values on it: what is pulled back.
+    """Records of a tape between values on it: what is pulled back."""
 
-    Attributes
-    ----------
-    tape : BareTape
-        The tape.
-    inputs : list of int or None
-        Where the leaves are on it; None for those that cannot vary.
-    """
-
-    __slots__ = ("inputs", "tape")
-    inputs: Sequence[int | None]
+    __slots__ = ()
     tape: BareTape
-
-    def link_of(self, x: Any) -> int | None:
-        """Return the index of its record."""
-        return x.place if issubclass(type(x), BareVariable) and x.tape is self.tape else None
 
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an array without one has in messages."""
@@ -395,15 +404,11 @@ class ReverseRun(Recorded):
             return traced
         vary = list(map(can_vary, leaves))
         if all(vary):
-            # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))
             return self.tape.inputs(leaves)
         if self.names is not None:
             check_varies(leaves, vary)
-        made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
-        traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
-        self.inputs = [x.place if v else None for x, v in zip(traced, vary, strict=True)]
-        return traced
+        return super()._enter(leaves)
 
     def is_constant(self) -> bool:
         """Tell whether the result depends on nothing that is differentiated here or outside."""
@@ -478,17 +483,10 @@ class ForwardRun(Run):
 
 @final
 class LinearRun(Run):
-    """Run of a function, whose pushes are kept on a tape of their own.
+    """Run of a function, whose pushes are kept on a tape of their own."""
 
-    Attributes
-    ----------
-    tape : LinearTape
-        The pushes.
-    inputs : list of int or None
-        Where the leaves are on it; None for those that cannot vary.
-    """
-
-    __slots__ = ("inputs", "tape")
+    __slots__ = ()
+    tape: LinearTape
 
     def __init__(
         self,
@@ -501,15 +499,6 @@ class LinearRun(Run):
         self.tape = LinearTape(guard)
         self._run(f, primals, has_aux, self.tape.close)
         self.tape.trim([i for i in self.outputs if i is not None])
-
-    def _enter(self, leaves: list[Any]) -> list[Any]:
-        traced = [self.tape.inputs((x,))[0] if can_vary(x) else x for x in leaves]
-        self.inputs = list(map(self.tape.link_of, traced))
-        return traced
-
-    def link_of(self, x: Any) -> int | None:
-        """Return the index of its record."""
-        return self.tape.link_of(x)
 
     def push(self, ts: Sequence[Any], many: bool = False) -> list[Any]:
         """Push tangents to the leaves of y; with ``many`` a leading axis counts directions."""
