@@ -27,7 +27,7 @@ from chainrules_compile.errors import (
 )
 from chainrules_compile.explaining import explained
 from chainrules_compile.host import listen
-from chainrules_compile.making import CompiledProgram, Setting, recorded
+from chainrules_compile.making import CompiledProgram, Making, Plain, Setting
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits, why_in_a_row
@@ -59,6 +59,12 @@ def is_traced(x: Any) -> bool:
     return any([isinstance(leaf, (Noted, Tracer)) for leaf in flatten(x)[0]])
 
 
+def alike(y: Any, plain: Plain) -> bool:
+    """Tell whether a program gave what the function gives, but for its rounding."""
+    moved = functools.partial(moved_results, plain.f, plain.args, plain.keywords)
+    return close(y, plain.result(), moved)
+
+
 @final
 class Compiled(Generic[P, R]):
     """Function with a program for each kind of arguments that it was called with.
@@ -69,8 +75,6 @@ class Compiled(Generic[P, R]):
         Those recorded so far, the newest first.
     as_it_is : bool
         Whether the function runs as it is.
-    beside : callable
-        What is called beside a program, and in place of one: the function.
     """
 
     def __init__(
@@ -88,7 +92,7 @@ class Compiled(Generic[P, R]):
             if getattr(f, "__name__", "") == "<lambda>"
             else self.__name__
         )
-        self._f, self.beside = cast(Any, f), cast(Any, f)
+        self._f = cast(Any, f)
         self._target = target
         write = writer_of(target)
         if threads > 1 and not getattr(write, "threads", False):
@@ -133,7 +137,7 @@ class Compiled(Generic[P, R]):
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one where there is none yet."""
         if self.as_it_is:
-            return self.beside(*args, **keywords)  # type: ignore[no-any-return]
+            return self._f(*args, **keywords)  # type: ignore[no-any-return]
         for run in self._runs:
             try:
                 y = run(*args, **keywords) if keywords else run(*args)
@@ -141,61 +145,54 @@ class Compiled(Generic[P, R]):
                 continue
             if y is not MISS:
                 if debugging.checks is not None:
-                    self._debug(y, args, keywords)
+                    self._debug(y, Plain(self._f, args, keywords))
                 return y  # type: ignore[no-any-return]
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
-    def _debug(self, y: Any, args: Any, keywords: Any) -> None:
+    def _debug(self, y: Any, plain: Plain) -> None:
         """Compare what a program gave with what its function gives."""
-        expected = self.beside(*args, **keywords)
-        same = self._alike(y, expected, args, keywords)
+        expected, same = plain.result(), alike(y, plain)
         debugging.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
     def _record(self, args: Any, keywords: Any) -> Any:
-        f = self.beside
         if is_traced((args, keywords)):
-            return f(*args, **keywords)
+            return self._f(*args, **keywords)
         if len(self.programs) + self._unkept >= MOST:
             self._warn(none_fits(self.programs, self._unkept, self._why))
-            return f(*args, **keywords)
+            return self._f(*args, **keywords)
         with collecting_later():
-            return self._recorded(args, keywords)
+            return self._recorded(Plain(self._f, args, keywords))
 
-    def _recorded(self, args: Any, keywords: Any) -> Any:
-        f, age = self.beside, self._age
+    def _recorded(self, plain: Plain) -> Any:
+        age = self._age
         if len(self._unused) >= IN_A_ROW and (why := why_in_a_row(self._unused)):
             self._stay(f"was recorded {IN_A_ROW} times in a row, and runs as it is: {why}")
-            return f(*args, **keywords)
+            return plain.result()
         try:
             with self._lock:
-                made = self._made(args, keywords)
-        except Traced as traced:
-            expected = f(*args, **keywords)
-            written = traced.guards.written()
-            return self._changing(written, expected) if written else expected
+                made = self._made(plain)
+        except Traced:
+            return plain.result()
         except Written as changes:
-            return self._changing(changes.names, f(*args, **keywords))
+            return self._changing(changes.names, plain.result())
         except Unfit as unfit:
-            return self._as_before(refusals.of_this_call(unfit), args, keywords)
+            return self._as_before(refusals.of_this_call(unfit), plain)
         except Exception as error:
-            said = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
-            return self._as_before(said, args, keywords)
+            said = refusals.refusal(self.__name__, error, plain.result)
+            return self._as_before(said, plain)
         y, raised = MISS, None
         try:
-            y = made.run(*args, **keywords)
+            y = made.run(*plain.args, **plain.keywords)
         except Exception as error:
             raised = error
-        made.guards.again()
-        expected = f(*args, **keywords)
-        if written := made.guards.written():
-            return self._changing(written, expected)
+        expected = plain.result()
         if is_traced(expected):  # by what an argument holds
             return expected
         if y is MISS and refusals.may_fit_others(raised, self._target):
             self._unkept += 1
             self._why = f"ran as it is, and is no program yet: {refusals.OF_OTHER_NUMBERS}"
             return expected
-        if y is MISS or not self._alike(y, expected, args, keywords):
+        if y is MISS or not alike(y, plain):
             if age == self._age:  # no rule was stated anew meanwhile
                 self._stay(refusals.another_result(raised))
             return expected
@@ -204,11 +201,7 @@ class Compiled(Generic[P, R]):
         self._add(made, age)
         return y
 
-    def _alike(self, y: Any, expected: Any, args: Any, keywords: Any) -> bool:
-        moved = functools.partial(moved_results, self._f, args, keywords)
-        return close(y, expected, moved)
-
-    def _as_before(self, said: Unfit | RecordingError, args: Any, keywords: Any) -> Any:
+    def _as_before(self, said: Unfit | RecordingError, plain: Plain) -> Any:
         """Call the function as it is: it is no program, once or for good."""
         if self._strict:
             self._why = f"is no program: {said}"
@@ -221,7 +214,7 @@ class Compiled(Generic[P, R]):
                 self._warn(f"runs as it is in this call: {said}")
         else:
             self._stay(f"is no program, and runs as it is: {said}{place(said.__traceback__)}")
-        return self.beside(*args, **keywords)
+        return plain.result()
 
     def _changing(self, changed: list[str], y: Any) -> Any:
         """Return the result of a call that has changed something; if it does so again, warn."""
@@ -250,17 +243,17 @@ class Compiled(Generic[P, R]):
             self._told.add(text)
             warn(f"{self._called} {text}")
 
-    def _made(self, args: Any, keywords: Any) -> CompiledProgram:
+    def _made(self, plain: Plain) -> CompiledProgram:
         """Return a program; objects that only primitives take are no part of one from two on."""
         names = self.programs[0].objects if self.programs else frozenset[str]()
         if names and not self._looks:
             try:
-                return self._made_with(names, args, keywords)
+                return self._made_with(names, plain)
             except Exception:  # which is raised once more, if it was not for that
                 self._looks = True
-        return self._made_with(frozenset(), args, keywords)
+        return self._made_with(frozenset(), plain)
 
-    def _made_with(self, opaque: frozenset[str], args: Any, keywords: Any) -> CompiledProgram:
+    def _made_with(self, opaque: frozenset[str], plain: Plain) -> CompiledProgram:
         """Return a program; arguments of which it needs the value itself are static, if small."""
         found: list[BaseException] = []
         token = refused.set(found)
@@ -268,7 +261,7 @@ class Compiled(Generic[P, R]):
             while True:
                 static = self._setting.static | self._static
                 setting = self._setting._replace(static=static, opaque=opaque)
-                make = functools.partial(recorded, setting, self._f, args, keywords)
+                make = functools.partial(Making, setting, plain)
                 try:
                     made, self._rolling = with_scans(make, self._rolling, found)
                 except Exception as error:

@@ -93,10 +93,6 @@ class Written(Unfit):
 class Traced(Unfit):
     """Something that the function captured, or that an argument hides, is being traced now."""
 
-    def __init__(self, guards: Any) -> None:
-        super().__init__("what it captured is being differentiated, or noted for another program")
-        self.guards = guards
-
 
 @final
 class Miss:

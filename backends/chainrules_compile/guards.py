@@ -20,7 +20,7 @@ import numpy as np
 from chainrules_compile.errors import MISS, Traced, Unfit
 from chainrules_compile.noted import Noted
 from chainrules_compile.scope import Scope
-from chainrules_py.extend import Mode, Tracer, is_generator, is_library, states, type_info
+from chainrules_py.extend import Mode, Tracer, flatten, is_generator, is_library, states, type_info
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
 GROWING = (list, dict, set, deque)  # whose length is noted while the function is recorded
@@ -99,6 +99,7 @@ class Guards:
         self.samples: list[tuple[str, np.ndarray, bytes]] = []
         self._contents: list[tuple[str, np.ndarray, bytes]] = []  # while it is recorded
         self._names: set[str] = set()
+        self._absent: list[tuple[str, Any, str]] = []  # names that stand for nothing yet
         self._follow_all([(f, None)])
         objects = list(given.items())
         objects += [(x.name, x.value) for x in self._found.values() if is_instance(x.value)]
@@ -109,7 +110,9 @@ class Guards:
         self._generators = {name: x for name, x in named.items() if is_generator(type(x))}
         self.moving = [name for name, x in named.items() if is_moving(x)]
         self._growing = {name: x for name, x in named.items() if isinstance(x, GROWING)}
-        self.again()
+        self._lengths = {name: len(x) for name, x in self._growing.items()}
+        self._states = self._drawing()
+        self._undraw = states(self._generators.values(), shared=True)
 
     def _follow_all(self, waiting: list[tuple[Any, Any]]) -> None:
         """Note what callables look up, each with its `self`, and what they lead to."""
@@ -134,6 +137,7 @@ class Guards:
                 yield from self._note(name, cell, None, names)
             for name in names & f.__globals__.keys():
                 yield from self._note(name, f.__globals__, name, names)
+            self._absent += [(x, f.__globals__, x) for x in names - f.__globals__.keys()]
             for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 self._name(x, "default")
                 yield x, None
@@ -173,6 +177,8 @@ class Guards:
                 yield inner or stated, x
             elif stated is not None or key in getattr(x, "__dict__", ()):
                 yield from self._note(f"{name}.{key}", x, key, ())
+            else:
+                self._absent.append((f"{name}.{key}", getattr(x, "__dict__", ()), key))
 
     def _name(self, value: Any, name: str) -> None:
         """Note an array, and the arrays and numbers of a small container, one level deep."""
@@ -196,18 +202,13 @@ class Guards:
     def check(self) -> None:
         """Raise `Traced` where something that is looked up is being differentiated."""
         if any([isinstance(x.value, (Tracer, Noted)) for x in self.lookups]):
-            raise Traced(self)
+            raise Traced("what it captured is being differentiated, or noted for another program")
         if self.moving:
-            names = ", ".join(self.moving)
-            raise Unfit(f"{names} gives something else each time; pass what it gives")
+            raise Unfit(
+                f"{', '.join(self.moving)} gives something else each time; pass what it gives"
+            )
 
-    def again(self) -> None:
-        """Note how long containers are, and what generators draw next."""
-        self._lengths = {name: len(x) for name, x in self._growing.items()}
-        self._states = self._drawing()
-        self._undraw = states(self._generators.values(), shared=True)
-
-    def _drawing(self) -> dict[str, str]:
+    def _drawing(self) -> dict[str, Any]:
         """Return the states of the generators of random numbers, and of those that all share."""
         both = {**self._generators, "np.random": _NUMPYS, "Python's random": _PYTHONS}
         return {name: drawing(x) for name, x in both.items()}
@@ -228,6 +229,7 @@ class Guards:
     def written(self) -> list[str]:
         """Return the names of what the function has written to, appended to, or drawn from."""
         found = [name for name, n in self._lengths.items() if len(self._growing[name]) != n]
+        found += [name for name, names, key in self._absent if key in names]
         found += [name for name, x, before in self._contents if x.tobytes() != before]
         found += [name for name, state in self._drawing().items() if state != self._states[name]]
         return [*dict.fromkeys([*self.changed(), *found])]
@@ -257,13 +259,15 @@ class Guards:
         return f"if not (  # guards\n        {test}\n    ):\n        return {miss}"
 
 
-def drawing(x: Any) -> str:
-    """Return a text of the state of a generator of random numbers, NumPy's or Python's."""
+def drawing(x: Any) -> Any:
+    """Return the state of a generator of random numbers, NumPy's or Python's, to compare."""
     if isinstance(x, random.Random):
-        return str(x.getstate())
+        return x.getstate()
     if isinstance(x, np.random.RandomState):
-        return str(x.get_state(legacy=False))
-    return str(getattr(getattr(x, "bit_generator", x), "state", ""))
+        state: Any = x.get_state(legacy=False)
+    else:
+        state = getattr(getattr(x, "bit_generator", x), "state", "")
+    return [x.tobytes() if isinstance(x, np.ndarray) else x for x in flatten(state)[0]]
 
 
 def modes_are(known: list[Any]) -> bool:

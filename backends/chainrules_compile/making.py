@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from chainrules_compile.entry import Entry, result_text
-from chainrules_compile.errors import Unfit, Written
+from chainrules_compile.errors import MISS, Unfit, Written
 from chainrules_compile.guards import Guards
 from chainrules_compile.passes import Pass
 from chainrules_compile.passes.dead_code import without_dead_code
@@ -128,11 +128,24 @@ class CompiledProgram:
         return f"<program of {self.steps[-1][1]} calls: {facts}>"
 
 
-def recorded(
-    setting: Setting, f: Callable[..., Any], args: Any, keywords: dict[str, Any]
-) -> CompiledProgram:
-    """Record a call of a function, and return the program for others like it."""
-    return Making(setting, f, args, keywords).recorded()
+@final
+class Plain:
+    """A call of a function as it is, made once: before the function is recorded, which compares.
+
+    So nothing is recorded of a function that writes to something, and a first call does so once.
+    """
+
+    __slots__ = ("_result", "args", "f", "keywords")
+
+    def __init__(self, f: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> None:
+        self.f, self.args, self.keywords = f, args, keywords
+        self._result: Any = MISS
+
+    def result(self) -> Any:
+        """Call the function, if that was not done, and return what it gave."""
+        if self._result is MISS:
+            self._result = self.f(*self.args, **self.keywords)
+        return self._result
 
 
 @final
@@ -145,11 +158,9 @@ class Making:
         If the function is no program.
     """
 
-    def __init__(
-        self, setting: Setting, f: Callable[..., Any], args: Any, keywords: dict[str, Any]
-    ) -> None:
-        self.setting = setting
-        self.f = f
+    def __init__(self, setting: Setting, plain: Plain) -> None:
+        self.setting, self.plain = setting, plain
+        f, args, keywords = plain.f, plain.args, plain.keywords
         self.scope = scope = Scope()
         scope.threads = setting.threads
         self.name = setting.name if setting.name.isidentifier() else "program"
@@ -159,14 +170,17 @@ class Making:
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
         self.guards = Guards(f, self.entry.given)
-        self.guards.check()
         self.recorder.outside = self.guards.arrays
 
     def recorded(self) -> CompiledProgram:
         """Record the function, and write its program."""
         recorder, entry, scope = self.recorder, self.entry, self.scope
+        self.plain.result()
+        if written := self.guards.written():
+            raise Written(written)
+        self.guards.check()
         try:
-            y = map_leaves(joined, self.f(*entry.args, **entry.keywords))
+            y = map_leaves(joined, self.plain.f(*entry.args, **entry.keywords))
         finally:
             written = self.guards.written() or entry.written()
             self.guards.put_back()

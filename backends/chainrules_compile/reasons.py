@@ -29,9 +29,8 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
             facts.setdefault(name, set()).add(fact)
     asked: dict[tuple[str, str], list[Any]] = {}
     for program in programs:
-        if program.calls is not None:
-            for key, answer in dict(_questions(program.recorded)).items():
-                asked.setdefault(key, []).append(answer)
+        for key, answer in dict(_questions(program.recorded)).items():
+            asked.setdefault(key, []).append(answer)
     found = [
         (len(each), f"{name} was {_some(sorted(each))}", _REMEDIES["argument"])
         for name, each in facts.items()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from chainrules_compile.errors import RecordingError, behind
 from chainrules_compile.guards import Guards
+from chainrules_compile.making import CompiledProgram, Making
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import apart, sharing
 from chainrules_compile.turns import LONG, Changing, Turns, Unsteady, plain_one
@@ -35,25 +36,25 @@ from chainrules_py.extend import (
 SHORT = 16
 """Scans of fewer turns are recorded turn by turn."""
 
-T = TypeVar("T")
 Leaves = tuple[Any, ...]
 rolling: ContextVar[str] = ContextVar("rolling", default="never")
 """Whether scans are loops: in any case ("loose"), or never."""
 
 
-def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str]:
+def with_scans(
+    make: Callable[[], Making], way: str, said: list[Any]
+) -> tuple[CompiledProgram, str]:
     """Make a program with scans as loops, or turn by turn where these change; return how it was.
 
     What was said while a program was recorded that is given up is forgotten.
     """
     token = rolling.set(way)
     try:
-        try:
-            return make(), way
-        except (Changing, Unsteady):
-            rolling.set("never")
+        return make().recorded(), way
+    except (Changing, Unsteady):
+        rolling.set("never")
         said.clear()
-        return make(), "never"
+        return make().recorded(), "never"
     finally:
         rolling.reset(token)
 

@@ -160,6 +160,7 @@ def test_results_written_by_other_functions(write):
     assert same(compile_checked(f)(X), f(X))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_writes_that_nobody_can_follow_are_refused():
     def rows_of_one(x):
         y = np.broadcast_arrays(x * 1.0, np.zeros((2, 6)))[0]

@@ -181,7 +181,7 @@ def test_short_scans_and_those_that_change_are_recorded_turn_by_turn():
 def test_questions_of_long_scans_are_refused():
     xs = np.ones((LONG + 1, 2))
     with pytest.raises(RecordingError, match=r"np\.where"):
-        compile(grad(branching), strict=True)(W, U, B, xs)
+        compile(grad(branching, argnums=2), strict=True)(W, U, B, xs)
 
 
 def test_a_turn_that_writes_outside_is_recorded_each_time():
