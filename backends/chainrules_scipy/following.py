@@ -27,7 +27,7 @@ from chainrules_scipy.installing import (
     place_method,
     standing,
 )
-from chainrules_scipy.other_engines import in_our_words
+from chainrules_scipy.other_engines import in_our_words, run
 from chainrules_scipy.precision import HOLDS, plainly
 from chainrules_scipy.rows import array_of, readable, stands_for
 
@@ -313,11 +313,14 @@ def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
     [ 1. -1.]
     """
 
+    def copied(*args: Any, **options: Any) -> Any:
+        with beside((args, options)):
+            copy = followed(inspect.unwrap(native) if instead else native, **instead)
+            return copy(*args, **options)
+
     @functools.wraps(native)
     def function(*args: Any, **options: Any) -> Any:
-        with beside((args, options)):
-            copied = followed(inspect.unwrap(native) if instead else native, **instead)
-            return copied(*args, **options)
+        return run(copied, args, options)
 
     function.__doc__ = f"Compute SciPy's `{native.__name__}`, of traced values too."
     return stands_for(native)(function)

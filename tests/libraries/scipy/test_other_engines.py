@@ -262,3 +262,16 @@ def test_functions_whose_signature_tells_nothing_are_called(name, engine):
         pytest.skip("SciPy has it from 1.15 on")
     found = export(f, to=engine)(*POLYNOMIALS[name])
     assert np.allclose(found, f(*POLYNOMIALS[name]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sinm", "coshm", "tanhm"])
+def test_functions_that_follow_the_text_of_scipy_run_on_the_host(name):
+    torch, linalg = pytest.importorskip("torch"), pytest.importorskip("scipy.linalg")
+    f = getattr(linalg, name)
+    a = np.array([[0.3 - 0.1j, 0.2], [0.1j, -0.4]])
+    bar = np.array([[1.0, 0.5j], [-2.0, 0.3 + 1.0j]])
+    _, pull = torch.func.vjp(export(f, to="torch"), torch.tensor(a))
+    steps = 1e-6 * np.eye(4).reshape(4, 2, 2)
+    slopes = [(f(a + t) - f(a - t)) / 2e-6 for t in steps]  # of analytic functions
+    expected = np.reshape([np.vdot(slope, bar) for slope in slopes], (2, 2))
+    np.testing.assert_allclose(pull(torch.tensor(bar))[0], expected, rtol=1e-7, atol=1e-8)
