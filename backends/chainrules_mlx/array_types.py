@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mlx.core as mx
@@ -66,7 +66,14 @@ def alike(*xs: Any) -> tuple[Any, ...]:
     like = next(x for x in xs if isinstance(x, mx.array))
     arrays = [number_as(x, like) for x in xs]
     dtype = functools.reduce(_mx.result_type, arrays) if len(arrays) > 1 else arrays[0].dtype
-    return tuple([xp.astyped(x, dtype) for x in arrays])
+    return tuple([x.astype(dtype) for x in arrays])
+
+
+def implement(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
+    """Enter what computes words of arrays, or of operands of these types."""
+    for word, function in table.items():
+        arrays = (ARRAY,) * (1 if word.variadic else len(word.operands))
+        word.implement(function, types=types or arrays)
 
 
 def entered(word: Primitive[..., Any], function: Callable[..., Any]) -> None:

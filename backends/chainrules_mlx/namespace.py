@@ -76,32 +76,21 @@ def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) 
     """Make an array; NumPy's of 64 bits stay so, where MLX would take half of them."""
     if dtype is None and not isinstance(x, mx.array) and hasattr(x, "dtype"):
         dtype = getattr(_mx, str(x.dtype), None) if str(x.dtype) != "bool" else _mx.bool_
-    return _mx.array(x, dtype) if copy or not isinstance(x, mx.array) else astyped(x, dtype)
+    if copy or not isinstance(x, mx.array):
+        return _mx.array(x, dtype)
+    return x if dtype is None else x.astype(dtype)
 
 
-def astyped(x: Any, dtype: Any) -> Any:
-    """Convert to a dtype, if to one."""
-    return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+def _anywhere(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Have what makes arrays take a device: of MLX's, work is put on one."""
+
+    def made(*operands: Any, device: Any = None, **options: Any) -> Any:
+        return make(*operands, **options)
+
+    return made
 
 
-def full(shape: Any, fill: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Fill an array."""
-    return _mx.full(shape, fill, dtype)
-
-
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Make an array of zeros."""
-    return _mx.zeros(shape, dtype or mx.float32)
-
-
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Make an array of ones."""
-    return _mx.ones(shape, dtype or mx.float32)
-
-
-def arange(*given: Any, dtype: Any = None, device: Any = None) -> Any:
-    """Count in steps."""
-    return _mx.arange(*given, dtype=dtype)
+full, zeros, ones, arange = map(_anywhere, (_mx.full, _mx.zeros, _mx.ones, _mx.arange))
 
 
 def is_complex(*xs: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from chainrules_mlx.array_types import ARRAY
+from chainrules_mlx.array_types import implement
 from chainrules_mlx.namespace import is_complex
 from chainrules_py import vocabulary as v
 
@@ -43,14 +43,6 @@ def _reduced(reduce: Callable[..., Any], identity: Any) -> Callable[..., Any]:
 
 summed = _reduced(_mx.sum, 0)
 """Sum along axes."""
-for _word, _reduce, _identity in (
-    (v.sum, _mx.sum, 0),
-    (v.prod, _mx.prod, 1),
-    (v.mean, _mx.mean, math.nan),
-    (v.any, _mx.any, False),
-    (v.all, _mx.all, True),
-):
-    _word.implement(_reduced(_reduce, _identity), types=(ARRAY,))
 
 
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,16 +50,11 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
         if correction == int(correction) and not is_complex(x) and x.size:
             return function(x, axis, keepdims, ddof=int(correction))
         n = math.prod([x.shape[a] for a in _axes(x, axis)])
-        rest = x - v.mean(x, axis=axis, keepdims=True)
-        size = rest * rest if not is_complex(x) else _mx.square(_mx.abs(rest))
+        size = _mx.square(_mx.abs(x - v.mean(x, axis=axis, keepdims=True)))
         y = summed(size, axis=axis, keepdims=keepdims) / max(n - correction, 0)
         return y if function is _mx.var else _mx.sqrt(y)
 
     return spread
-
-
-v.var.implement(_spread(_mx.var), types=(ARRAY,))
-v.std.implement(_spread(_mx.std), types=(ARRAY,))
 
 
 def _accumulated(accumulate: Callable[..., Any], start: int) -> Callable[..., Any]:
@@ -82,27 +69,28 @@ def _accumulated(accumulate: Callable[..., Any], start: int) -> Callable[..., An
     return accumulated
 
 
-v.cumulative_sum.implement(_accumulated(_mx.cumsum, 0), types=(ARRAY,))
-v.cumulative_prod.implement(_accumulated(_mx.cumprod, 1), types=(ARRAY,))
-v.cumulative_max.implement(lambda x, *, axis: _mx.cummax(x, axis), types=(ARRAY,))
-v.cumulative_min.implement(lambda x, *, axis: _mx.cummin(x, axis), types=(ARRAY,))
-
-
-@v.count_nonzero.implement
-def count_nonzero_mlx(x: mx.array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Sum what is not zero."""
-    return summed(x != 0, axis=axis, keepdims=keepdims)
-
-
 def _argmost(find: Callable[..., Any]) -> Callable[..., Any]:
     """Count places with a sign: differences of MLX's own wrap around."""
-
-    def computed(x: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-        y = find(x, axis, keepdims=keepdims and axis is not None).astype(mx.int32)
-        return y.reshape((1,) * x.ndim) if keepdims and axis is None else y
-
-    return computed
+    return lambda x, *, axis=None, keepdims=False: find(x, axis, keepdims=keepdims).astype(mx.int32)
 
 
-v.argmax.implement(_argmost(_mx.argmax), types=(ARRAY,))
-v.argmin.implement(_argmost(_mx.argmin), types=(ARRAY,))
+implement(
+    {
+        v.sum: summed,
+        v.prod: _reduced(_mx.prod, 1),
+        v.mean: _reduced(_mx.mean, math.nan),
+        v.any: _reduced(_mx.any, False),
+        v.all: _reduced(_mx.all, True),
+        v.count_nonzero: lambda x, *, axis=None, keepdims=False: summed(
+            x != 0, axis=axis, keepdims=keepdims
+        ),
+        v.var: _spread(_mx.var),
+        v.std: _spread(_mx.std),
+        v.cumulative_sum: _accumulated(_mx.cumsum, 0),
+        v.cumulative_prod: _accumulated(_mx.cumprod, 1),
+        v.cumulative_max: lambda x, *, axis: _mx.cummax(x, axis),
+        v.cumulative_min: lambda x, *, axis: _mx.cummin(x, axis),
+        v.argmax: _argmost(_mx.argmax),
+        v.argmin: _argmost(_mx.argmin),
+    }
+)

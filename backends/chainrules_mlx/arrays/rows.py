@@ -9,6 +9,7 @@ import mlx.core as mx
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias
+from chainrules_py.extend import manipulation_composites as manipulation
 
 _mx: Any = mx
 _REFUSED = {"stream": None}
@@ -64,13 +65,6 @@ def _spread(word: Callable[..., Any]) -> Callable[..., Any]:
     return spread
 
 
-def _accumulated(word: Callable[..., Any]) -> Callable[..., Any]:
-    def accumulated(x: Any, axis: Any = None) -> Any:
-        return word(x, axis=axis)
-
-    return accumulated
-
-
 def _shaped(x: Any, *shape: Any) -> Any:
     return v.reshape(x, shape=tuple(shape[0]) if isinstance(shape[0], (tuple, list)) else shape)
 
@@ -86,39 +80,27 @@ def _flattened(x: Any, start_axis: int = 0, end_axis: int = -1) -> Any:
     return v.reshape(x, shape=(*x.shape[:ahead], -1, *x.shape[last + 1 :]))
 
 
-def _swapped(x: Any, axis1: int, axis2: int) -> Any:
-    axes = list(range(x.ndim))
-    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
-    return v.permute_dims(x, axes=tuple(axes))
-
-
 _MEMBERS: dict[str, Callable[..., Any]] = {
     **{name: _reduced(getattr(v, name)) for name in ("sum", "mean", "prod", "max", "min")},
     **{name: _reduced(getattr(v, name)) for name in ("any", "all", "argmax", "argmin")},
     "logsumexp": _reduced(v.logsumexp),
     "var": _spread(v.var),
     "std": _spread(v.std),
-    "cumsum": _accumulated(v.cumulative_sum),
-    "cumprod": _accumulated(v.cumulative_prod),
+    "cumsum": lambda x, axis=None: v.cumulative_sum(x, axis=axis),
+    "cumprod": lambda x, axis=None: v.cumulative_prod(x, axis=axis),
     "reshape": _shaped,
     "transpose": _turned,
     "flatten": _flattened,
-    "swapaxes": _swapped,
+    "swapaxes": manipulation.swapaxes,
     "squeeze": lambda x, axis=None: v.squeeze(x, axis=axis),
     "astype": lambda x, dtype: v.astype(x, dtype=dtype),
 }
 for _name, _composite in _MEMBERS.items():
     alias(getattr(_mx.array, _name), to=_handed(_composite), parameters={})
 for _name in (
-    *("abs", "conj", "cos", "exp", "log", "log10", "log1p", "log2", "reciprocal", "sin", "sqrt"),
-    "square",
+    *("abs", "conj", "cos", "exp", "imag", "log", "log10", "log1p", "log2", "real", "reciprocal"),
+    *("sin", "sqrt", "square"),
 ):
     alias(getattr(_mx.array, _name), to=getattr(v, _name), parameters={"x": None})
-for _name, _word in (
-    ("T", v.permute_dims),
-    ("mT", v.matrix_transpose),
-    ("real", v.real),
-    ("imag", v.imag),
-):
-    if hasattr(_mx.array, _name):
-        alias(getattr(_mx.array, _name), to=_word, parameters={"x": None})
+alias(_mx.array.T, to=v.permute_dims, parameters={"x": None})
+alias(_mx.array.mT, to=v.matrix_transpose, parameters={"x": None})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias, final
 
 import mlx.core as mx
@@ -31,7 +33,7 @@ from chainrules_mlx.engine.values import (
     is_floating,
     lacks_dtype,
     leaves_mlx,
-    refused_dtype,
+    refusing,
     varies,
 )
 from chainrules_mlx.namespace import kept
@@ -114,24 +116,15 @@ class Program:
 
     def value(self, leaves: Leaves) -> list[Any]:
         """Compute the arrays of the result."""
-        try:
-            return self._value(leaves)
-        except (TypeError, ValueError, RuntimeError) as error:
-            if lacks_dtype(error):
-                raise refused_dtype(self.primal) from error
-            if not leaves_mlx(error):
-                raise
-            raise _looks(self.primal) from error
-
-    def _value(self, leaves: Leaves) -> list[Any]:
-        token = computing.set(not isinstance(self.primal, HigherOrder))
         # MLX pushes tangents through a body, too. One that differentiates and looks at values, as
         # solvers do, would have MLX forget what the arrays that it is given are made of.
         alone = isinstance(self.primal, HigherOrder)
-        leaves = list(map(_apart if alone else _mx.stop_gradient, leaves))
-        call = (self._run, self.compute, *self.operands(leaves))
+        token = computing.set(not alone)
         try:
-            y = call[0](*call[1:], **self.options) if alone else kept(*call, **self.options)
+            with refusing(self.primal, _looks(self.primal)), self._hosted():
+                leaves = list(map(_apart if alone else _mx.stop_gradient, leaves))
+                run = self.compute if alone else functools.partial(kept, self.compute)
+                y = run(*self.operands(leaves), **self.options)
         finally:
             computing.reset(token)
         # MLX asks for no derivative of the rest.
@@ -139,59 +132,50 @@ class Program:
         found, self._out = partition(y, is_array)
         return found or [_mx.zeros(())]  # MLX comes to grief where there is nothing
 
-    def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-        """Call what may need derivatives of functions that it is given: MLX takes them."""
-        if not isinstance(self.primal, HigherOrder):
-            return f(*operands, **options)
-        with hosted(config):
-            return f(*operands, **options)
+    def _hosted(self) -> Any:
+        """Where functions are handed on, MLX takes the derivatives of them."""
+        return hosted(config) if isinstance(self.primal, HigherOrder) else nullcontext()
 
-    def _bound(self, leaves: Leaves, wanted: tuple[bool, ...], mode: str) -> Bound | None:
+    def _bound(self, leaves: Leaves, moves: Sequence[bool], mode: str) -> Bound | None:
+        wanted = wanted_in(self.treedef, moves)
+        wanted = tuple([w and i not in self.primal.fixed for i, w in enumerate(wanted)])
+        if not any(wanted) or (self._out is not None and not self._out.num_leaves):
+            return None
         classes = tuple(map(type, self.operands(leaves)))
         rule = self.rule
         if rule is None or rule.statement(mode) is None:
             rule = demand_rule(self.primal, classes, config, mode)
         return bind(rule, classes, wanted, mode, config=config)
 
-    def _wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        found = wanted_in(self.treedef, leaves)
-        return tuple([w and i not in self.primal.fixed for i, w in enumerate(found)])
+    def _half(self) -> Any:
+        """Say of half of a rule where MLX has no values to give to it."""
+        return refusing(self.primal, refused_half(self.primal, "MLX"))
 
     def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
         """Pull the cotangents of the result's arrays back to the operands'."""
-        moves = [is_floating(x) for x in leaves]
-        wanted = self._wanted(moves)
-        bound = self._bound(leaves, wanted, "reverse") if any(wanted) else None
-        if bound is None or (self._out is not None and not self._out.num_leaves):
+        bound = self._bound(leaves, list(map(is_floating, leaves)), "reverse")
+        if bound is None:
             return list(map(_mx.zeros_like, leaves))
-        rule, given = bound, leaves
-
-        def half(*arrays: Any) -> list[Any]:
-            leaves, bars = arrays[: len(moves)], arrays[len(moves) :]
-            _, (pull, _, *saved) = self._run(rule.run, None, *self.operands(leaves), **self.options)
+        with self._half(), self._hosted():
+            _, (pull, _, *saved) = bound.run(None, *self.operands(leaves), **self.options)
             assert self._out is not None
             t = [c if is_floating(c) else NoTangent() for c in bars]
-            answer = self._run(pull, unflatten_tangent(self._out, t), *saved)
-            found = cotangents_in(self.treedef, answer, rule.wanted)
-            return [_written(t, x) for t, x in zip(found, given, strict=True)]
-
-        return self._halved(half, [*leaves, *bars])
+            answer = pull(unflatten_tangent(self._out, t), *saved)
+            found = cotangents_in(self.treedef, answer, bound.wanted)
+            return [_written(t, x) for t, x in zip(found, leaves, strict=True)]
 
     def push(self, leaves: Leaves, dots: Leaves) -> list[Any]:
         """Push the tangents of the operands' arrays, None for zeros, to those of the result."""
         dots = [t if is_floating(x) else None for t, x in zip(dots, leaves, strict=True)]
-        moves = [t is not None for t in dots]
-        wanted = self._wanted(moves)
-        bound = self._bound(leaves, wanted, "forward") if any(wanted) else None
-        if bound is None or (self._out is not None and not self._out.num_leaves):
+        bound = self._bound(leaves, [t is not None for t in dots], "forward")
+        if bound is None:
             return list(map(_mx.zeros_like, self.value(leaves)))
         rule = bound
 
-        def half(*arrays: Any) -> list[Any]:
-            leaves, rest = arrays[: len(moves)], iter(arrays[len(moves) :])
-            entries = [next(rest) if m else None for m in moves]
-            given = tangents_in(self.treedef, entries, rule.wanted)
-            y, y_dot = self._run(rule.run, given, *self.operands(leaves), **self.options)
+        def half() -> list[Any]:
+            given = tangents_in(self.treedef, dots, rule.wanted)
+            with self._hosted():
+                y, y_dot = rule.run(given, *self.operands(leaves), **self.options)
             ys, out = partition(as_values((y,))[0], is_array)
             found = flatten_tangent(out, unthunk(y_dot))
             return [
@@ -199,22 +183,8 @@ class Program:
                 for t, y in zip(found, ys, strict=True)
             ]
 
-        given = [*leaves, *[t for t in dots if t is not None]]
-        return kept(self._halved, half, given)  # type: ignore[no-any-return]
-
-    def _halved(self, half: Callable[..., list[Any]], arrays: list[Any]) -> list[Any]:
-        """Run half of a rule, and say so where MLX has no values to give to it."""
-        try:
-            return half(*arrays)
-        except (TypeError, ValueError, RuntimeError) as error:
-            if lacks_dtype(error):
-                raise refused_dtype(self.primal) from error
-            if not leaves_mlx(error):
-                raise
-            raise refused_half(self.primal, "MLX") from error
-
-    def __repr__(self) -> str:
-        return f"<{self.primal.__name__} in MLX>"
+        with self._half():
+            return kept(half)  # type: ignore[no-any-return]
 
 
 def _apart(x: Any) -> Any:
@@ -355,12 +325,8 @@ def run(
     if computing.get() or not any(map(is_floating, leaves)):
         if isinstance(word, HigherOrder):
             operands = unflatten(treedef, list(map(_apart, leaves)))
-        try:
+        with nullcontext() if computing.get() else refusing(word, _looks(word)):
             return compute(*operands, **options)
-        except (ValueError, RuntimeError) as error:
-            if computing.get() or not leaves_mlx(error):
-                raise
-            raise _looks(word) from error
     if looked_into(word, classes, config):
         return kept(compute, *operands, **options)  # MLX differentiates through the body
     if word.fixed:

@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_kit import Support, resolved, run_resolved, stated, supported
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
-from chainrules_mlx.engine.values import as_values, leaves_mlx
+from chainrules_mlx.engine.values import as_values, refusing
 from chainrules_mlx.namespace import kept
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import made, name_of
@@ -48,34 +48,26 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> mx.grad(norm)(mx.array([3.0, 4.0]))
     array([0.6, 0.8], dtype=float32)
     """
+    refusal = (
+        f"{name_of(f)} asks for values of what MLX differentiates, by NumPy or for a "
+        f"number of Python's, and their derivative would be lost: write the words of "
+        f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
+    )
+
+    def seen(code: Callable[[], Any]) -> Any:
+        """Run code whose operations MLX sees, each by itself; what else computes, it does not."""
+        with refusing(f, NotDifferentiableError(refusal)):
+            return kept(code)
 
     def exported(*operands: Any, **options: Any) -> Any:
         call = resolved(f, as_values(operands), options)
-        return run_resolved(f, call, run, "MLX", _is_asked, lambda code: _seen(f, code))
+        return run_resolved(f, call, run, "MLX", _is_asked, seen)
 
     return made(exported, f, export)  # type: ignore[no-any-return]
 
 
 def _is_asked(error: Exception) -> bool:
     return isinstance(error, ValueError) and "index mlx array" in str(error)
-
-
-def _seen(f: Any, call: Callable[[], Any]) -> Any:
-    """Run code whose operations MLX sees, each by itself; what else computes, it does not."""
-    try:
-        return kept(call)
-    except (ValueError, RuntimeError) as error:
-        if not leaves_mlx(error):
-            raise
-        raise _asks(f) from error
-
-
-def _asks(f: Any) -> NotDifferentiableError:
-    return NotDifferentiableError(
-        f"{name_of(f)} asks for values of what MLX differentiates, by NumPy or for a "
-        f"number of Python's, and their derivative would be lost: write the words of "
-        f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
-    )
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import mlx.core as mx
 import numpy as np
 
 from chainrules_mlx import namespace as xp
-from chainrules_py import NotDifferentiableError, Primitive, is_zero
-from chainrules_py.extend import deliver, is_structure_type, map_leaves, where_defined
+from chainrules_py import NotDifferentiableError, is_zero
+from chainrules_py.extend import (
+    deliver,
+    flatten,
+    is_structure_type,
+    map_leaves,
+    name_of,
+    where_defined,
+)
 
 _mx: Any = mx
 
@@ -48,7 +57,7 @@ def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     Numbers of Python's become arrays where there are none: MLX differentiates nothing else.
     """
     operands = tuple(map(_converted, operands))
-    if any(map(_holds_array, operands)):
+    if any(map(is_array, flatten(operands)[0])):
         return operands
     return tuple([_mx.array(x) if type(x) in (float, complex) else x for x in operands])
 
@@ -61,13 +70,6 @@ def _converted(x: Any) -> Any:
     return x
 
 
-def _holds_array(x: Any) -> bool:
-    found: list[Any] = []
-    if is_structure_type(type(x)):
-        map_leaves(found.append, x)
-    return any(map(is_array, found or [x]))
-
-
 def dense(t: Any, like: Any) -> Any:
     """Return a tangent as the array that MLX takes, of the shape and dtype of another."""
     t = deliver(t)
@@ -76,7 +78,7 @@ def dense(t: Any, like: Any) -> Any:
     t = t if is_array(t) else _mx.array(t)
     if xp.is_complex(t) and not xp.is_complex(like):
         t = _mx.real(t)
-    return _mx.broadcast_to(xp.astyped(t, like.dtype), like.shape)
+    return _mx.broadcast_to(t.astype(like.dtype), like.shape)
 
 
 def lacks_dtype(error: BaseException) -> bool:
@@ -85,17 +87,31 @@ def lacks_dtype(error: BaseException) -> bool:
     return "PEP 3118 buffer format" in said or "cannot be converted to NumPy" in said
 
 
-def refused_dtype(word: Primitive[..., Any]) -> NotDifferentiableError:
-    """Return the error that a function gives such numbers to NumPy."""
-    return NotDifferentiableError(
-        f"{word.__name__} ({where_defined(word)}) computes with NumPy, which has no bfloat16: "
-        f"write it in words, or give it x.astype(mlx.core.float32)"
-    )
-
-
 def leaves_mlx(error: BaseException) -> bool:
     """Tell whether an error is MLX's of code that asks for values of what it traces."""
     said = str(error)
     return isinstance(error, (ValueError, RuntimeError)) and any(
         [part in said for part in ("function transformations", "[convert]", "without a primitive")]
     )
+
+
+@contextlib.contextmanager
+def refusing(f: Any, refusal: Exception) -> Iterator[None]:
+    """Say in our words that code of f asks for values where MLX has none, or NumPy not the dtype.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of the dtype; of values, ``refusal`` is raised.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, RuntimeError) as error:
+        if lacks_dtype(error):
+            refusal = NotDifferentiableError(
+                f"{name_of(f)} ({where_defined(f)}) computes with NumPy, which has no bfloat16: "
+                f"write it in words, or give it x.astype(mlx.core.float32)"
+            )
+        elif not leaves_mlx(error):
+            raise
+        raise refusal from error
