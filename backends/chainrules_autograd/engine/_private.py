@@ -5,6 +5,7 @@ They are what a box consists of, and autograd gives no other way to it.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -37,17 +38,15 @@ def check() -> None:
         It names the versions that are known to work.
     """
     x = np.ones(1)
-    try:
+    with contextlib.suppress(AttributeError, TypeError):
         box = ArrayBox(x, 1, None)
-        known = value(box) is x and trace(box) == 1 and node(box) is None
-    except (AttributeError, TypeError):
-        known = False
-    if not known:
-        msg = (
-            "chainrules_autograd reads the value, trace and node of autograd's boxes, and this "
-            "version has others: pip install 'autograd>=1.7,<1.10'"
-        )
-        raise ContractError(msg)
+        if value(box) is x and trace(box) == 1 and node(box) is None:
+            return
+    msg = (
+        "chainrules_autograd reads the value, trace and node of autograd's boxes, and this "
+        "version has others: pip install 'autograd>=1.7,<1.10'"
+    )
+    raise ContractError(msg)
 
 
 check()

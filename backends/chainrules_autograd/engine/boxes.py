@@ -33,8 +33,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
 
-Runner = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
-runner: list[Runner] = []
+runner: list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = []
 """What runs a call of a primitive on boxes; entered by `chainrules_autograd.engine.calls`."""
 
 
@@ -125,26 +124,17 @@ class TracedNumber(Traced):
         raise AttributeError(msg)
 
 
-def _unary(word: Any) -> Any:
-    def method(self: Any) -> Any:
-        return word(self)
+def _operator(word: Any, *, reflected: bool = False) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return word(other, self) if reflected else word(self, other)
 
     return method
 
 
-def _binary(word: Any) -> Any:
-    def method(self: Any, other: Any) -> Any:
-        return word(self, other) if _is_operand(other) else NotImplemented
-
-    def reflected(self: Any, other: Any) -> Any:
-        return word(other, self) if _is_operand(other) else NotImplemented
-
-    return method, reflected
-
-
 def _is_operand(x: Any) -> bool:
-    cls = type(x)
-    return isbox(x) or type_info(cls).is_array or type_info(cls).is_number
+    return isbox(x) or type_info(type(x)).is_array or type_info(type(x)).is_number
 
 
 def _power(self: Any, other: Any) -> Any:
@@ -154,12 +144,12 @@ def _power(self: Any, other: Any) -> Any:
 
 
 for _name, (_word, _) in unary_operators.items():
-    setattr(Traced, _name, _unary(_word))
+    setattr(Traced, _name, _word)
 for _name, (_word, _) in binary_operators.items():  # type: ignore[assignment]
-    _straight, _reflected = _binary(_word)
-    setattr(Traced, _name, _power if _name == "__pow__" else _straight)
+    setattr(Traced, _name, _operator(_word))
     if _name not in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
-        setattr(Traced, f"__r{_name[2:]}", _reflected)
+        setattr(Traced, f"__r{_name[2:]}", _operator(_word, reflected=True))
+Traced.__pow__ = _power
 
 
 _classes: dict[type, type] = {}
@@ -191,12 +181,10 @@ def boxed(x: Any) -> Any:
     cls = type(x)
     if cls is ArrayBox:
         return _class_for(type(getval(x)))(_private.value(x), _private.trace(x), _private.node(x))
-    if cls is SequenceBox:
+    if cls in (SequenceBox, DictBox):
         value = getval(x)
-        return rebuild(value, [boxed(x[i]) for i in range(len(value))])
-    if cls is DictBox:
-        value = getval(x)
-        return rebuild(value, [boxed(x[key]) for key in value])
+        keys = value if cls is DictBox else range(len(value))
+        return rebuild(value, [boxed(x[key]) for key in keys])
     if is_structure_type(cls):
         return map_leaves(boxed, x)
     return x
@@ -231,11 +219,7 @@ def opened(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _host(primitive: Any, classes: tuple[type, ...], _: Any) -> Callable[..., Any]:
     """Return the function that runs a primitive with autograd's own boxes among its operands."""
-
-    def call(*operands: Any, **options: Any) -> Any:
-        return primitive(*opened(operands), **options)
-
-    return call
+    return lambda *operands, **options: primitive(*opened(operands), **options)
 
 
 for _cls in (ArrayBox, SequenceBox, DictBox):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from autograd.builtins import SequenceBox
@@ -20,7 +20,7 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.engine import _private
 from chainrules_autograd.engine.boxes import bare, boxed, is_boxed, opened, runner
-from chainrules_autograd.engine.config import as_tuple, config, conjugated, moves
+from chainrules_autograd.engine.config import as_tuple, boxing, config, conjugated, moves
 from chainrules_kit import (
     check_hidden,
     check_options,
@@ -35,11 +35,10 @@ from chainrules_kit import (
 from chainrules_py import NotDifferentiableError, Primitive, is_zero, space, unthunk
 from chainrules_py.extend import (
     LEAF,
-    Bound,
     Closure,
     HigherOrder,
     Operator,
-    Space,
+    TreeDef,
     bind,
     closed,
     deliver,
@@ -77,15 +76,16 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
     if word.fixed:
         is_captured(word, isbox, True, operands)
     operands = tuple([of_own(x, "autograd") for x in operands])
-    operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])
+    operands = tuple([_converted(x) if is_function(x) else x for x in operands])
     if looked_into(word, tuple(map(type, operands)), config):
         return word.__wrapped__(*operands, **options)
-    moment = Moment(word, operands, options)
-    if lookups(word) and is_captured(word, isbox, bool(moment.leaves)):
+    leaves, treedef = partition(operands, isbox)
+    if lookups(word) and is_captured(word, isbox, bool(leaves)):
         return boxed(word.__wrapped__(*operands, **options))
-    if moment.kind is None:
-        return moment.plain()
-    return moment.recorded()
+    if leaves:
+        return _recorded(word, treedef, leaves, options)
+    with _hosted(word):
+        return _without_hidden(word, word(*operands, **options), -1)
 
 
 runner.append(run)
@@ -96,155 +96,104 @@ def is_function(x: Any) -> bool:
     return callable(x) and not (isbox(x) or is_structure_type(type(x)))
 
 
-def boxing(f: Any) -> Any:
-    """Wrap a function so that autograd's own boxes in its results become ours."""
-    if not is_function(f) or isinstance(f, (Closure, Operator, Primitive)) or hasattr(f, "boxes"):
-        return f
-
-    def boxed_result(*operands: Any) -> Any:
-        return boxed(f(*operands))
-
-    boxed_result.boxes = True  # type: ignore[attr-defined]
-    return boxed_result
+def _converted(f: Any) -> Any:
+    """Have a function take as operands what it captured, and give our boxes for autograd's own."""
+    return closed(f if isinstance(f, (Closure, Operator, Primitive)) else boxing(f), isbox)
 
 
-@final
-class Moment:
-    """A call of a primitive at the innermost trace of its operands.
+def _hosted(word: Primitive[..., Any]) -> Any:
+    """Where functions are handed on, autograd takes the derivatives of them."""
+    return hosted(config) if isinstance(word, HigherOrder) else nullcontext()
 
-    Attributes
-    ----------
-    word : Primitive
-        What is called.
-    leaves : list
-        The boxes in the operands, of any trace.
-    treedef : TreeDef
-        The tuple of the operands without them.
-    options : dict
-        All of them.
-    trace : int
-        The innermost trace.
-    kind : type or None
-        The class of its nodes; None without a box.
-    """
 
-    __slots__ = ("kind", "leaves", "operands", "options", "trace", "treedef", "word")
-
-    def __init__(
-        self, word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-    ) -> None:
-        self.word = word
-        self.operands = operands
-        self.options = options
-        self.leaves, self.treedef = partition(operands, isbox)
-        top = max(self.leaves, key=_private.trace, default=None)
-        self.trace: int = -1 if top is None else _private.trace(top)
-        self.kind = None if top is None else type(_private.node(top))
-
-    def plain(self) -> Any:
-        """Compute the value, where nothing is traced."""
-        with self._hosted():
-            y = self.word(*self.operands, **self.options)
-        return self._without_hidden(y, -1)
-
-    def recorded(self) -> Any:
-        """Record the call, and return its value as a box or with boxes in it."""
-        moved = [i for i, leaf in enumerate(self.leaves) if _private.trace(leaf) == self.trace]
-        mode = _MODES.get(self.kind)  # type: ignore[arg-type]
-        if mode is None:
-            return self._observed(moved)
-        lower = [
-            boxed(_private.value(x)) if _private.trace(x) == self.trace else x for x in self.leaves
-        ]
-        operands = unflatten(self.treedef, lower)
-        wanted = wanted_in(self.treedef, [i in moved for i in range(len(lower))])
-        classes = tuple(map(type, operands))
-        rule = demand_rule(self.word, classes, config, mode)
-        bound = bind(rule, classes, wanted, mode, config=config)
-        record: Any = None
-        y_dot: Any = None
-        with self._hosted():
-            if bound is None:
-                return self._without_hidden(self.word(*operands, **self.options), self.trace - 1)
-            if mode == "forward":
-                dots = self._dots(moved, bound)
-                y, y_dot = bound.run(dots, *operands, **self.options)
-            else:
-                y, record = bound.run(None, *operands, **self.options)
-        self._without_hidden(y, self.trace - 1)
-        result = Result(y)
-        if not result.count:
-            return y
-        if mode == "forward":
-            return result.entered(self.trace, forward_node(result.tangent(y_dot, y)))
-        parents = [_private.node(self.leaves[i]) for i in moved]
-        pull = self._pulling(bound, record, result, moved, [space(lower[i]) for i in moved])
-        return result.entered(self.trace, reverse_node(parents, pull))
-
-    def _hosted(self) -> Any:
-        """Where functions are handed on, autograd takes the derivatives of them."""
-        return hosted(config) if isinstance(self.word, HigherOrder) else nullcontext()
-
-    def _observed(self, moved: Sequence[int]) -> Any:
-        """Run the call for one of autograd's traces that keep graphs, not derivatives."""
-
-        def value(*values: Any) -> Any:
-            given = list(self.leaves)
-            for i, x in zip(moved, values, strict=True):
-                given[i] = boxed(x)
-            return self.word(*unflatten(self.treedef, given), **self.options)
-
-        value.__name__ = self.word.__name__
-        return boxed(primitive(value)(*[self.leaves[i] for i in moved]))
-
-    def _without_hidden(self, y: Any, below: int) -> Any:
-        """Return a result; raise if it depends on a hidden value under differentiation."""
-        if not isinstance(self.word, HigherOrder):
-            return y
-        if any([isbox(x) and _private.trace(x) > below for x in flatten(y)[0]]):
-            msg = (
-                f"{self.word.__name__} was given nothing that is being differentiated, and gave "
-                f"{describe(bare(y))}, which is: a function that it was given uses such a value "
-                f"from a place where it cannot be found; pass it as a parameter"
-            )
-            raise NotDifferentiableError(msg)
+def _without_hidden(word: Primitive[..., Any], y: Any, below: int) -> Any:
+    """Return a result; raise if it depends on a hidden value under differentiation."""
+    if not isinstance(word, HigherOrder):
         return y
+    if any([isbox(x) and _private.trace(x) > below for x in flatten(y)[0]]):
+        msg = (
+            f"{word.__name__} was given nothing that is being differentiated, and gave "
+            f"{describe(bare(y))}, which is: a function that it was given uses such a value "
+            f"from a place where it cannot be found; pass it as a parameter"
+        )
+        raise NotDifferentiableError(msg)
+    return y
 
-    def _dots(self, moved: Sequence[int], bound: Bound) -> tuple[Any, ...]:
-        """Return one tangent for each operand of which the rule takes one."""
-        given: list[Any] = [None] * len(self.leaves)
-        for i in moved:
-            given[i] = boxed(_private.node(self.leaves[i]).g)
-        return tangents_in(self.treedef, given, bound.wanted)
 
-    def _pulling(
-        self,
-        bound: Bound,
-        record: tuple[Any, ...],
-        result: Result,
-        moved: Sequence[int],
-        spaces: Sequence[Space],
-    ) -> Callable[[Any], tuple[Any, ...]]:
-        """From autograd's cotangent of the result to those of the leaves that are traced."""
-        pull, _, *saved = record
-        wanted, treedef, around = bound.wanted, self.treedef, self._hosted
+def _recorded(
+    word: Primitive[..., Any], treedef: TreeDef, leaves: Sequence[Any], options: dict[str, Any]
+) -> Any:
+    """Record a call at the innermost trace of its boxes; return its value, with boxes in it."""
+    top = max(leaves, key=_private.trace)
+    trace, mode = _private.trace(top), _MODES.get(type(_private.node(top)))
+    moved = [_private.trace(x) == trace for x in leaves]
+    if mode is None:
+        return _observed(word, treedef, leaves, moved, options)
+    nodes = [_private.node(x) for x, m in zip(leaves, moved, strict=True) if m]
+    lower = [boxed(_private.value(x)) if m else x for x, m in zip(leaves, moved, strict=True)]
+    operands = unflatten(treedef, lower)
+    classes = tuple(map(type, operands))
+    rule = demand_rule(word, classes, config, mode)
+    bound = bind(rule, classes, wanted_in(treedef, moved), mode, config=config)
+    if bound is None:
+        with _hosted(word):
+            return _without_hidden(word, word(*operands, **options), trace - 1)
+    wanted, dots = bound.wanted, None
+    if mode == "forward":
+        mine = iter(nodes)
+        dots = tangents_in(treedef, [boxed(next(mine).g) if m else None for m in moved], wanted)
+    with _hosted(word):
+        y, rest = bound.run(dots, *operands, **options)
+    found, out = partition(_without_hidden(word, y, trace - 1), moves)
+    if not found:
+        return y
+    # A node has one value: of several arrays their tuple, of which each is an element.
+    one = out is LEAF
+    if mode == "forward":
+        each = zip(flatten_tangent(out, unthunk(rest)), found, strict=True)
+        dots = tuple([tangent_of(x, t) for t, x in each])
+        node = forward_node(dots[0] if one else as_tuple(dots))
+    else:
+        pull, _, *saved = rest
+        python = [type_info(type(x)).is_python_number for x in found]
+        spaces = [space(x) if m else None for x, m in zip(lower, moved, strict=True)]
 
         def vjp(g: Any) -> tuple[Any, ...]:
-            with around():
-                answer = pull(result.cotangent(g), *saved)
-            found = cotangents_in(treedef, answer, wanted)
-            return tuple(
-                [_dense(conjugated(found[i]), of) for i, of in zip(moved, spaces, strict=True)]
-            )
+            bars = [conjugated(entering(g if one else g[i], p)) for i, p in enumerate(python)]
+            with _hosted(word):
+                answer = pull(unflatten_tangent(out, bars), *saved)
+            entries = zip(cotangents_in(treedef, answer, wanted), spaces, strict=True)
+            return tuple([_dense(conjugated(t), of) for t, of in entries if of is not None])
 
-        return vjp
+        node = reverse_node(nodes, vjp)
+    if one:
+        return boxed(ArrayBox(found[0], trace, node))
+    whole = SequenceBox(tuple(found), trace, node)
+    return unflatten(out, [boxed(whole[i]) for i in range(len(found))])
+
+
+def _observed(
+    word: Primitive[..., Any],
+    treedef: TreeDef,
+    leaves: Sequence[Any],
+    moved: Sequence[bool],
+    options: dict[str, Any],
+) -> Any:
+    """Run the call for one of autograd's traces that keep graphs, not derivatives."""
+
+    def value(*values: Any) -> Any:
+        mine = map(boxed, values)
+        given = [next(mine) if m else x for x, m in zip(leaves, moved, strict=True)]
+        return word(*unflatten(treedef, given), **options)
+
+    value.__name__ = word.__name__
+    return boxed(primitive(value)(*[x for x, m in zip(leaves, moved, strict=True) if m]))
 
 
 def reverse_node(parents: Sequence[Any], vjp: Callable[[Any], Any]) -> Any:
     """Make a node of autograd's reverse mode."""
     node = VJPNode.__new__(VJPNode)
-    node.parents = parents
-    node.vjp = vjp
+    node.parents, node.vjp = parents, vjp
     return node
 
 
@@ -255,53 +204,9 @@ def forward_node(g: Any) -> Any:
     return node
 
 
-@final
-class Result:
-    """Result of a call, split into the arrays that have derivatives and the rest."""
-
-    __slots__ = ("count", "found", "python", "treedef")
-
-    def __init__(self, y: Any) -> None:
-        self.found, self.treedef = partition(y, moves)
-        self.count = len(self.found)
-        self.python = [type_info(type(x)).is_python_number for x in self.found]
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it is one array, and not a structure."""
-        return self.treedef is LEAF
-
-    def entered(self, trace: int, node: Any) -> Any:
-        """Rebuild the result, with boxes for its arrays."""
-        if self.is_one:
-            return boxed(ArrayBox(self.found[0], trace, node))
-        # A node has one value: the tuple of the arrays, each of which is an element of it.
-        whole = SequenceBox(tuple(self.found), trace, node)
-        return unflatten(self.treedef, [boxed(whole[i]) for i in range(self.count)])
-
-    def cotangent(self, g: Any) -> Any:
-        """autograd's cotangent as ours."""
-        if self.is_one:
-            return conjugated(entering(g, self.python[0]))
-        entries = [conjugated(entering(g[i], self.python[i])) for i in range(self.count)]
-        return unflatten_tangent(self.treedef, entries)
-
-    def tangent(self, y_dot: Any, y: Any) -> Any:
-        """Our tangent as autograd's."""
-        if self.is_one:
-            return tangent_of(y, y_dot)
-        each = zip(flatten_tangent(self.treedef, unthunk(y_dot)), self.found, strict=True)
-        return new_tuple([_dense(t, space(x)) for t, x in each])
-
-
 def entering(g: Any, python: bool) -> Any:
     """Convert a cotangent for rules; a number that a person gave for an array becomes an array."""
     return np.asarray(g) if type(g) in (float, int, complex) and not python else boxed(g)
-
-
-def new_tuple(entries: Sequence[Any]) -> Any:
-    """Make a tuple of autograd's, which may hold boxes."""
-    return as_tuple(tuple(entries))
 
 
 def tangent_of(y: Any, y_dot: Any) -> Any:

@@ -51,17 +51,16 @@ class AutogradConfig(Config):
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback, by ``make_vjp``."""
-        call = Opened(_boxing(f), operands, options, moves, moves)
+        call = Opened(boxing(f), operands, options, moves, moves)
         with _quiet():
             pull, found = make_vjp(_of_tuple(call), as_tuple(tuple(call.moved)))
         y = call.closed(_parts(found, call))
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            bars = map(_cotangent, call.bars(y, y_bar), _parts(found, call))
-            given = as_tuple(tuple(bars))
             if not (call.out.num_leaves and call.moved):
                 return call.tangents([ZeroTangent()] * len(call.moved))
-            x_bars = pull(given)
+            bars = map(_dense, call.bars(y, y_bar), _parts(found, call))
+            x_bars = pull(as_tuple(tuple(map(conjugated, bars))))
             return call.tangents([conjugated(x_bars[i]) for i in range(len(call.moved))])
 
         return y, pullback
@@ -70,7 +69,7 @@ class AutogradConfig(Config):
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent, by ``make_jvp``."""
-        call = Opened(_boxing(f), operands, options, moves, moves)
+        call = Opened(boxing(f), operands, options, moves, moves)
         dots = as_tuple(tuple(map(_dense, call.dots(tangents), call.moved)))
         with _quiet():
             found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
@@ -85,10 +84,7 @@ class AutogradConfig(Config):
         NotDifferentiableError
             If it is not, at numbers that are drawn.
         """
-
-        def enter(x: Any, i: int) -> Any:
-            return x if isinstance(at[i], np.ndarray) else type(at[i])(x)
-
+        enter = lambda x, i: x if isinstance(at[i], np.ndarray) else type(at[i])(x)
         check_linear(f, list(map(np.asarray, at)), enter, lambda y: np.asarray(bare(y)))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
@@ -114,7 +110,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _boxing(f: Callable[..., Any]) -> Callable[..., Any]:
+def boxing(f: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that boxes which autograd made itself come out as our tracers."""
     return lambda *operands, **options: boxed(f(*operands, **options))
 
@@ -130,10 +126,6 @@ def _parts(found: Any, call: Opened) -> list[Any]:
 
 def _dense(t: Any, x: Any) -> Any:
     return space(x).zeros() if is_zero(t) else t
-
-
-def _cotangent(t: Any, y: Any) -> Any:
-    return conjugated(_dense(t, y))
 
 
 config = AutogradConfig()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,22 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import box_types
 
 from chainrules_autograd.engine import _private
-from chainrules_autograd.engine.boxes import boxed, is_boxed, opened, returned
-from chainrules_autograd.engine.calls import entering as _entering
-from chainrules_autograd.engine.calls import is_function, run, tangent_of
+from chainrules_autograd.engine.boxes import bare, boxed, is_boxed, opened, returned
+from chainrules_autograd.engine.calls import (
+    entering,
+    forward_node,
+    is_function,
+    reverse_node,
+    run,
+    tangent_of,
+)
 from chainrules_autograd.engine.config import config
 from chainrules_kit import (
-    Resolved,
     Support,
     imported_from,
     lookups,
-    refuse_numpy,
     resolved,
+    run_resolved,
     stated,
     supported,
 )
@@ -35,12 +40,13 @@ from chainrules_py.extend import (
     find_rule,
     is_static,
     made,
-    name_of,
     number_home,
     scalar_at_home,
     see,
     type_info,
 )
+
+_trace, _node, _value = _private.trace, _private.node, _private.value
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
@@ -84,63 +90,45 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     """
     plans = Cache()
     see(f, ())
-    is_native = not isinstance(f, Primitive) and _is_aliased(f)
+    is_native = isinstance(f, Hashable) and f in aliases and not isinstance(f, Primitive)
 
     def exported(*operands: Any, **options: Any) -> Any:
-        trace, kind = -1, None
+        trace = -1
         for x in operands:
-            if type(x) in box_types and _private.trace(x) > trace:
-                trace, kind = _private.trace(x), type(_private.node(x))
-        if kind is None:
-            if is_native and not any(map(_may_hide, (*operands, *options.values()))):
+            if type(x) in box_types and _trace(x) > trace:
+                trace = _trace(x)
+        if trace < 0:
+            every = (*operands, *options.values())
+            if is_native and not any([is_function(x) or is_boxed(x) for x in every]):
                 return f(*operands, **options)  # it is the library's own, and nothing moves
             return _called(f, operands, options, None)
         # Most calls have arrays for operands, and all that is to be decided about them is decided
         # at the first with such types.
-        values, parents = [], []
-        key: list[Any] = [kind]
+        nodes, values, found = [], [], list[Any]()
         for x in operands:
-            if type(x) in box_types and _private.trace(x) == trace:
-                parents.append(_private.node(x))
-                key.append(True)
-                x = _private.value(x)
-            if type(x) is ArrayBox:
-                x = boxed(x)
-            values.append(x)
-            key.append(type(x))
-        if options:
-            key += [part for name, value in options.items() for part in (name, exactly(value))]
+            moves_here = type(x) in box_types and _trace(x) == trace
+            if moves_here:
+                nodes.append(_node(x))
+                x = _value(x)
+            values.append(boxed(x) if type(x) is ArrayBox else x)
+            found += moves_here, type(values[-1])
+        given = [(name, exactly(x)) for name, x in options.items()] if options else ()
+        key = type(nodes[0]), tuple(found), *given
         try:
-            plan = plans.table.get(tuple(key))
+            plan = plans.table.get(key)
         except TypeError:  # an option without a hash
             return _called(f, operands, options, None)
-        if plan is not None and (y := plan(trace, parents, values)) is not None:
+        if plan is not None and (y := plan(trace, nodes, values)) is not None:
             return y
-        return _called(f, operands, options, lambda call: _learn(plans, tuple(key), call))
+        return _called(f, operands, options, lambda *call: _learn(plans, key, *call))
 
-    found = made(exported, f, export)
-    found.__name__ = name_of(f)
-    return found  # type: ignore[no-any-return]
-
-
-def _is_aliased(f: Callable[..., Any]) -> bool:
-    """Tell whether f is a function of a library for which words stand."""
-    try:
-        return f in aliases
-    except TypeError:  # unhashable
-        return False
-
-
-def _may_hide(x: Any) -> bool:
-    """Tell whether a value holds boxes, or is a function, which may hide some."""
-    return is_function(x) or is_boxed(x)
+    return made(exported, f, export)  # type: ignore[no-any-return]
 
 
 def _called(
     f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], learn: Any
 ) -> Any:
     """Run a call in the general way, which suits any operands."""
-    given = operands
     boxes = any(map(is_boxed, operands)) or any(map(is_boxed, options.values()))
     hidden = any(map(is_function, operands))
     operands = opened(operands)
@@ -152,133 +140,92 @@ def _called(
         and all([type_info(type(x)).is_python_number for x in operands])
     ):
         operands = tuple([scalar_at_home(x, home) for x in operands])
-        given = ()
+        learn = None  # it would be of these operands, not of such as are given
     call = resolved(f, operands, options)
-    if call.word is None:
-        assert call.call is not None
-        try:
-            return returned(call.call())
-        except Exception as error:
-            if isinstance(error.__cause__, ChainRulesError):  # libraries say less of what a box did
-                raise error.__cause__ from None
-            refuse_numpy(error, f, "autograd", asked=False)
-            raise
-    if boxes or hidden:
-        unchanged = not call.after and len(given) == len(call.operands)
-        if learn is not None and unchanged and all(map(operator.is_, operands, call.operands)):
-            learn(call)
-        y = run(call.word, call.operands, call.options)
-    else:
-        y = call.word(*call.operands, **call.options)
-    for step in call.after:
-        y = step(y)
-    return returned(y)
+
+    def run_word(word: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
+        if not (boxes or hidden):
+            return word(*xs, **static)
+        y = run(word, xs, static)
+        simple = not call.after and len(operands) == len(xs) and type(bare(y)) in _DOUBLE
+        if learn is not None and simple and all(map(operator.is_, operands, xs)):
+            learn(word, static)
+        return y
+
+    return returned(run_resolved(f, call, run_word, "autograd", lambda _: False, _causes))
+
+
+def _causes(code: Callable[[], Any]) -> Any:
+    """Run code of libraries, which say less of what a box raised than it did."""
+    try:
+        return code()
+    except Exception as error:
+        if isinstance(error.__cause__, ChainRulesError):
+            raise error.__cause__ from None
+        raise
 
 
 # --------------------------------------------------------------- calls of arrays and numbers
 
 
-def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
+def _learn(
+    plans: Cache, key: tuple[Any, ...], word: Primitive[..., Any], options: dict[str, Any]
+) -> None:
     """Remember how a call is recorded, if it is one of arrays and numbers alone."""
-    word, options, operands = call.word, call.options, call.operands
-    assert word is not None
-    table = plans.open()
-    if key in table or not is_static(*options.values()) or any(map(is_function, operands)):
+    kind, found, *_ = key
+    table, wanted, classes = plans.open(), found[::2], found[1::2]
+    plain = all([type_info(cls).is_array or type_info(cls).is_number for cls in classes])
+    mode = {VJPNode: "reverse", JVPNode: "forward"}.get(kind)
+    rule = find_rule(word, classes, config)
+    if mode is None or not plain or rule is None or rule.statement(mode) is None:
         return
-    mode = {VJPNode: "reverse", JVPNode: "forward"}.get(key[0])
-    wanted, classes, flag = [], [], False
-    for part in key[1:]:
-        if part is True:
-            flag = True
-        elif isinstance(part, type):
-            classes.append(part)
-            wanted.append(flag)
-            flag = False
-        else:
-            break
-    plain = [type_info(cls).is_array or type_info(cls).is_number for cls in classes]
-    rule = find_rule(word, tuple(classes), config)
-    if mode is None or not all(plain) or rule is None or rule.statement(mode) is None:
+    bound = bind(rule, classes, wanted, mode, config=config)
+    if bound is None or bound.may_be_zero or bound.wanted != wanted:
         return
-    bound = bind(rule, tuple(classes), tuple(wanted), mode, config=config)
-    if bound is None or bound.may_be_zero or bound.wanted != tuple(wanted):
+    if not is_static(*options.values()) or lookups(word) or imported_from(word):
         return
-    if lookups(word) or imported_from(word):
-        return
-    make = _pulled if mode == "reverse" else _pushed
     places = [i for i, w in enumerate(wanted) if w]
-    table[key] = make(bound.run, places, options, lambda: table.update({key: _never}))
-
-
-def _never(*_: Any) -> None:
-    """Return None, so that calls whose results are not that simple take the general way."""
+    table[key] = _recording(bound.run, places, options, is_forward=mode == "forward")
 
 
 _F8 = np.dtype(np.float64)
-_REAL = frozenset((np.ndarray, np.float64))
+_DOUBLE = frozenset((np.ndarray, np.float64, float))
 
 
 def _is_double(x: Any) -> bool:
     """Tell whether a value is real and in double precision, so that nothing is conjugated."""
-    cls = type(x)
-    return cls is float or (cls in _REAL and x.dtype == _F8)
+    return type(x) is float or (type(x) in _DOUBLE and x.dtype == _F8)
 
 
-def _pulled(
-    forward: Callable[..., Any],
-    places: list[int],
-    options: dict[str, Any],
-    give_up: Callable[[], None],
+def _recording(
+    forward: Callable[..., Any], places: list[int], options: dict[str, Any], *, is_forward: bool
 ) -> Callable[..., Any]:
-    one = places[0] if len(places) == 1 else None
+    one = len(places) == 1
 
-    def record(trace: int, parents: list[Any], values: list[Any]) -> Any:
+    def record(trace: int, nodes: list[Any], values: list[Any]) -> Any:
         """Record a call as a box; return None where the general way has to be taken."""
-        if not (
-            all([_is_double(values[i]) for i in places]) if one is None else _is_double(values[one])
-        ):
-            return None
-        y, (pull, _, *saved) = forward(None, *values, **options)
+        for i in places:
+            if not _is_double(values[i]):
+                return None
+        dots = tuple([boxed(node.g) for node in nodes]) if is_forward else None
+        y, rest = forward(dots, *values, **options)
         if not _is_double(y):
-            return give_up()
+            return None
+        if is_forward:
+            return ArrayBox(
+                y, trace, forward_node(rest if type(rest) in _DOUBLE else tangent_of(y, rest))
+            )
+        pull, _, *saved = rest
         python = type(y) is float
-        node = _new_vjp(VJPNode)
-        node.parents = parents
 
         def vjp(g: Any) -> Any:
-            if type(g) is not _ndarray:
-                g = _entering(g, python)
-            return pull(g, *saved) if one is None else (pull(g, *saved),)
+            if type(g) is not np.ndarray:
+                g = entering(g, python)
+            return (pull(g, *saved),) if one else pull(g, *saved)
 
-        node.vjp = vjp
-        return ArrayBox(y, trace, node)
-
-    return record
-
-
-def _pushed(
-    forward: Callable[..., Any],
-    places: list[int],
-    options: dict[str, Any],
-    give_up: Callable[[], None],
-) -> Callable[..., Any]:
-    def record(trace: int, parents: list[Any], values: list[Any]) -> Any:
-        """Record a call as a box; return None where the general way has to be taken."""
-        if not all([_is_double(values[i]) for i in places]):
-            return None
-        y, y_dot = forward(tuple([boxed(parent.g) for parent in parents]), *values, **options)
-        if not _is_double(y):
-            return give_up()
-        node = _new_jvp(JVPNode)
-        node.g = y_dot if type(y_dot) in _REAL else tangent_of(y, y_dot)
-        return ArrayBox(y, trace, node)
+        return ArrayBox(y, trace, reverse_node(nodes, vjp))
 
     return record
-
-
-_ndarray = np.ndarray
-_new_vjp: Any = VJPNode.__new__
-_new_jvp: Any = JVPNode.__new__
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:

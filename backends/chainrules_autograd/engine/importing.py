@@ -11,7 +11,7 @@ import numpy as np
 from autograd.tracer import isbox
 
 from chainrules_autograd.engine.boxes import boxed
-from chainrules_autograd.engine.config import as_tuple, make_jvp, make_vjp
+from chainrules_autograd.engine.config import as_tuple, make_jvp, make_vjp, moves
 from chainrules_kit import refuse_traced_captures
 from chainrules_kit.forms.import_rule import (
     ImportedRule,
@@ -23,21 +23,17 @@ from chainrules_kit.forms.import_rule import (
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     flatten,
-    kind_of,
+    map_leaves,
     namespace,
-    partition,
     type_info,
-    unflatten,
     varies,
 )
 
 anp: Any = autograd.numpy
 
-Function = Callable[..., Any]
-
 
 def import_rule(
-    f: Function, /, *, operands: int | None = None, to: Function | None = None
+    f: Callable[..., Any], /, *, operands: int | None = None, to: Callable[..., Any] | None = None
 ) -> Primitive[..., Any]:
     """Make a primitive that autograd differentiates, for every engine and array library.
 
@@ -83,12 +79,13 @@ def import_rule(
     names, options = parameters_of_imported(f, operands)
     value = functools.partial(_value, f)
     primal = declared(f, names, options, value) if to is None else without_rule(to, f)
-    rule = ImportedRule(f, functools.partial(_moving, f), _pushed, _pulled, _half)
+    half = lambda g, n: import_rule(g, operands=n)
+    rule = ImportedRule(f, functools.partial(_moving, f), _pushed, _pulled, half)
     state_imported(primal, rule, module=__name__, engine="autograd")
     return primal
 
 
-def _value(f: Function, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _value(f: Callable[..., Any], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Compute the value, in arrays of the library that was given."""
     if any(map(isbox, xs)):
         return f(*xs, **options)
@@ -101,13 +98,9 @@ def _value(f: Function, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return y if like is None or _is_numpy(like) else _left(y, like)
 
 
-def _half(half: Function, n: int) -> Primitive[..., Any]:
-    return import_rule(half, operands=n)
-
-
-def _moving(f: Function, *xs: Any, **options: Any) -> list[Any]:
+def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
     """List what derivatives are taken of in a result."""
-    return [leaf for leaf in flatten(boxed(f(*xs, **options)))[0] if _moves(leaf)]
+    return [leaf for leaf in flatten(boxed(f(*xs, **options)))[0] if moves(leaf)]
 
 
 def _as_one(along: Callable[..., list[Any]]) -> Callable[[Any], Any]:
@@ -130,10 +123,6 @@ def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Any) -> 
     return [_conjugate(found[i]) for i in range(len(at))]
 
 
-def _moves(x: Any) -> bool:
-    return kind_of(x) in ("real", "complex")
-
-
 def _conjugate(t: Any) -> Any:
     return anp.conj(t) if anp.iscomplexobj(t) else t
 
@@ -151,6 +140,5 @@ def _entered(x: Any) -> Any:
 
 def _left(y: Any, like: Any) -> Any:
     """Convert a result to arrays of the library that was given."""
-    leaves, layout = partition(y, _moves)
     xp = namespace(like)
-    return unflatten(layout, [xp.asarray(np.asarray(leaf)) for leaf in leaves])
+    return map_leaves(lambda leaf: xp.asarray(np.asarray(leaf)) if moves(leaf) else leaf, y)
