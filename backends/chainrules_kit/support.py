@@ -44,7 +44,7 @@ def supported(
     is_constant : bool
         Whether nobody states that a derivative flows.
     compiled : tuple of str
-        The names of the transformations that compile.
+        The names of the transformations that compile: of the value, then of derivatives.
 
     Returns
     -------
@@ -66,7 +66,13 @@ def supported(
         order: float = int(grad or jvp)
         if order and works(_SECOND, any):
             order = math.inf if works(_THIRD, any) else 2
-        return Support(grad, jvp, works(mapped), works(compiled), 0 if is_constant else order)
+        return Support(
+            grad,
+            jvp,
+            works(mapped),
+            works(compiled if grad else compiled[:1]),
+            0 if is_constant else order,
+        )
 
 
 def _runs(run: Callable[..., Any], f: Callable[..., Any], *at: Any) -> bool:

@@ -200,18 +200,6 @@ def _numbered(x: torch.Tensor) -> torch.Tensor:
     return x.to(torch.uint8) if x.dtype is torch.bool else x
 
 
-def _accumulated(accumulate: Any, start: int) -> Any:
-    def computed(x: torch.Tensor, *, axis: int | None = None, include_initial: bool = False) -> Any:
-        x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-        y = accumulate(x, dim=axis)
-        if not include_initial:
-            return y
-        shape = [1 if i == axis % y.ndim else n for i, n in enumerate(y.shape)]
-        return torch.cat((y.new_full(shape, start), y), dim=axis)
-
-    return computed
-
-
 implement(
     {
         v.var: lambda x, *, axis=None, correction=0, keepdims=False: torch.var(
@@ -226,8 +214,6 @@ implement(
         v.argmin: lambda x, *, axis=None, keepdims=False: torch.argmin(
             _numbered(x), axis, keepdim=keepdims
         ),
-        v.cumulative_sum: _accumulated(torch.cumsum, 0),
-        v.cumulative_prod: _accumulated(torch.cumprod, 1),
         v.cumulative_max: lambda x, *, axis: torch.cummax(x, dim=axis).values,
         v.cumulative_min: lambda x, *, axis: torch.cummin(x, dim=axis).values,
         v.vector_norm: lambda x, *, axis=None, keepdims=False, ord=2: _xp.linalg.vector_norm(  # noqa: A006

@@ -98,11 +98,9 @@ def pinv_torch(x: torch.Tensor, *, rtol: float | None = None, hermitian: bool = 
 
 
 def _inverted(s: torch.Tensor, rtol: float) -> torch.Tensor:
-    """1 / s, and 0 for what is less than a part of the largest."""
-    if not s.shape[-1]:
-        return s
+    """1 / s, and 0 for what is less than a part of the largest, which is first or last."""
     size = torch.abs(s)
-    kept = size > rtol * torch.amax(size, -1, keepdim=True)
+    kept = size > rtol * torch.maximum(size[..., :1], size[..., -1:])
     return torch.where(kept, 1 / torch.where(kept, s, 1), 0)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import array_api_compat.torch as xp
 import torch
 
+from chainrules_kit.fallbacks.manipulation import pad_standard
 from chainrules_kit.fallbacks.statistics import bincount_standard
 from chainrules_py import vocabulary as v
 from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, implement
@@ -20,26 +21,6 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 # ------------------------------------------------------------------------------------- shapes
-
-
-@v.expand_dims.implement
-def expand_dims_torch(x: torch.Tensor, *, axis: Any) -> Any:
-    """Insert the new axes one after the other."""
-    if type(axis) is int:
-        return x.unsqueeze(axis)
-    for a in sorted(axes_of(axis, x.ndim + len(axis))):
-        x = x.unsqueeze(a)
-    return x
-
-
-@v.squeeze.implement
-def squeeze_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
-    """PyTorch leaves axes alone that are longer."""
-    axes = [i for i, n in enumerate(x.shape) if n == 1] if axis is None else axes_of(axis, x.ndim)
-    if any([x.shape[a] != 1 for a in axes]):
-        msg = f"axes {axis} of shape {tuple(x.shape)} are not all of length one"
-        raise ValueError(msg)
-    return x.squeeze(tuple(axes))
 
 
 @v.roll.implement
@@ -78,13 +59,10 @@ def astype_torch(x: torch.Tensor, *, dtype: Any) -> Any:
 
 
 def _pad(x: torch.Tensor, value: Any, *, widths: Any) -> Any:
+    if isinstance(value, torch.Tensor) or type(value) is complex:
+        return pad_standard(x, value, widths=widths)
     flat = [n for pair in reversed(widths) for n in pair]
-    if not isinstance(value, torch.Tensor) and type(value) is not complex:
-        return torch.nn.functional.pad(x, flat, value=value)
-    pad = torch.nn.functional.pad
-    inside = pad(torch.ones_like(x, dtype=torch.bool), flat, value=False)
-    x, value = alike(x, value)
-    return torch.where(inside, pad(x, flat), value)
+    return torch.nn.functional.pad(x, flat, value=value)
 
 
 entered(v.pad, _pad)

@@ -8,14 +8,12 @@ from typing import Any
 
 import torch
 
-from chainrules_kit import Support, Transformation, stated, supported
+from chainrules_kit import Support, stated, supported
 from chainrules_py.extend import HigherOrder, primal_of, unbind
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import export, is_program
 from chainrules_torch.engine.solve import is_known
 from chainrules_torch.engine.transform import transformations
-
-_compile: Any = torch.compile
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
@@ -45,31 +43,14 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     """
     if not operands:
         return _stated(f, options)
-    found = {**transformations.table, "compile": Transformation("value", _compiled)}
     return supported(
         export(f),
         operands,
         options,
-        transformations._replace(table=found),
+        transformations,
         is_constant=not stated(f, operands, options, config).order,
-        compiled=("compile",),
+        compiled=("compile", "backward of compile"),
     )
-
-
-def _compiled(f: Callable[..., Any], z: Any, _: Any) -> Any:
-    """Run the compiled program, and pull back through it what an eager one pulls back through."""
-    whole = _compile(export(f), fullgraph=True, backend="aot_eager")
-    if not _pulls(f, z):
-        return whole(z)
-    return torch.autograd.grad(whole(z := z.clone().requires_grad_()), z)
-
-
-def _pulls(f: Callable[..., Any], z: Any) -> bool:
-    try:
-        torch.autograd.grad(f(z := z.clone().requires_grad_()), z)
-    except Exception:
-        return False
-    return True
 
 
 def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:
