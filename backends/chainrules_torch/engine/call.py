@@ -210,8 +210,6 @@ class Plan(Call):
         looking at values.
     takes_functions : bool
         Whether functions are among the operands.
-    transformed : type or None
-        Its function of autograd for `torch.func`, once it was called there.
     """
 
     __slots__ = (
@@ -233,7 +231,6 @@ class Plan(Call):
         "short",
         "solves",
         "takes_functions",
-        "transformed",
     )
 
     def __init__(
@@ -257,7 +254,6 @@ class Plan(Call):
         self.is_stored = False
         self.of_numpy: Exception | None = None
         self.is_proven = not self.is_own
-        self.transformed: Any = None
         self.short: dict[Any, Callable[..., Any]] = {}
 
     def bound(self, mode: str, wanted: tuple[bool, ...], *, again: bool) -> Bound | None:

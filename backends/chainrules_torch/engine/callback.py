@@ -37,7 +37,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.apart import apart
-from chainrules_torch.engine.compilers import asked, forget, refuse_captured
+from chainrules_torch.engine.compilers import forget, refuse_captured
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.tensors import entered, shown
 
@@ -110,14 +110,13 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
         return found
 
     def computed(*operands: Any, **options: Any) -> Any:
-        before = asked() if _private.is_compiling() else ()
         try:
             y = body(*operands, **options)
         except UNFIT as error:
             refuse_captured(error, f.__name__)
             if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
                 raise
-            forget(before)
+            forget()
             try:
                 return _Kernel(f, body, None, options, raised=error)(operands)
             except (NoRuleError, RuleError) as refusal:
@@ -237,7 +236,7 @@ class _Kernel:
             y = self.result(*operands, **self.options)
         else:
             given, layout = flatten(operands)
-            shown, device = on_tensors(_Shown, operands), _home(operands)[0]
+            arrays, device = on_tensors(_shown, operands), _home(operands)[0]
 
             def body(*arrays: Any, **_: Any) -> Any:
                 pairs = zip(flatten(arrays)[0], given, strict=True)
@@ -245,21 +244,16 @@ class _Kernel:
                 return self.compute(*unflatten(layout, made))
 
             with _private.without_modes(), _private.without_levels():
-                y = tried(self.f, body, shown, self.options, "chainrules_torch")
+                y = tried(self.f, body, arrays, self.options, "chainrules_torch")
             y = map_leaves(lambda y: torch.empty(y.shape, dtype=y.dtype, device=device), y)
         self.promised = [tuple(map(int, x.shape)) for x in flatten(y)[0]]
         return y
 
 
-@final
-class _Shown:
-    """Shape and dtype of a tensor, in NumPy's terms."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, x: torch.Tensor) -> None:
-        self.shape = tuple(map(int, x.shape))
-        self.dtype = np.dtype(np.float32) if x.dtype in NARROW else _dtype(x)
+def _shown(x: torch.Tensor) -> Any:
+    """Return an array with the shape and dtype of a tensor, and no elements of its own."""
+    dtype = np.dtype(np.float32) if x.dtype in NARROW else _dtype(x)
+    return np.broadcast_to(np.zeros((), dtype), tuple(map(int, x.shape)))
 
 
 NARROW = frozenset((torch.bfloat16,))

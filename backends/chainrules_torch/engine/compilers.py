@@ -106,19 +106,8 @@ def check_result(y: Any, name: str) -> None:
         leave_out(RuleError(msg))
 
 
-def asked() -> tuple[Any, ...]:
-    """Return the symbols for values that a compiler's tensors were asked for until now."""
-    env = _symbols()
-    return () if env is None else tuple(env.pending_fresh_unbacked_symbols)
-
-
-def forget(until: tuple[Any, ...]) -> None:
-    """Forget the symbols of a program that came to nothing: only those until then remain."""
-    env = _symbols()
-    if env is not None:
-        env.pending_fresh_unbacked_symbols[:] = until
-
-
-def _symbols() -> Any:
+def forget() -> None:
+    """Forget symbols for values that a program asked for which came to nothing."""
     context = _private.TracingContext.try_get()
-    return None if context is None or context.fake_mode is None else context.fake_mode.shape_env
+    if context is not None and context.fake_mode is not None and context.fake_mode.shape_env:
+        context.fake_mode.shape_env.pending_fresh_unbacked_symbols.clear()

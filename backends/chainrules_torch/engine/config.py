@@ -11,7 +11,8 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_kit import AskedError, dense, densely, exported_line
+from chainrules_kit import AskedError, densely, exported_line
+from chainrules_kit import dense as filled
 from chainrules_py import (
     Capability,
     Config,
@@ -271,12 +272,12 @@ class TorchConfig(Config):
             return gave[-1] or (nothing,)
 
         with _private.unhooked():
-            found, pull = _func.vjp(some, *map(_as_tensor, call.moved))
+            found, pull = _func.vjp(some, *map(as_tensor, call.moved))
         found = found if gave.pop() else ()
         y = call.closed(found)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            given = tuple(map(_dense, call.bars(y, y_bar), found))
+            given = tuple(map(dense, call.bars(y, y_bar), found))
             with _private.unhooked():
                 bars = pull(given) if found else [ZeroTangent()] * len(call.moved)
             return call.tangents(list(map(_like, bars, call.moved)))
@@ -288,13 +289,13 @@ class TorchConfig(Config):
     ) -> tuple[Any, Any]:
         """Value and tangent, by `torch.func.jvp`."""
         call = Opened(f, operands, options, _moves, floats)
-        moved = tuple(map(_as_tensor, call.moved))
-        dots = tuple(map(_dense, call.dots(tangents), moved))
+        moved = tuple(map(as_tensor, call.moved))
+        dots = tuple(map(dense, call.dots(tangents), moved))
         push = _twice_transposed if _is_users_level() else _func.jvp
         with _private.unhooked():
             found, found_dot = push(call, moved, dots)
         y = call.closed(found)
-        return y, dense(unflatten_tangent(call.out, found_dot), space(y))
+        return y, filled(unflatten_tangent(call.out, found_dot), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
@@ -333,14 +334,15 @@ def _moves(x: Any) -> bool:
     return floats(x) or type(x) in (float, complex)
 
 
-def _as_tensor(x: Any) -> torch.Tensor:
+def as_tensor(x: Any) -> torch.Tensor:
     """Make a number of Python's a tensor without axes, since PyTorch varies nothing else."""
     if isinstance(x, torch.Tensor):
         return x
     return torch.tensor(x, dtype=torch.complex128 if type(x) is complex else torch.float64)
 
 
-def _dense(t: Any, like: torch.Tensor) -> torch.Tensor:
+def dense(t: Any, like: torch.Tensor) -> torch.Tensor:
+    """Return a tangent as a tensor with the shape and dtype of another."""
     if isinstance(t, torch.Tensor):
         return t
     return torch.zeros_like(like) if is_zero(t) else torch.full_like(like, t)

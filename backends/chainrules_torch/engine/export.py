@@ -63,7 +63,7 @@ from chainrules_torch.engine.config import (
     uncast,
     varies,
 )
-from chainrules_torch.engine.functions import TRANSFORMED, transforming
+from chainrules_torch.engine.functions import Transformed
 from chainrules_torch.engine.functorch import ASKED, transformed
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.outputs import unwrap
@@ -407,11 +407,7 @@ def _by_rule(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     if plan.solves and is_hidden(leaves):
         return solved(call, leaves, lambda *xs: applied(plan, call, xs))
     if _transforms_active() or _private.dual_level() >= 0:
-        if isinstance(call, Plan) and call.is_stored:
-            if call.transformed is None:
-                call.transformed = transforming(call)
-            return unwrap(transformed(call.transformed, *leaves))
-        return unwrap(transformed(TRANSFORMED, call, *leaves))
+        return unwrap(transformed(Transformed, call, *leaves))
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:

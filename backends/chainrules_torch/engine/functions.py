@@ -1,11 +1,11 @@
 """Rules as PyTorch's own differentiable functions.
 
-What is called is their first argument, or they are made for it.
+What is called is their first argument.
 
 - `Plain` is what eager programs run, where there is no shorter way
   (`chainrules_torch.engine.quick`). It keeps what the rule saved.
-- What `transforming` makes is what `torch.func` and dual numbers run. It has all of PyTorch's
-  methods, and keeps nothing but inputs and outputs.
+- `Transformed` is what `torch.func` and dual numbers run. It has all of PyTorch's methods, and
+  keeps nothing but inputs and outputs.
 
 A derivative of a pullback flows through what the pullback uses. So where one may be asked for, a
 pullback gets nothing that was computed unwatched: inputs and outputs come back from PyTorch as they
@@ -139,82 +139,68 @@ def pulled(ctx: Any, tensors: Any, bars: Any, needs: Sequence[bool]) -> Sequence
     return ctx.record.pull(tensors, bars, needs)  # type: ignore[no-any-return]
 
 
-def transforming(of: Call | None) -> Any:
-    """Make the function of autograd for `torch.func` and for dual numbers.
+class Transformed(Function):
+    """Function of autograd for `torch.func` and dual numbers, which keeps inputs and outputs."""
 
-    It is of one call; of None, it is of the call that is its first argument.
-    """
-    given = 0 if of is not None else 1
+    @staticmethod
+    def forward(call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Compute the value."""
+        before = computing.get()
+        try:
+            computing.set(True)
+            out = call.value(leaves)
+        except RuntimeError as error:
+            refuse_asked(error, call)
+            raise
+        finally:
+            computing.set(before)
+        outputs = (out,) if isinstance(out, Tensor) else out
+        others = [x for x in outputs[:-1] if not isinstance(x, Tensor)]
+        if others and plan_of(call).is_own:
+            check_result(brought_home(others, tuple(leaves)))
+        # A derivative of a view would have to be a view as well.
+        found = tuple([owned(x, leaves) for x in outputs])
+        return found[0] if isinstance(out, Tensor) else found
 
-    class Transformed(Function):
-        """Function of autograd that keeps inputs and outputs."""
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keep inputs and outputs."""
+        if not (
+            True in ctx.needs_input_grad
+            or _private.dual_level() >= 0
+            or _transforms_active()  # a compiled program says no more of dual numbers
+        ):
+            return
+        call, *leaves = inputs
+        outputs, treedef = split(output)
+        tensors = [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
+        ctx.record = Again(call, leaves, outputs, treedef)
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        ctx.set_materialize_grads(False)
 
-        @staticmethod
-        def forward(*args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-            """Compute the value."""
-            call, leaves = of or args[0], args[given:]
-            before = computing.get()
-            try:
-                computing.set(True)
-                out = call.value(leaves)
-            except RuntimeError as error:
-                refuse_asked(error, call)
-                raise
-            finally:
-                computing.set(before)
-            outputs = (out,) if isinstance(out, Tensor) else out
-            others = [x for x in outputs[:-1] if not isinstance(x, Tensor)]
-            if others and plan_of(call).is_own:
-                check_result(brought_home(others, tuple(leaves)))
-            # A derivative of a view would have to be a view as well.
-            found = tuple([owned(x, leaves) for x in outputs])
-            return found[0] if isinstance(out, Tensor) else found
+    @staticmethod
+    @unseen
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Pull back."""
+        needs = ctx.needs_input_grad
+        if all([bar is None for bar in bars]):
+            return (None,) * len(needs)
+        tensors = list(map(alive, saved(ctx, ctx.record.call)))
+        bars = tuple(map(outside, bars))
+        return None, *ctx.record.pull(tensors, bars, needs[1:])
 
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            """Keep inputs and outputs."""
-            if not (
-                True in ctx.needs_input_grad
-                or _private.dual_level() >= 0
-                or _transforms_active()  # a compiled program says no more of dual numbers
-            ):
-                return
-            call, leaves = of or inputs[0], inputs[given:]
-            outputs, treedef = split(output)
-            tensors = [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
-            ctx.record = Again(call, leaves, outputs, treedef)
-            ctx.save_for_backward(*tensors)
-            ctx.save_for_forward(*tensors)
-            ctx.set_materialize_grads(False)
+    @staticmethod
+    @unseen
+    def jvp(ctx: Any, *dots: Any) -> Any:
+        """Push forward."""
+        return below(ctx.record.push, ctx.saved_tensors, dots[1:])
 
-        @staticmethod
-        @unseen
-        def backward(ctx: Any, *bars: Any) -> Any:
-            """Pull back."""
-            needs = ctx.needs_input_grad
-            if all([bar is None for bar in bars]):
-                return (None,) * len(needs)
-            tensors = list(map(alive, saved(ctx, ctx.record.call)))
-            bars = tuple(map(outside, bars))
-            return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
-
-        @staticmethod
-        @unseen
-        def jvp(ctx: Any, *dots: Any) -> Any:
-            """Push forward."""
-            return below(ctx.record.push, ctx.saved_tensors, dots[given:])
-
-        @staticmethod
-        def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-            """Apply the call to the whole batch at once."""
-            call, leaves = of or args[0], args[given:]
-            mapped = Mapped(call, in_dims[given:])
-            out = TRANSFORMED.apply(mapped, *leaves)
-            if isinstance(out, Tensor):
-                return out, 0
-            return out, tuple([0 if is_tensor(x) else None for x in out])
-
-    return Transformed
-
-
-TRANSFORMED = transforming(None)
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Apply the call to the whole batch at once."""
+        mapped = Mapped(call, in_dims[1:])
+        out = Transformed.apply(mapped, *leaves)
+        if isinstance(out, Tensor):
+            return out, 0
+        return out, tuple([0 if is_tensor(x) else None for x in out])

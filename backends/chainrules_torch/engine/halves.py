@@ -19,7 +19,7 @@ from chainrules_torch import _private
 from chainrules_torch.engine.apart import apart, is_hidden
 from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.callback import array_of, brought, on_host, on_tensors
-from chainrules_torch.engine.compilers import asked, forget, is_abstract, leave_out
+from chainrules_torch.engine.compilers import forget, is_abstract, leave_out
 from chainrules_torch.engine.config import floats
 from chainrules_torch.engine.functorch import asking, refuse_asked
 
@@ -176,7 +176,6 @@ def or_by_numpy(
         return run()
     if plan.of_numpy is not None:
         return instead(plan.of_numpy)
-    before = asked()
     try:
         if tensors is None:
             return run()
@@ -185,7 +184,7 @@ def or_by_numpy(
     except UNFIT as error:
         if isinstance(error, ChainRulesError) and not isinstance(error, _OF_NUMPY):
             raise
-        forget(before)
+        forget()
         return instead(error)
     plan.is_proven = True
     return found

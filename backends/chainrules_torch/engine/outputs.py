@@ -18,7 +18,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.config import floats
+from chainrules_torch.engine.config import as_tensor, dense, floats
 from chainrules_torch.tensors import owner
 
 Tensor = torch.Tensor
@@ -29,12 +29,7 @@ def wrap(y: Any) -> Any:
     if isinstance(y, Tensor):
         return y
     leaves, treedef = flatten(y)
-    return (*[_tensor(x) if type(x) in (float, complex) else x for x in leaves], treedef)
-
-
-def _tensor(x: Any) -> Tensor:
-    """Make a number of Python's, which PyTorch differentiates nothing of, a tensor."""
-    return torch.tensor(x, dtype=torch.float64 if type(x) is float else torch.complex128)
+    return (*[as_tensor(x) if type(x) in (float, complex) else x for x in leaves], treedef)
 
 
 def unwrap(out: Any) -> Any:
@@ -67,12 +62,7 @@ def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> list
 
 
 def _dense(t: Any, leaf: Any) -> Any:
-    if not floats(leaf):
-        return None
-    t = deliver(t)
-    if is_zero(t):
-        return torch.zeros_like(leaf)
-    return t if isinstance(t, Tensor) else torch.full_like(leaf, t)
+    return dense(deliver(t), leaf) if floats(leaf) else None
 
 
 def written(bar: Any, of: Any) -> Any:
