@@ -107,7 +107,7 @@ class Program:
         self.options = options
         self._types: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
-        self._pairs: dict[Any, LinearPair] = {}
+        self._pairs: dict[Any, tuple[Any, LinearPair]] = {}  # the last of each kind of call
         self._implementation: Callable[..., Any] | None = None
         self._leaves_jax = False
         self._asks: bool | None = None  # whether its rule asks for numbers, once that is known
@@ -337,18 +337,18 @@ class Program:
         outs = tuple([tangent_type(y) for y, f in zip(ys, floating, strict=True) if f])
         alone = _alone(rule)
         # JAX remembers each pair that it has seen: of equal calls it sees one.
-        key = (*halves, self._asks, kept.frame, tuple(moves), bound.wanted)
-        key = (*key, ins, outs, floating, alone, rule.is_core)
+        call = tuple(moves), bound.wanted, ins, outs, floating, alone, rule.is_core
+        made_of = *halves, self._asks, kept.frame
+        before, pair = self._pairs.get(call, (None, None))
         try:
-            pair = self._pairs.get(key)
-        except TypeError:  # the rule saved something without a hash
-            pair, key = None, (None, *key[1:])
-        if pair is None:
-            pair = self._pair(push, pull, kept, key[4:])
-            if key[0] is not None:
-                if len(self._pairs) >= _MOST:
-                    self._pairs.clear()
-                self._pairs[key] = pair
+            is_same = pair is not None and made_of == before
+        except ValueError:  # of arrays that JAX does not trace
+            is_same = False
+        if pair is None or not is_same:
+            if len(self._pairs) >= _MOST:
+                self._pairs.clear()
+            pair = self._pair(push, pull, kept, call)
+            self._pairs[call] = made_of, pair
         # Until its rule is seen to run on what JAX traces, a half may run on the operands instead.
         return ys, pair, [*kept.taken(), *leaves[: pair.residuals - kept.count]]
 
