@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
@@ -17,11 +18,10 @@ import numpy as np
 from jax import lax
 
 from chainrules_jax import _private
-from chainrules_kit import gathered_windows
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, lazy_array_type, register_array_type
-from chainrules_py.vocabulary.linalg import resolution
+from chainrules_py.vocabulary.matrix_functions import LUFactors
 
 _kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", _private.ARRAY))
 if TYPE_CHECKING:
@@ -52,66 +52,98 @@ def is_traced(x: Any) -> bool:
     return isinstance(x, jax.core.Tracer)
 
 
-# ------------------------------------------------------------------------------------ creation
+# ------------------------------------------------------------------------------------- by a table
 
 
-@v.full_like.implement
-def full_like_jax(x: JaxArray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """jnp.full_like takes the number first."""
-    return jnp.full(shape, fill, x.dtype if dtype is None else dtype)
+def _with_arrays(joined: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function of a sequence one of arrays and numbers, one by one."""
+    return lambda *xs, **options: joined([jnp.asarray(x) for x in xs], **options)
 
 
-@v.arange_like.implement
-def arange_like_jax(x: JaxArray, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """Where JAX puts it."""
-    return jnp.arange(start, stop, step)
+def _dtype(x: Any, dtype: Any) -> Any:
+    return x.dtype if dtype is None else dtype
 
 
-@v.eye_like.implement
-def eye_like_jax(
-    x: JaxArray,
-    *,
-    rows: int,
-    columns: int | None = None,
-    diagonal: int = 0,
-    dtype: Any = None,
-) -> Any:
-    """Where JAX puts it."""
-    return jnp.eye(rows, columns, diagonal, x.dtype if dtype is None else dtype)
+def _one_by_one(a: Any, b: Any, q: Any) -> Any:
+    return jnp.vectorize(jsp.linalg.solve_sylvester, signature="(m,m),(n,n),(m,n)->(m,n)")(a, b, q)
 
 
-@v.vander.implement
-def vander_jax(x: JaxArray, *, columns: int, increasing: bool = False) -> Any:
-    """Build a Vandermonde matrix by ``jnp.vander``, which names the columns differently."""
-    return jnp.vander(x, columns, increasing)
+_SPELLED: dict[Any, Callable[..., Any]] = {
+    v.full_like: lambda x, *, shape, fill, dtype=None: jnp.full(shape, fill, _dtype(x, dtype)),
+    v.arange_like: lambda x, *, stop, start=0, step=1: jnp.arange(start, stop, step),
+    v.eye_like: lambda x, *, rows, columns=None, diagonal=0, dtype=None: jnp.eye(
+        rows, columns, diagonal, _dtype(x, dtype)
+    ),
+    v.vander: lambda x, *, columns, increasing=False: jnp.vander(x, columns, increasing),
+    # Without a word where JAX has no such precision.
+    v.astype: lambda x, *, dtype: lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(dtype)),
+    # What is out of bounds cannot be seen in a tracer.
+    v.choose: lambda a, *choices: jnp.choose(a, choices, mode="clip" if is_traced(a) else "raise"),
+    v.nan_to_num: lambda x, nan, posinf, neginf: jnp.nan_to_num(
+        x, nan=nan, posinf=posinf, neginf=neginf
+    ),
+    v.unwrap: lambda x, period, *, axis=-1, discont=None: jnp.unwrap(
+        x, discont, axis, period=period
+    ),
+    v.concat: _with_arrays(jnp.concatenate),
+    v.stack: _with_arrays(jnp.stack),
+    v.permute_dims: lambda x, *, axes=None: jnp.transpose(x, axes),
+    v.pad: lambda x, value, *, widths: jnp.pad(x, widths, constant_values=value) if x.ndim else x,
+    v.tile: lambda x, *, repetitions: jnp.tile(x, repetitions),
+    v.repeat: lambda x, repeats, *, axis=None: jnp.repeat(x, repeats, axis),
+    # Where JAX puts it, unless somebody names a device; "cpu" is NumPy's, of its numbers.
+    v.to_device: lambda x, *, device: (
+        x if device is None or device == "cpu" else jax.device_put(x, device)
+    ),
+    # All of them in order: jnp.partition takes one place.
+    v.partition: lambda x, *, kth, axis=-1: jnp.sort(x, axis),
+    v.convolve: lambda x, y, *, mode="full": jnp.convolve(
+        jnp.atleast_1d(x), jnp.atleast_1d(y), mode
+    ),
+    v.einsum: lambda *xs, subscripts, optimize=False: jnp.einsum(
+        subscripts, *xs, optimize="optimal" if optimize is False else optimize
+    ),
+    # JAX takes the first two axes by default.
+    v.diagonal: lambda x, *, offset=0: jnp.diagonal(x, offset, -2, -1),
+    v.trace: lambda x, *, offset=0: jnp.trace(x, offset, -2, -1),
+    v.qr_raw: lambda x: tuple(jnp.linalg.qr(x, "raw")),
+    # JAX mixes the two triangles unless it is told not to.
+    v.cholesky: lambda x, *, upper=False: jnp.linalg.cholesky(
+        x, upper=upper, symmetrize_input=False
+    ),
+    v.eigh: lambda x, *, upper=False: jnp.linalg.eigh(
+        x, "U" if upper else "L", symmetrize_input=False
+    ),
+    v.eigvalsh: lambda x, *, upper=False: jnp.linalg.eigvalsh(
+        x, "U" if upper else "L", symmetrize_input=False
+    ),
+    # JAX's own up to order 1.
+    v.bessel_i: lambda x, *, order: (
+        (jsp.special.i0, jsp.special.i1)[order](x) if order < 2 else v.iv(order, x)
+    ),
+    v.expm: jsp.linalg.expm,
+    # Of one system at a time.
+    v.solve_sylvester: _one_by_one,
+    # Of a vector the matrix with it as each of its rows, as NumPy does.
+    v.tril: lambda x, *, k=0: jnp.tril(_matrix(x), k),
+    v.triu: lambda x, *, k=0: jnp.triu(_matrix(x), k),
+    # JAX gives the three in this order.
+    v.lu_factor: lambda x: LUFactors(*lax.linalg.lu(x)),
+}
+"""Words that JAX has under another name, or takes other parameters for."""
 
 
-# --------------------------------------------------------------------------------- elementwise
+def _matrix(x: Any) -> Any:
+    return jnp.broadcast_to(x, x.shape * 2) if x.ndim == 1 else x
 
 
-@v.strong_multiply.implement
-def strong_multiply_jax(c: _Numeric, p: _Numeric) -> Any:
-    """With 0 winning; its derivative is that of its rule, not of this spelling."""
-    product = jnp.multiply(c, p)
-    return jnp.where(jnp.equal(c, 0), jnp.zeros((), product.dtype), product)
+for _word, _spelled in _SPELLED.items():
+    _types: Any = (*[_Numeric] * len(_word.operands), _Numeric)  # of several that are alike
+    _types = _types if _word.variadic else (JaxArray, *_types[2:])
+    _word.implement(_spelled, types=_types)
 
 
-@v.conj.implement
-def conj_jax(x: JaxArray) -> Any:
-    """jnp.conj, of real arrays themselves."""
-    return jnp.conj(x) if x.dtype.kind == "c" else x
-
-
-@v.real.implement
-def real_jax(x: JaxArray) -> Any:
-    """Return the real part by jnp.real, and real arrays themselves."""
-    return jnp.real(x) if x.dtype.kind == "c" else x
-
-
-@v.astype.implement
-def astype_jax(x: JaxArray, *, dtype: Any) -> Any:
-    """Without a word where JAX has no such precision."""
-    return lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(dtype))
+# ------------------------------------------------------------------------------------ written out
 
 
 @v.clip_below.implement
@@ -130,50 +162,6 @@ def clip_above_jax(x: _Numeric, hi: _Numeric) -> Any:
     return jnp.clip(x, None, hi)
 
 
-@v.round_decimals.implement
-def round_decimals_jax(x: JaxArray, *, decimals: int) -> Any:
-    """jnp.round."""
-    return jnp.round(x, decimals)
-
-
-@v.choose.implement
-def choose_jax(a: _Numeric, *choices: _Numeric) -> Any:
-    """jnp.choose takes a sequence; what is out of bounds cannot be seen in a tracer."""
-    return jnp.choose(a, choices, mode="raise" if not is_traced(a) else "clip")
-
-
-@v.nan_to_num.implement
-def nan_to_num_jax(x: JaxArray, nan: _Numeric, posinf: _Numeric, neginf: _Numeric) -> Any:
-    """jnp.nan_to_num takes them by name."""
-    return jnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
-
-
-@v.bessel_i.implement
-def bessel_i_jax(x: JaxArray, *, order: int) -> Any:
-    """Compute the Bessel function of order 0 or 1 by JAX's own, and higher orders by `iv`."""
-    return (jsp.special.i0, jsp.special.i1)[order](x) if order < 2 else v.iv(order, x)
-
-
-@v.unwrap.implement
-def unwrap_jax(
-    x: JaxArray, period: _Numeric, *, axis: int = -1, discont: float | None = None
-) -> Any:
-    """jnp.unwrap takes the period by name."""
-    return jnp.unwrap(x, discont, axis, period=period)
-
-
-@v.cumulative_max.implement
-def cumulative_max_jax(x: JaxArray, *, axis: int) -> Any:
-    """Compute the cumulative maximum by ``lax.cummax``."""
-    return lax.cummax(x, axis % x.ndim)
-
-
-@v.cumulative_min.implement
-def cumulative_min_jax(x: JaxArray, *, axis: int) -> Any:
-    """Compute the cumulative minimum by ``lax.cummin``."""
-    return lax.cummin(x, axis % x.ndim)
-
-
 silent: contextvars.ContextVar[bool] = contextvars.ContextVar("silent", default=False)
 """Whether nothing is reported."""
 
@@ -183,73 +171,6 @@ def report_jax(condition: JaxArray, *, message: str) -> None:
     """At once, where there is a value to look at; a traced program has no way to warn."""
     if not silent.get() and not is_traced(condition):
         v.report(bool(jnp.any(condition)), message=message)
-
-
-# ------------------------------------------------------------------------- joining, manipulation
-
-
-@v.concat.implement
-def concat_jax(*arrays: _Numeric, axis: int | None = 0) -> Any:
-    """jnp.concatenate takes a sequence."""
-    return jnp.concatenate([jnp.asarray(x) for x in arrays], axis)
-
-
-@v.stack.implement
-def stack_jax(*arrays: _Numeric, axis: int = 0) -> Any:
-    """jnp.stack takes a sequence."""
-    return jnp.stack([jnp.asarray(x) for x in arrays], axis)
-
-
-@v.permute_dims.implement
-def permute_dims_jax(x: JaxArray, *, axes: Any = None) -> Any:
-    """All axes backwards, by default."""
-    return jnp.transpose(x, axes)
-
-
-@v.pad.implement
-def pad_jax(x: JaxArray, value: _Numeric, *, widths: Any) -> Any:
-    """jnp.pad takes the value by name."""
-    return jnp.pad(x, widths, constant_values=value) if x.ndim else x
-
-
-@v.tile.implement
-def tile_jax(x: JaxArray, *, repetitions: Any) -> Any:
-    """Repeat the array by ``jnp.tile``, which names the repetitions differently."""
-    return jnp.tile(x, repetitions)
-
-
-@v.repeat.implement
-def repeat_jax(x: JaxArray, repeats: _Numeric, *, axis: int | None = None) -> Any:
-    """jnp.repeat, of a static number or of data."""
-    return jnp.repeat(x, repeats, axis)
-
-
-@v.to_device.implement
-def to_device_jax(x: JaxArray, *, device: Any) -> Any:
-    """Where JAX puts it, unless somebody names a device; ``"cpu"`` is NumPy's, of its numbers."""
-    return x if device is None or device == "cpu" else jax.device_put(x, device)
-
-
-@v.sliding_window_view.implement
-def sliding_window_view_jax(x: JaxArray, *, window_shape: Any, axis: Any) -> Any:
-    """Gather windows along each axis, as JAX has no views."""
-    return gathered_windows(jnp, x, window_shape, axis)
-
-
-@v.from_diagonal.implement
-def from_diagonal_jax(x: JaxArray, *, rows: int, columns: int, offset: int = 0) -> Any:
-    """Zeros, written to."""
-    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    if x.shape[-1] != length:
-        what = f"diagonal {offset} of a {rows} x {columns} matrix"
-        msg = f"{what} has {length} elements, not {x.shape[-1]}"
-        raise ValueError(msg)
-    i = jnp.arange(length)
-    matrix = jnp.zeros((*x.shape[:-1], rows, columns), x.dtype)
-    return matrix.at[..., i + max(0, -offset), i + max(0, offset)].set(x)
-
-
-# ------------------------------------------------------------------------------------ indexing
 
 
 @v.getitem.implement
@@ -274,80 +195,9 @@ def put_at_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
     return x.at[where].set(y.reshape(y.shape[max(0, extra) :]))
 
 
-@v.put_along_axis_add.implement
-def put_along_axis_add_jax(x: JaxArray, y: Any, indices: JaxArray, *, axis: int = -1) -> Any:
-    """Add to a copy along an axis; the places on the other axes are counted through."""
-    where = list(jnp.meshgrid(*map(jnp.arange, indices.shape), indexing="ij", sparse=True))
-    for k, (have, read) in enumerate(zip(x.shape, indices.shape, strict=True)):
-        if read == 1 and have != 1 and k != axis % x.ndim:
-            where[k] = jnp.arange(have).reshape([-1 if i == k else 1 for i in range(x.ndim)])
-    where[axis] = indices
-    return x.astype(jnp.result_type(x, y)).at[tuple(where)].add(y)
-
-
 def _joined(index: Any, arrays: tuple[Any, ...]) -> Any:
     # JAX takes no lists, and NumPy's arrays only of the right dtype.
     return index.join(tuple([x if isinstance(x, _kind) else jnp.asarray(x) for x in arrays]))
-
-
-# -------------------------------------------------------------------- sorting, polynomials
-
-
-@v.partition.implement
-def partition_jax(x: JaxArray, *, kth: Any, axis: int = -1) -> Any:
-    """All of them in order: jnp.partition takes one place."""
-    return jnp.sort(x, axis)
-
-
-@v.convolve.implement
-def convolve_jax(x: JaxArray, y: JaxArray, *, mode: str = "full") -> Any:
-    """Convolve arrays, with numbers as arrays of one element."""
-    return jnp.convolve(jnp.atleast_1d(x), jnp.atleast_1d(y), mode)
-
-
-# ---------------------------------------------------------------------------- linear algebra
-
-
-@v.einsum.implement
-def einsum_jax(*operands: _Numeric, subscripts: str, optimize: Any = False) -> Any:
-    """jnp.einsum takes the subscripts first."""
-    return jnp.einsum(subscripts, *operands, optimize="optimal" if optimize is False else optimize)
-
-
-@v.diagonal.implement
-def diagonal_jax(x: JaxArray, *, offset: int = 0) -> Any:
-    """jnp.diagonal takes the first two axes by default."""
-    return jnp.diagonal(x, offset, -2, -1)
-
-
-@v.trace.implement
-def trace_jax(x: JaxArray, *, offset: int = 0) -> Any:
-    """jnp.trace takes the first two axes by default."""
-    return jnp.trace(x, offset, -2, -1)
-
-
-@v.qr_raw.implement
-def qr_raw_jax(x: JaxArray) -> Any:
-    """Compute the raw mode of jnp.linalg.qr, which names its two results Q and R."""
-    return tuple(jnp.linalg.qr(x, "raw"))
-
-
-@v.cholesky.implement
-def cholesky_jax(x: JaxArray, *, upper: bool = False) -> Any:
-    """Compute the Cholesky factor from the lower triangle alone, as the word does."""
-    return jnp.linalg.cholesky(x, upper=upper, symmetrize_input=False)
-
-
-@v.eigh.implement
-def eigh_jax(x: JaxArray, *, upper: bool = False) -> Any:
-    """JAX names the triangle, and mixes the two unless told not to."""
-    return jnp.linalg.eigh(x, "U" if upper else "L", symmetrize_input=False)
-
-
-@v.eigvalsh.implement
-def eigvalsh_jax(x: JaxArray, *, upper: bool = False) -> Any:
-    """Compute eigenvalues from the named triangle; JAX mixes the two unless told not to."""
-    return jnp.linalg.eigvalsh(x, "U" if upper else "L", symmetrize_input=False)
 
 
 @v.solve_triangular.implement
@@ -389,14 +239,6 @@ def cholesky_tangent_jax(x_dot: JaxArray, factor: JaxArray) -> Any:
 def _half(x: Any) -> Any:
     """Return the lower triangle, with half of the diagonal, in one loop."""
     return jnp.tril(x) / (1 + jnp.eye(x.shape[-1], dtype=x.real.dtype))
-
-
-@v.matrix_rank.implement
-def matrix_rank_jax(x: JaxArray, *, rtol: float | None = None) -> Any:
-    """Singular values counted: those at the bound do not count."""
-    s = jnp.linalg.svdvals(x)
-    least: Any = max(x.shape[-2:]) * resolution(x) if rtol is None else rtol
-    return jnp.count_nonzero(s > least * s.max(-1, keepdims=True), -1)
 
 
 @v.lstsq.implement

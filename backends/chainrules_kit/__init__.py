@@ -29,12 +29,10 @@ _HOMES = {
     "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",
     "hidden": "check_hidden",
     "imported": "imported_from of_own own_function refuse_traced_captures",
-    "linear": "check_linear",
     "on_arrays": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
     "structures": "cotangents_in tangents_in wanted_in",
     "support": "supported",
     "transform": "Transformation Transformations nestings",
-    "windows": "gathered_windows",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -33,7 +33,6 @@ from chainrules_kit.export import (
 )
 from chainrules_kit.hidden import check_hidden
 from chainrules_kit.imported import imported_from, of_own, own_function, refuse_traced_captures
-from chainrules_kit.linear import check_linear
 from chainrules_kit.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
 from chainrules_kit.on_arrays import (
     AskedError,
@@ -45,7 +44,6 @@ from chainrules_kit.on_arrays import (
 from chainrules_kit.structures import cotangents_in, tangents_in, wanted_in
 from chainrules_kit.support import supported
 from chainrules_kit.transform import Transformation, Transformations, nestings
-from chainrules_kit.windows import gathered_windows
 
 __all__ = [
     "cotangents_in",
@@ -75,7 +73,6 @@ __all__ = [
     "called_by_numpy",
     "canonical",
     "check_hidden",
-    "check_linear",
     "check_promised",
     "check_same",
     "conjugated",
@@ -85,7 +82,6 @@ __all__ = [
     "derive",
     "exported_line",
     "flat",
-    "gathered_windows",
     "imported_from",
     "is_hosted",
     "many_directions",

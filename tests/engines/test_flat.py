@@ -73,6 +73,7 @@ A gradient of its own that computes something of constants, as of ``c * c * x``,
 `jax.custom_jvp`, leaves one in each, with a weak reference to what is gone, until they are full.
 """
 
+
 def left_behind(step, n, before):
     """Return how many objects, and bytes of memory, so many calls leave behind."""
     for _ in range(before):

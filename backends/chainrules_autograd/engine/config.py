@@ -9,10 +9,9 @@ from typing import Any
 
 import autograd.builtins
 import autograd.core
-import numpy as np
 
-from chainrules_autograd.engine.boxes import bare, boxed
-from chainrules_kit import check_linear, dense, densely
+from chainrules_autograd.engine.boxes import boxed
+from chainrules_kit import dense, densely
 from chainrules_py import (
     Capability,
     Config,
@@ -75,17 +74,6 @@ class AutogradConfig(Config):
             found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
         y = call.closed(_parts(found, call))
         return y, dense(unflatten_tangent(call.out, _parts(found_dot, call)), space(y))
-
-    def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
-        """Raise unless a function is linear; autograd's own operations take no marks.
-
-        Raises
-        ------
-        NotDifferentiableError
-            If it is not, at numbers that are drawn.
-        """
-        enter = lambda x, i: x if isinstance(at[i], np.ndarray) else type(at[i])(x)
-        check_linear(f, list(map(np.asarray, at)), enter, lambda y: np.asarray(bare(y)))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""

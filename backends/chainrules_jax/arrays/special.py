@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import jax.scipy.special as jax_special
 import numpy as np
 
-from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.callback import called_back, compute_by, like_one_element
 from chainrules_jax.engine.pytrees import OURS
 from chainrules_py import Primitive
@@ -63,45 +61,6 @@ def _computed(word: Primitive[..., Any]) -> Callable[..., Any]:
         return compute(*operands, **options)
 
     return computed
-
-
-# -------------------------------------------------------------- of an axis, complex numbers too
-
-
-def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
-    """x less its largest real part, and that."""
-    largest = jnp.max(jnp.real(x), axis=axis, keepdims=True, initial=-jnp.inf)
-    largest = jnp.where(jnp.isfinite(largest), largest, 0)
-    return x - largest, largest
-
-
-@v.logsumexp.implement
-def logsumexp_jax(x: JaxArray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute logsumexp, the largest terms apart from the others, as NumPy's backend does."""
-    x, largest = _shifted(x, axis)
-    if jnp.iscomplexobj(x):
-        y = jnp.log(jnp.sum(jnp.exp(x), axis=axis, keepdims=True)) + largest
-    else:
-        top = x == 0
-        count = jnp.sum(top, axis=axis, keepdims=True, dtype=x.dtype)
-        rest = jnp.sum(jnp.where(top, 0, jnp.exp(x)), axis=axis, keepdims=True)
-        some = jnp.log(count) + jnp.log1p(rest / jnp.maximum(count, 1)) + largest
-        y = jnp.where(count == 0, jnp.log(rest), some)  # where nothing is finite
-    return y if keepdims else jnp.squeeze(y, axis)
-
-
-@v.softmax.implement
-def softmax_jax(x: JaxArray, *, axis: Any = None) -> Any:
-    """Compute softmax, of complex numbers as well, which jax.nn's does not take."""
-    y = jnp.exp(_shifted(x, axis)[0])
-    return y / jnp.sum(y, axis=axis, keepdims=True)
-
-
-@v.log_softmax.implement
-def log_softmax_jax(x: JaxArray, *, axis: Any = None) -> Any:
-    """Compute the logarithm of softmax, of complex numbers as well."""
-    x = _shifted(x, axis)[0]
-    return x - jnp.log(jnp.sum(jnp.exp(x), axis=axis, keepdims=True))
 
 
 _OF_AXES = (v.logsumexp, v.softmax, v.log_softmax)

@@ -8,7 +8,6 @@ it is what it computes.
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Generator, Sequence
 from typing import Any, final
 
@@ -37,7 +36,6 @@ from chainrules_jax.engine.linear_pairs import (
     Pushed,
     Word,
     are_later,
-    known,
     no_tangent,
 )
 from chainrules_jax.engine.pytrees import split
@@ -52,7 +50,6 @@ from chainrules_kit import (
 )
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Cache, TreeDef, closed, exactly
-from chainrules_py.vocabulary import scan
 
 set_current_trace: Any
 take_current_trace: Any
@@ -298,10 +295,7 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     program = _program(word, treedef, options)
     if not any(map(is_traced, leaves)):
         return program.closed(program.value(*leaves))
-    found = known.get()
-    if found is not None and found[0] is word and _same(found[1], leaves):
-        return found[2]
-    if word is scan or program.is_looked_into(program.operands(leaves)):
+    if program.is_looked_into(program.operands(leaves)):
         try:  # JAX differentiates through the body
             return program.closed(program.value(*leaves))
         except ValueError as error:
@@ -334,10 +328,6 @@ def _varying(x: Any) -> Any:
     """Return the names of the axes of a mesh that a value varies over, by its type."""
     kinds = getattr(jax.typeof(x), "manual_axis_type", None)  # its name since JAX 0.10
     return getattr(jax.typeof(x), "vma", None) if kinds is None else kinds.varying
-
-
-def _same(some: Leaves, others: Leaves) -> bool:
-    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _program(word: Word, treedef: TreeDef, options: dict[str, Any]) -> Program:

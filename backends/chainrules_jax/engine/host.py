@@ -18,7 +18,7 @@ import numpy as np
 from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
-from chainrules_jax.engine.pytrees import OURS, as_values
+from chainrules_jax.engine.pytrees import JAXS, OURS, as_values
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -39,7 +39,7 @@ OURS |= {v.strong_multiply, v.logaddexp_share}
 OURS |= {v.fmax, v.fmin, v.fmod, v.nextafter, v.remainder, v.spacing}
 
 _NUMPYS = (np.ndarray, np.generic)
-_JAXS = (jax.core.Tracer, *_NUMPYS)
+_VALUES = (jax.core.Tracer, *_NUMPYS)
 
 
 def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
@@ -48,14 +48,15 @@ def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> boo
     if statement is None or rule.forward is not statement or not rule.is_core:
         return False
     own = implementation is not None and implementation is not word.__wrapped__
-    return statement.recipe.is_smooth and own and word not in OURS
+    smooth = statement.recipe.is_smooth or word in JAXS
+    return smooth and own and word not in OURS
 
 
 def host(
     word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
 ) -> Callable[..., Any] | None:
     """Return the function that runs a call whose operands are, or hold, values JAX traces."""
-    here = tuple([Concrete if issubclass(cls, _JAXS) else cls for cls in classes])
+    here = tuple([Concrete if issubclass(cls, _VALUES) else cls for cls in classes])
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
         implementation = _converting(word.implementation(here))
     rule = find_rule(word, here, config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
@@ -15,7 +14,7 @@ from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
-from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
+from chainrules_jax.engine.pytrees import COMPUTED, JAXS, conjugate, dense, is_value, settled, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_kit import (
     UNFIT,
@@ -36,6 +35,7 @@ from chainrules_py import (
     is_zero,
     unthunk,
 )
+from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
@@ -241,10 +241,13 @@ class Program:
         return rule
 
     def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
-        """Tell whether JAX differentiates through the body."""
-        return looked_into(self.word, tuple(map(type, operands)), config) and (
-            self.find(operands) is None
-        )
+        """Tell whether JAX differentiates through the body, or through its own function."""
+        if self.word is v.scan:
+            return True
+        rule = self.find(operands)
+        if self.word in JAXS:
+            return rule is not None and rule.is_core
+        return rule is None and looked_into(self.word, tuple(map(type, operands)), config)
 
     def _rule(self, operands: tuple[Any, ...]) -> Rule:
         rule = self.find(operands)
@@ -327,9 +330,6 @@ class Program:
         else:
             ys = self.opened(y, leaves)
             halves = push, pull
-            if not shares_a_run(rule):  # the push is a run of the forward rule, of the operands
-                saved.insert(0, ys)
-                push, pull = self._with_value(push), _without_value(pull)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         some = [x for x, m in zip(leaves, moves, strict=True) if m]
         floating = tuple(map(is_inexact, ys))
@@ -457,19 +457,6 @@ class Program:
         called.defjvp(self._asking)
         return list(called(*leaves, *values))
 
-    def _with_value(self, push: Any) -> Any:
-        """Let a push that runs a rule again use the known value of the function."""
-
-        def pushed(tangents: tuple[Any, ...], ys: Leaves, given: Any, *saved: Any) -> Any:
-            before = known.get()
-            try:
-                known.set((self.word, split(given[0])[0], self.closed(ys)))
-                return push(tangents, given, *saved)
-            finally:
-                known.set(before)
-
-        return _marked(pushed, push)
-
     def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
         """Return the tangents as the derivative takes them."""
         return tangents
@@ -534,27 +521,11 @@ def no_tangent(y: Any) -> Any:
     return ad.Zero(jax.typeof(y).to_tangent_aval())
 
 
-known: contextvars.ContextVar[tuple[Word, Leaves, Any] | None] = contextvars.ContextVar(
-    "known", default=None
-)
-"""A word, the arrays that it was called with, and the result."""
-
-
 def _alone(rule: Rule) -> str:
     """Tell which half is all that is stated, where the other is its transpose."""
     if rule.forward is not None and rule.forward.transposed:
         return "backward"
     return "forward" if rule.reverse is not None and rule.reverse.transposed else ""
-
-
-def _without_value(pull: Any) -> Any:
-    return _marked(lambda y_bar, ys, *saved: pull(y_bar, *saved), pull)
-
-
-def _marked(half: Any, other: Any) -> Any:
-    """Write the statement of another half on a half, and return it."""
-    half.statement = getattr(other, "statement", None)
-    return half
 
 
 def _noted(half: Any, stated: Any, what: str) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure
+from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     LEAF,
     TreeDef,
@@ -27,6 +28,9 @@ COMPUTED: dict[Any, Callable[..., Any]] = {}
 
 OURS: set[Any] = set()
 """Words that JAX has another derivative of, or none, though ours has no singular point."""
+
+JAXS: set[Any] = {v.solve}
+"""Words whose core rule is as good as JAX's own, which keeps what it factored."""
 
 
 def is_value(x: Any) -> bool:

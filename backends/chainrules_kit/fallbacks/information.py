@@ -30,11 +30,20 @@ def _largest(x: Array, axis: Any) -> Any:
 
 @v.logsumexp.fallback
 def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Shifted by the largest element."""
+    """Shifted by the largest element, whose terms are counted apart from the others."""
     if 0 in x.shape:
         return v.log(v.sum(v.exp(x), axis=axis, keepdims=keepdims))
     top = _top(x, axis)
-    y = v.log(v.sum(v.exp(v.subtract(x, top)), axis=axis, keepdims=True))
+    x = v.subtract(x, top)
+    if kind_of(x) == "complex":
+        y = v.log(v.sum(v.exp(x), axis=axis, keepdims=True))
+    else:
+        largest = v.equal(x, 0.0)
+        rest = v.sum(v.where(largest, 0.0, v.exp(x)), axis=axis, keepdims=True)
+        count = v.sum(v.astype(largest, dtype=x.dtype), axis=axis, keepdims=True)
+        none = v.equal(count, 0.0)  # where nothing is finite
+        some = v.where(none, 0.0, v.log1p(v.divide(rest, v.where(none, 1.0, count))))
+        y = v.add(v.log(v.where(none, rest, count)), some)
     y = v.add(y, top)
     shape = v.sum(x, axis=axis, keepdims=keepdims).shape
     return y if keepdims else v.reshape(y, shape=shape)

@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from chainrules_kit.entries import assembled, flat
-from chainrules_kit.solvers.linearity import Check, checked
-from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, space
+from chainrules_kit.solvers.vectors import Vector, direction, eps_of, inner, square
+from chainrules_py import Config, NotDifferentiableError, ZeroTangent, is_zero, space
 from chainrules_py.extend import (
     Bound,
+    Cache,
     Request,
     Space,
+    Statement,
     StructureSpace,
     annotate,
     fields_of,
     type_info,
+    untraced,
 )
 from chainrules_py.vocabulary import zeros_like
 from chainrules_py.vocabulary.higher_order import transposed
@@ -105,31 +110,68 @@ def _pullback(
         parts[:] = [part for part, t in enumerate(found) if not is_zero(t)]
         return tuple([found[part] for part in parts])
 
-    zeros, config = list(_zeros(onto, at)), request.config
-    checks: list[Check] = []
-    try:
-        y, pullback = config.rrule_via_ad(checked(request.statement, config, image, checks), *zeros)
-        check = checks[-1]
-    except NotDifferentiableError:
-        raise
-    except Exception as error:
-        # It may be written in the engine's own operations, which take no marks.
-        check_own = getattr(config, "check_linear", None)
-        if check_own is None:
-            raise
-        check = Check(request.statement, config)
+    config, statement, begin = request.config, request.statement, list(_zeros(onto, at))
+    if not _linear.table.get(statement):
+        _check(statement, config, image, begin)
+    return config.rrule_via_ad(image, *begin)[1], parts
+
+
+# ---------------------------------------------------------------------------- it has to be linear
+
+_linear = Cache()
+"""Statements that were found to be linear; forgotten when a rule is stated."""
+
+
+def _check(
+    statement: Statement, config: Config, f: Callable[..., tuple[Any, ...]], zeros: Vector
+) -> None:
+    """Raise unless a function is linear, by what it gives, and what its pullback gives of that.
+
+    Of ``-3 x`` it gives ``-3 f(x)``, and ``⟨pullback(f(x)), x⟩`` is ``⟨f(x), f(x)⟩``. This is seen
+    once a statement. Where a program is written there are no numbers; its engine may look at it.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says what to state.
+    """
+    x = [direction(zero, float(seed)) for seed, zero in enumerate(zeros)]
+    ys, pullback = config.rrule_via_ad(f, *x)
+    numbers = getattr(config, "numbers", untraced)  # of all that an engine maps over
+    alike, error = True, None
+    if config.sees(ys):
+        y, more = [[numbers(t) for t in found] for found in (ys, f(*[-3.0 * t for t in x]))]
+        bars = [t if is_zero(t) else numbers(t) for t in pullback(ys)]
+        alike = len(y) == len(more) and not _differ(y, more, bars, [numbers(t) for t in x])
+        _linear.open()[statement] = alike
+    elif (own := getattr(config, "check_linear", None)) is not None:
         try:
-            check_own(image, *zeros)
-        except Exception as other:
-            said = str(other).partition("\n")[0] or type(other).__name__
-            try:
-                check.refuse(f"{config!r} does not transpose it ({type(other).__name__}: {said})")
-            except NotDifferentiableError as refusal:
-                raise refusal from error
-        y, pullback = config.rrule_via_ad(image, *zeros)
-        check.refuse_shifted(y)
-    check.refuse_unseen(y)
-    return pullback, parts
+            own(f, *x)
+        except Exception as refusal:
+            alike, error = False, refusal
+    if alike:
+        return
+    primal, (mode,) = statement.primal.__name__, statement.modes
+    tangent, pen = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
+    msg = (
+        f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: it is "
+        f"not linear in the {tangent}; state it as well, by @{pen}.register({primal}), or leave "
+        f"out what is not linear: a derivative is\n  rule: {statement.where}"
+    )
+    raise NotDifferentiableError(msg) from error
+
+
+def _differ(y: Vector, more: Vector, bars: Vector, x: Vector) -> bool:
+    """Tell whether ``more`` is not -3 y, or the inner products are not equal, but for rounding."""
+    close = eps_of([*y, *x]) ** 0.5  # of squares
+    pairs = [(bar, t) for bar, t in zip(bars, x, strict=True) if not is_zero(bar)]
+    with np.errstate(all="ignore"):  # what is not a number is alike
+        length = sum([square(t) for t in y])
+        apart = sum([square(a + 3.0 * t) for a, t in zip(more, y, strict=True)])
+        off = sum([inner(bar, t) for bar, t in pairs]) - length
+        sizes = sum([square(bar) for bar, _ in pairs]) * sum([square(t) for _, t in pairs])
+        wrong = (apart > 36.0 * close * length, off * off > close * (sizes + length * length))
+    return any(map(bool, wrong))
 
 
 def _zeros(of: Any, x: Any) -> Iterator[Any]:

@@ -34,15 +34,16 @@ def size(leaves: Vector) -> int:
     )
 
 
+def inner(x: Any, y: Any) -> Any:
+    """Return Re(xᴴy) of two arrays or numbers, as their library gives it."""
+    product = v.conj(x) * y if kind_of(x) == "complex" else x * y
+    product = v.sum(product) if getattr(product, "ndim", 0) else product
+    return v.real(product) if kind_of(product) == "complex" else product
+
+
 def dot(a: Vector, b: Vector) -> float:
     """Re(aᴴb)."""
-    total = 0.0
-    for x, y in zip(a, b, strict=True):
-        product = v.conj(x) * y if kind_of(x) == "complex" else x * y
-        if getattr(product, "ndim", 0):
-            product = v.sum(product)
-        total += number(v.real(product) if kind_of(product) == "complex" else product)
-    return total
+    return sum([number(inner(x, y)) for x, y in zip(a, b, strict=True)], 0.0)
 
 
 def number(x: Any) -> float:
@@ -52,8 +53,7 @@ def number(x: Any) -> float:
 
 def square(x: Any) -> Any:
     """Return the squared length of an array or a number."""
-    y = v.real(v.conj(x) * x) if kind_of(x) == "complex" else x * x
-    return v.sum(y) if getattr(y, "ndim", 0) else y
+    return inner(x, x)
 
 
 def norm(a: Vector, batch: int = 0) -> Any:

@@ -227,7 +227,7 @@ def shifted_vjp():
 @pytest.mark.parametrize("made", [shifted_frule, shifted_jvp, shifted_rrule, shifted_vjp])
 def test_what_is_not_linear_is_refused_in_a_batch_as_well(made, around):
     inner = "grad" if made in (shifted_frule, shifted_jvp) else "jvp"
-    with pytest.raises(NotDifferentiableError, match="a constant is added to it"):
+    with pytest.raises(NotDifferentiableError, match="it is not linear"):
         AROUND[around](INNER[inner], export(made(), to="torch"))
 
 
@@ -235,7 +235,7 @@ def test_a_constant_that_is_zero_for_some_of_a_batch_is_refused():
     f = custom_jvp(lambda x, y: curved(x, y))
     f.defjvp(lambda xs, ts: (f(*xs), ts[0] * curved_in_x(*xs) + xs[1]))
     outer = torch.tensor([[0.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    with pytest.raises(NotDifferentiableError, match="a constant is added to it"):
+    with pytest.raises(NotDifferentiableError, match="it is not linear"):
         vmap(lambda x, y: grad(total(lambda x: export(f, to="torch")(x, y)))(x))(B[:2], outer)
 
 

@@ -181,6 +181,6 @@ def test_a_pull_is_differentiated_as_it_is_written(name, form):
 def test_what_needs_the_push_of_a_pull_that_is_not_linear_is_refused(form):
     f = form(HALVES["clipped"][0])
     for derivative in (jax.hessian, jax.jacfwd):
-        with pytest.raises(NotDifferentiableError, match=r"clip is applied(.|\n)*@frule.register"):
+        with pytest.raises(NotDifferentiableError, match=r"not linear(.|\n)*@frule.register"):
             derivative(loss(f))(0.4)
     assert jax.hessian(loss(form(HALVES["linear"][0])))(0.4).shape == ()
