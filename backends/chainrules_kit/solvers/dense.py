@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterator
 from typing import Any, TypeAlias, final
 
+import numpy as np
+
 from chainrules_kit.solvers.vectors import Vector, eps_of
 from chainrules_py import ConvergenceError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 
 Flat: TypeAlias = Any
-"""The real coordinates: an array with them on the last axis, or, of Python numbers, a list."""
+"""The real coordinates: an array with them on the last axis, NumPy's where there are none."""
 
 
 @final
@@ -27,21 +29,19 @@ class Coordinates:
         How many leading axes of all of them count independent problems.
     """
 
-    __slots__ = ("batch", "is_flat", "lead", "leaves", "like", "numbers", "size")
+    __slots__ = ("batch", "is_flat", "lead", "leaves", "like", "size")
 
     def __init__(self, leaves: Vector, batch: int = 0) -> None:
         self.leaves = leaves
         self.batch = batch
         arrays = [x for x in leaves if hasattr(x, "dtype")]
-        self.numbers = not arrays
         self.lead: tuple[int, ...] = tuple(arrays[0].shape[:batch]) if arrays else ()
         if any(tuple(getattr(x, "shape", ())[:batch]) != self.lead for x in leaves):
             shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
             msg = f"batch={batch}: the leading axes of shapes {shapes} are not the same"
             raise ValueError(msg)
-        if arrays:
-            # The widest dtype, of which no leaf's numbers lose digits.
-            self.like = v.real(min(arrays, key=lambda x: eps_of([x])))
+        # The widest dtype, of which no leaf's numbers lose digits.
+        self.like = v.real(min(arrays, key=lambda x: eps_of([x]), default=np.zeros(())))
         self.size = sum(self._length(x) for x in leaves)
         one = not batch and len(arrays) == len(leaves) == 1
         self.is_flat = one and arrays[0].ndim == 1 and kind_of(arrays[0]) == "real"
@@ -55,12 +55,6 @@ class Coordinates:
 
     def flat(self, leaves: Vector) -> Flat:
         """Return the coordinates of a vector."""
-        if self.numbers:
-            return [
-                float(part)
-                for x, of in zip(leaves, self.leaves, strict=True)
-                for part in ((x.real, x.imag) if kind_of(of) == "complex" else (x,))
-            ]
         if self.is_flat and leaves[0].dtype == self.like.dtype:
             return leaves[0]
         columns = [
@@ -80,12 +74,6 @@ class Coordinates:
         """Return the vector with these coordinates."""
         if self.is_flat:
             return [flat]
-        if self.numbers:
-            rest = iter(flat)
-            return [
-                complex(next(rest), next(rest)) if kind_of(x) == "complex" else next(rest)
-                for x in self.leaves
-            ]
         found, start = [], 0
         for x in self.leaves:
             part, start = self._cut(flat, start, x)
@@ -104,10 +92,6 @@ class Coordinates:
 
     def basis(self) -> Iterator[Vector]:
         """Yield the vectors with one coordinate of 1, in each of the independent problems."""
-        if self.numbers:
-            for i in range(self.size):
-                yield self.vector([float(i == k) for k in range(self.size)])
-            return
         eye = v.eye_like(self.like, rows=self.size)
         for i in range(self.size):
             row = v.index(eye, i)
@@ -126,8 +110,6 @@ def solved(columns: Any, rhs: Flat) -> Flat:
     """
     if not unknowns(columns):
         return rhs
-    if isinstance(rhs, list):
-        return _solved_numbers(columns, rhs)
     matrix = _matrix(columns)
     eps = eps_of([matrix])
     # Equations and unknowns in their own units: only then does the condition mean something.
@@ -165,8 +147,6 @@ def falls(columns: Any) -> bool:
     Rows and columns are divided by the roots of what stands on the diagonal, which changes no sign;
     what rounding may have made of 0 is none.
     """
-    if isinstance(columns, list) and isinstance(columns[0], list):
-        return _falls_of_numbers(columns)
     matrix = _matrix(columns)
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
@@ -177,29 +157,6 @@ def falls(columns: Any) -> bool:
     return bool(v.any(v.index(roots, (..., 0)) < -10 * eps**0.5))
 
 
-def _falls_of_numbers(columns: list[list[float]]) -> bool:
-    """By elimination with the largest element of the diagonal as pivot: J. Bunch (1971)."""
-    left, eps = list(range(len(columns))), 2.0**-52
-    units = [
-        max(abs(column[k]), eps * max(map(abs, column))) ** 0.5 or 1.0
-        for k, column in enumerate(columns)
-    ]
-    a = [
-        [x / (units[i] * units[k]) for i, x in enumerate(column)]
-        for k, column in enumerate(columns)
-    ]
-    while left:
-        pivot = max(left, key=lambda k: a[k][k])
-        if not a[pivot][pivot] > 10 * eps**0.5:  # of no negative form the rest is 0 as well
-            return any(abs(a[i][k]) > 10 * eps**0.5 for i in left for k in left)
-        left.remove(pivot)
-        for i in left:
-            factor = a[i][pivot] / a[pivot][pivot]
-            for k in left:
-                a[i][k] -= factor * a[pivot][k]
-    return False
-
-
 def _not_zero(largest: Any) -> Any:
     return v.where(v.equal(largest, 0.0), v.ones_like(largest), largest)
 
@@ -207,30 +164,3 @@ def _not_zero(largest: Any) -> Any:
 def _singular(condition: float) -> str:
     about = f", with a condition number of about {condition:.0e}" if condition < math.inf else ""
     return f"the linear system is singular to working precision{about}"
-
-
-def _solved_numbers(columns: list[list[float]], rhs: list[float]) -> list[float]:
-    """Gaussian elimination with pivoting, of equations and unknowns in their own units."""
-    n = len(rhs)
-    rows = [[column[i] for column in columns] for i in range(n)]
-    scales = [max(map(abs, row)) or 1.0 for row in rows]
-    a = [[x / s for x in row] for row, s in zip(rows, scales, strict=True)]
-    units = [max(abs(row[k]) for row in a) or 1.0 for k in range(n)]
-    a = [
-        [*(x / u for x, u in zip(row, units, strict=True)), b / s]
-        for row, b, s in zip(a, rhs, scales, strict=True)
-    ]
-    for k in range(n):
-        pivot = max(range(k, n), key=lambda i: abs(a[i][k]))
-        a[k], a[pivot] = a[pivot], a[k]
-        if not abs(a[k][k]) > 10 * n * 2.0**-52:
-            raise ConvergenceError(_singular(1 / abs(a[k][k]) if a[k][k] else math.inf))
-        for row in a[k + 1 :]:
-            factor = row[k] / a[k][k]
-            for j in range(k, n + 1):
-                row[j] -= factor * a[k][j]
-    x = [0.0] * n
-    for k in reversed(range(n)):
-        rest = sum(a[k][j] * x[j] for j in range(k + 1, n))
-        x[k] = (a[k][n] - rest) / a[k][k]
-    return [value / unit for value, unit in zip(x, units, strict=True)]

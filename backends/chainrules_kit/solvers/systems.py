@@ -156,8 +156,8 @@ class System:
 
 def transposed(rows: list[Flat]) -> list[Flat]:
     """Return the columns of a matrix that is given by its rows."""
-    if not rows or isinstance(rows[0], list):
-        return [list(column) for column in zip(*rows, strict=True)]
+    if not rows:
+        return rows
     matrix = v.stack(*rows, axis=-2)
     return [v.index(matrix, (..., k)) for k in range(len(rows))]
 
@@ -252,17 +252,13 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
     try:
         r, columns = system.jacobian(x)
         coordinates = Coordinates(x, system.batch)
-        return r, coordinates.vector(_negative(solved(columns, coordinates.flat(r))))
+        return r, coordinates.vector(-solved(columns, coordinates.flat(r)))
     except ConvergenceError as error:
         msg = (
             f"{system.name}: the Jacobian is singular where the norm of the residual is "
             f"{_shown(length)}; start elsewhere, or pass a solver"
         )
         raise ConvergenceError(msg) from error
-
-
-def _negative(flat: Flat) -> Flat:
-    return [-x for x in flat] if isinstance(flat, list) else -flat
 
 
 def _descended(
