@@ -17,7 +17,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "again": "agree another check_same listeners making_again prints samples",
+    "again": "check_same listeners making_again samples",
     "bodies": (
         "UNFIT check_promised exported_line refuse_bare refuse_captured refuse_numpy run_resolved "
         "tried unstated"

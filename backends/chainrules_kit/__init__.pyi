@@ -1,10 +1,7 @@
 from chainrules_kit.again import (
-    agree,
-    another,
     check_same,
     listeners,
     making_again,
-    prints,
     samples,
 )
 from chainrules_kit.bodies import (
@@ -65,8 +62,6 @@ __all__ = [
     "Transformation",
     "Transformations",
     "UNFIT",
-    "agree",
-    "another",
     "array_like",
     "assembled",
     "by_numpy",
@@ -89,7 +84,6 @@ __all__ = [
     "of_own",
     "opened",
     "own_function",
-    "prints",
     "pulled_on_arrays",
     "pushed_on_arrays",
     "refuse_bare",

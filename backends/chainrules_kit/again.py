@@ -14,26 +14,21 @@ from typing import Any
 from chainrules_py import MutationError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
-    Tracer,
     describe,
     flatten,
-    inside,
     is_opaque,
     kind_of,
     name_of,
     plain,
-    type_info,
 )
 from chainrules_py.vocabulary.linalg import resolution
 from chainrules_py.vocabulary.views import duplicate
 
 _FEW = 64
-"""Arrays of so many numbers are kept whole."""
-_MOST = 1_000
-"""So many values are looked at in an object."""
+"""So many elements of an array are compared."""
 
 
-def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
+def check_same(f: Any, y: Any, before: list[Any]) -> None:
     """Raise if a function that is run again gave something else than the first time.
 
     Raises
@@ -41,113 +36,42 @@ def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
     MutationError
         If the `samples` of its result are others.
     """
-    if not agree(samples(y, few), before):
-        raise MutationError(another(name_of(f), y))
+    now = samples(y)
+    if len(now) != len(before) or not all(map(_alike, now, before)):
+        msg = (
+            f"{name_of(f)} gave something else when it was run again for its derivative, "
+            f"{describe(y)}; it has to be a function of its arguments: draw random numbers "
+            f"outside, and do not write to what it reads"
+        )
+        raise MutationError(msg)
 
 
-def another(name: str, y: Any) -> str:
-    """Tell that what was run again gave something else than the first time."""
-    return (
-        f"{name} gave something else when it was run again for its derivative, {describe(y)}; it "
-        f"has to be a function of its arguments: draw random numbers outside, and do not write to "
-        f"what it reads"
-    )
+def samples(y: Any) -> list[Any]:
+    """Keep a few elements of each array in a value, and all numbers, to tell it from others."""
+    return [_sample(plain(x)) for x in flatten(y)[0]]
 
 
-def prints(y: Any) -> list[Any]:
-    """Return what is equal of values that are equal to the last bit, at the cost of one read."""
-    found: list[Any] = []
-    for x in _compared(y):
-        memory = type_info(type(x)).memory
-        if _is_of_many_runs(x):
-            found.append(type(x))
-        else:
-            found.append(x if memory is None else memory.fingerprint(x, True))
-    return found
+def _sample(x: Any) -> tuple[Any, ...]:
+    shape = tuple(getattr(x, "shape", ()))
+    if is_opaque(type(x)) or callable(x) or hasattr(type(x), "__dispatch_type__"):
+        return type(x), shape, None  # nothing of it is used again, or it stands for many values
+    if not (shape and all(shape)):
+        return type(x), shape, x if not shape else None
+    step = -(-math.prod(shape) // _FEW)
+    return type(x), shape, duplicate(v.reshape(x, shape=(-1,))[::step])
 
 
-def _compared(y: Any) -> Iterator[Any]:
-    """Yield the leaves of a value; for what is no structure its class, and what is traced in it.
-
-    Nothing else of that is used again.
-    """
-    for leaf in flatten(y)[0]:
-        x = plain(leaf)
-        if not (is_opaque(type(x)) or callable(x)) or _is_of_many_runs(x):
-            yield x
-            continue
-        yield type(x)
-        yield from (plain(y) for y in inside(leaf, most=_MOST, ours=True) if isinstance(y, Tracer))
-
-
-def _is_of_many_runs(x: Any) -> bool:
-    """Tell whether a value stands for those of many runs, which nobody can compare now."""
-    return hasattr(type(x), "__dispatch_type__")
-
-
-def samples(y: Any, few: int = _FEW, whole: bool = False) -> list[Any]:
-    """Sum up the numbers in a value, to tell whether another value is the same up to rounding.
-
-    An array of more than a few elements is read as a square, of which rows and columns are summed:
-    another element is seen in two of these sums. With ``whole`` objects are compared themselves.
-    """
-    found: list[Any] = []
-    for x in map(plain, flatten(y)[0]) if whole else _compared(y):
-        if isinstance(x, type) and not whole:
-            found.append((x,))
-            continue
-        shape, kind = getattr(x, "shape", ()), kind_of(x)
-        found.append((type(x), shape))
-        if _is_of_many_runs(x):
-            continue
-        if not shape:
-            found.append((None, [x]))
-        elif all(shape) and kind in ("real", "complex", "int", "bool"):
-            n = math.prod(shape)
-            found.append((None, [duplicate(x)]) if n <= few else _summed(x, n, kind))
-    return found
-
-
-def _summed(x: Any, n: int, kind: str) -> tuple[Any, list[Any]]:
-    """Return sums of the numbers in an array, and by how much rounding may change each."""
-    k = math.isqrt(n)
-    x = v.reshape(x, shape=(n,))
-    square = v.reshape(x[: k * k], shape=(k, k))
-    parts = [v.sum(square, axis=0), v.sum(square, axis=1), duplicate(x[k * k :])]
-    return (_rounding(x) * k**0.5 if kind in ("real", "complex") else 0.0), parts
-
-
-def _rounding(x: Any) -> float:
-    """Return by how much numbers may differ that are computed again; none beside infinite ones."""
-    sizes: tuple[Any, ...]
-    if not getattr(x, "shape", ()):
-        sizes = (abs(x),)
-    elif kind_of(x) == "real":  # in no array of that size
-        sizes = abs(float(v.max(x))), abs(float(v.min(x)))
-    else:
-        sizes = (float(v.max(abs(x))),)
-    epsilon = resolution(x) if hasattr(x, "dtype") else sys.float_info.epsilon
-    return float(epsilon**0.5 * max(sizes)) if all(map(math.isfinite, sizes)) else 0.0
-
-
-def agree(samples: list[Any], others: list[Any]) -> bool:
+def _alike(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
     """Tell whether two samples are of the same values, up to rounding."""
-    return len(samples) == len(others) and all(map(_agree, samples, others))
-
-
-def _agree(x: Any, y: Any) -> bool:
-    if type(x[-1]) is not list or type(y[-1]) is not list:
-        return bool(x == y)
-    return all([_close(a, b, x[0]) for a, b in zip(x[1], y[1], strict=True)])
-
-
-def _close(a: Any, b: Any, rounding: float | None) -> bool:
-    same: Any
-    if a is b or kind_of(a) not in ("real", "complex"):
-        same = a is b or a == b
-    else:
-        most = _rounding(a) if rounding is None else rounding
-        same = (a == b) | ((a != a) & (b != b)) | (abs(a - b) <= most)
+    (*kind, a), (*other, b) = now, before
+    if kind != other or a is b:
+        return kind == other
+    same: Any = a == b
+    if kind_of(a) in ("real", "complex"):
+        largest: Any = v.max(abs(a)) if getattr(a, "shape", ()) else abs(a)
+        epsilon = resolution(a) if hasattr(a, "dtype") else sys.float_info.epsilon
+        near = epsilon**0.5 * float(largest) if math.isfinite(float(largest)) else 0.0
+        same = same | ((a != a) & (b != b)) | (abs(a - b) <= near)
     return bool(v.all(same)) if getattr(same, "shape", ()) else bool(same)
 
 
