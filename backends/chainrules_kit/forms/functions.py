@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from chainrules_kit.forms.captures import recording
 from chainrules_kit.forms.pairs import enter
 from chainrules_kit.forms.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py import (
@@ -20,7 +19,6 @@ from chainrules_py.extend import (
     canonicalize,
     checked_types,
     find_tracers,
-    highest_tracer,
     name_of,
     parameters_of,
     where_defined,
@@ -246,20 +244,8 @@ class CustomFunction(Primitive[P, R]):
         return operands, options
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return None: no step is kept, as each call says which one its rule belongs to."""
-        return None
-
-    def _trace(self, *operands: Any, **options: Any) -> Any:
-        tracer = highest_tracer(operands)
-        if tracer is None:  # structures without any inside
-            return super()._trace(*operands, **options)
-        operands, options = self.normalise(operands, options)
-        before = recording.get()
-        try:
-            recording.set((self, tracer.level))
-            return tracer.__trace__(self, operands, options)
-        finally:
-            recording.set(before)
+        """Return None, that no step is kept, where operands are held fixed: these are looked at."""
+        return None if self.fixed else super().tracing(classes)
 
 
 def _places(f: Primitive[..., Any], fixed: Places) -> frozenset[int]:

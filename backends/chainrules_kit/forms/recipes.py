@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_kit.entries import canonical, conjugated, dense, opened
-from chainrules_kit.forms.captures import check_captured
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -54,7 +53,7 @@ class _Custom(OneMode):
     Attributes
     ----------
     functions : tuple of callable
-        All whose captured values count; the second says where the statement was written.
+        The second says where the statement was written.
     """
 
     is_written = True
@@ -66,19 +65,6 @@ class _Custom(OneMode):
     def stated_in(self, n: int) -> tuple[bool, ...]:
         """In which of n operands a derivative is stated: in those that are not held fixed."""
         return tuple([i not in self.fixed for i in range(n)])
-
-    def _check(
-        self,
-        statement: Statement,
-        result: Any,
-        xs: tuple[Any, ...],
-        ts: tuple[Any, ...] = (),
-    ) -> None:
-        """Raise if a result depends on a tracer that is no operand, and of no tangent's level."""
-        held = [x for x in xs if callable(x)]
-        what = f"the result of {statement.source!r}"
-        functions = (*self.functions, *held)
-        check_captured(statement.primal, result, functions, what, ts)
 
 
 class PushedRecipe(_Custom):
@@ -174,7 +160,6 @@ class PushedRecipe(_Custom):
         ts = [t if i in request.active else ZeroTangent() for i, t in enumerate(dots)]
         if (found := once_more(run, xs, ts, y, statement, pushes=True)) is not None:
             y_dot = found[1]
-        self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
 
@@ -281,7 +266,6 @@ class AugmentedRecipe(_Custom):
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
         y = y if home is None else home(y, xs)
         check_result(y)
-        self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:
             free = [to for i, to in enumerate(onto) if i not in self.fixed]
@@ -344,5 +328,4 @@ class AugmentedRecipe(_Custom):
             except ProjectionError as error:
                 error.add_note(f"the cotangent of operand {i}, from {statement.source!r}")
                 raise
-        self._check(statement, found, saved, (whole,))
         return found
