@@ -7,7 +7,6 @@ function holds, are those of the word `root` or `minimize`: they do not depend o
 import functools
 
 from chainrules_scipy.optimize.least import (
-    EQUATIONS,
     FOLLOWED,
     SEARCHES,
     curve_fit,
@@ -21,27 +20,11 @@ from chainrules_scipy.optimize.least import (
     minimize_scalar,
     nnls,
 )
-from chainrules_scipy.optimize.roots import (
-    bisect,
-    brenth,
-    brentq,
-    fixed_point,
-    fsolve,
-    newton,
-    ridder,
-    root,
-    root_scalar,
-    toms748,
-)
+from chainrules_scipy.optimize.roots import ROOTS
 from chainrules_scipy.rows import attribute
 
 __all__ = [
-    "bisect",
-    "brenth",
-    "brentq",
     "curve_fit",
-    "fixed_point",
-    "fsolve",
     "isotonic_regression",
     "least_squares",
     "leastsq",
@@ -50,15 +33,10 @@ __all__ = [
     "lsq_linear",
     "minimize",
     "minimize_scalar",
-    "newton",
     "nnls",
-    "ridder",
-    "root",
-    "root_scalar",
-    "toms748",
 ]
 
-_OTHERS = EQUATIONS | FOLLOWED | SEARCHES
+_OTHERS = ROOTS | FOLLOWED | SEARCHES
 
 
 __getattr__ = functools.partial(attribute, __name__, _OTHERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 import warnings
 from collections.abc import Callable
@@ -17,7 +16,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, default_engine, varies
 from chainrules_scipy.agreeing import Later, answer
 from chainrules_scipy.following import follow_all
-from chainrules_scipy.optimize.roots import NEAR, as_tuple, parted, solved
+from chainrules_scipy.optimize.roots import NEAR, Search, as_tuple, of_numbers
+from chainrules_scipy.precision import plainly
 from chainrules_scipy.rows import (
     anchored,
     array_of,
@@ -57,26 +57,18 @@ class Constraints:
             for f, low, high in self.parts
         ]
 
-    def held(self, x: Any) -> Any:
-        """Return the function of what is 0 at the place x, and which of it are inequalities."""
+    def held(self, x: Any) -> list[tuple[Any, Any, Any, int]]:
+        """Return what is met at x: functions, their ends and elements, and which end it is."""
         rows: list[tuple[Any, Any, Any, int]] = []
-        parts = [(1e-5, *part) for part in self.parts]
-        for share, f, low, high in [
-            *parts,
-            *([(1e-6, _same, *self.bounds)] if self.bounds else ()),
-        ]:
-            y = np.atleast_1d(readable(f(x)))
+        for f, low, high in [*self.parts, *([(_same, *self.bounds)] if self.bounds else ())]:
+            y, share = np.atleast_1d(readable(f(x))), 1e-6 if f is _same else 1e-5
             known = [np.broadcast_to(readable(end), y.shape) for end in (low, high)]
             equal = known[0] == known[1]
             for sign, end, e in ((1, low, known[0]), (-1, high, known[1])):
                 tight = np.isfinite(e) & (np.abs(y - e) <= share * (1 + np.abs(y)))
                 tight &= ~equal if sign < 0 else True
                 rows += [(f, end, i, 0 if equal[i] else sign) for i in np.flatnonzero(tight)]
-
-        def equations(z: Any) -> Any:
-            return v.stack(*[_element(f(z), i) - _element(end, i) for f, end, i, _ in rows])
-
-        return equations, np.array([sign for *_, sign in rows])
+        return rows
 
 
 def _same(x: Any) -> Any:
@@ -90,141 +82,103 @@ def _element(x: Any, i: int) -> Any:
 
 
 def _part(c: Any) -> tuple[Any, Any, Any]:
+    if isinstance(c, tuple):
+        return c
     if isinstance(c, dict):
-        args = c.get("args", ())
-        args = args if isinstance(args, tuple) else (args,)
+        args = as_tuple(c.get("args", ()))
         return lambda x: c["fun"](x, *args), 0.0, 0.0 if c["type"] == "eq" else np.inf
     if hasattr(c, "A"):
         return lambda x: v.matmul(array_of(c.A), x), c.lb, c.ub
     return c.fun, c.lb, c.ub
 
 
-def ends(bounds: Any, n: int) -> tuple[Any, Any]:
-    """Return the lower and the upper bounds of n numbers."""
+def ends(bounds: Any, x: Any) -> tuple[Any, Any]:
+    """Return the lower and the upper bounds of the numbers x."""
     if hasattr(bounds, "lb"):
         return array_of(bounds.lb), array_of(bounds.ub)
     pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-    if len(pairs) != n:
-        reject(f"{len(pairs)} bounds for {n} numbers", ValueError)
+    if len(pairs) != np.size(x):
+        reject(f"{len(pairs)} bounds for {np.size(x)} numbers", ValueError)
     low, high = zip(*pairs, strict=True)
     return v.stack(*map(array_of, low)), v.stack(*map(array_of, high))
 
 
 def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
-    """Return the place x, as the solution of what holds it; None if nothing does.
+    """Return the place x, as the solution of what holds it, and by what force; None if nothing.
 
     Raises
     ------
     NotDifferentiableError
         If a constraint that is met has no force: there the derivatives of both sides differ.
     """
-    equations, signs = constraints.held(x)
-    if not signs.size:
+    rows = constraints.held(x)
+    if not rows:
         return None
-    n, engine = len(x), default_engine()
+    n, engine, signs = len(x), default_engine(), np.array([sign for *_, sign in rows])
+
+    def equations(z: Any) -> Any:
+        return v.stack(*[_element(f(z), i) - _element(end, i) for f, end, i, _ in rows])
 
     def slope(z: Any, forces: Any) -> Any:
         return engine.grad(lambda p: array_of(f(p)) - v.vecdot(forces, equations(p)))(z)
 
     def system(z: Any) -> Any:
-        place, forces = z[:n], z[n:]
-        return v.concat(slope(place, forces), equations(place), axis=0)
+        return v.concat(slope(z[:n], z[n:]), equations(z[:n]), axis=0)
 
-    at = readable(slope(x, np.zeros(len(signs))))
-    columns = np.stack([readable(slope(x, e)) for e in np.eye(len(signs))], axis=1)
+    at = readable(slope(x, np.zeros(len(rows))))
+    columns = np.stack([readable(slope(x, e)) for e in np.eye(len(rows))], axis=1)
     forces = np.linalg.lstsq(at[:, None] - columns, at, rcond=None)[0]
-
-    def found(residual: Any, z0: Any) -> Any:
-        return NATIVE.root(lambda z: readable(residual(z)), z0, tol=1e-13).x
-
-    start = np.concatenate([x, forces])
     weak = (signs != 0) & (np.abs(forces) <= 1e-7 * (1 + np.max(np.abs(at), initial=0)))
     if weak.any() or np.any((signs * forces) < 0):
         reject("a constraint is met at the solution, and does not hold it: its sides differ there")
-    return v.root(system, start, solver=found, tol=1e-5)[:n]
+    solver = lambda residual, z0: NATIVE.root(lambda z: readable(residual(z)), z0, tol=1e-13).x
+    z = v.root(system, np.concatenate([x, forces]), solver=solver, tol=1e-5)
+    return z[:n], z[n:], rows
 
 
-def _least(f: Any, start: Any, solver: Any, held: Any = None) -> tuple[Any, Any]:
-    """Minimise f by a solver of SciPy's; return its answer as well. Constraints may hold it."""
-    kept: list[Any] = []
+def located(f: Any, x: Any, held: Constraints | None = None, polishes: bool = False) -> Any:
+    """Return the place x at which a search found f to be least, as it moves with what f holds.
 
-    def found(residual: Any, x0: Any) -> Any:
-        kept[:] = kept[:] or [solver(x0)]
-        return kept[0].x
-
-    if held is not None:
-        kept[:] = [solver(readable(start))]
-        place = held_place(f, held, kept[0].x)
-        if place is not None:
-            return place, kept[0]
-    return v.minimize(f, start, solver=found, tol=NEAR), kept[0]
-
-
-def minimized(f: Any, near: Any) -> Any:
-    """Return where f is least, near where it is known to be."""
-
-    def solver(x0: Any) -> Any:
-        shape = np.shape(x0)
-        found = NATIVE.minimize(
-            lambda x: float(readable(f(x.reshape(shape)))), x0, method="Nelder-Mead", options=_CLOSE
-        )
-        found.x = found.x.reshape(shape)
-        return found
-
-    return _least(f, array_of(near), solver)[0]
+    Parameters
+    ----------
+    f : callable
+        The function.
+    x : array
+        The place.
+    held : Constraints, optional
+        What may hold it.
+    polishes : bool
+        Whether the search ended before the least place: then another one goes on from there.
+    """
+    found = None if held is None else held_place(f, held, x)
+    if found is not None:
+        return found[0]
+    if polishes:
+        shape, plain = np.shape(x), of_numbers(f)
+        flat = lambda y: plain(y.reshape(shape))
+        x = NATIVE.minimize(flat, x, method="Nelder-Mead", options=_CLOSE).x.reshape(shape)
+    return v.minimize(f, x, solver=lambda *_: x, tol=NEAR)
 
 
 _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
 
 
 @stands_for(native.minimize)
-def minimize(
-    fun: Any,
-    x0: Any,
-    args: Any = (),
-    method: Any = None,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    tol: Any = None,
-    callback: Any = None,
-    options: Any = None,
-) -> Any:
+@functools.wraps(native.minimize)
+def minimize(*args: Any, **options: Any) -> Any:
     """Find where a function is least."""
-    args = as_tuple(args)
-    start = v.reshape(array_of(readable(x0)), shape=(-1,))
-    if jac is True:
-        fun, jac = parted(fun, args)
-    elif callable(jac):
-        jac = of_values(jac, args)
-
-    def f(x: Any) -> Any:
-        return fun(x, *args)
-
-    held = None
+    call = Search(NATIVE.minimize, args, options)
+    given, held = call.given, None
+    bounds, constraints = given.get("bounds"), given.get("constraints", ())
+    given["tol"] = 1e-10 if given.get("tol") is None else given["tol"]
     if bounds is not None or constraints not in ((), []):
-        within = None if bounds is None else ends(bounds, start.shape[0])
-        held = Constraints(constraints, within)
-
-    def solver(start: Any) -> Any:
-        return NATIVE.minimize(
-            lambda x: float(readable(f(x))),
-            start,
-            method=method,
-            jac=jac,
-            bounds=list(zip(*map(readable, held.bounds), strict=True))
-            if held and held.bounds
-            else None,
-            constraints=() if held is None else held.plain(),
-            tol=1e-10 if tol is None else tol,
-            callback=callback,
-            options=options,
-        )
-
-    x, found = _least(f, start, solver, held)
-    return answer("minimize(...)", found, x=x, fun=f(x), **_slopes(f, x, found))
+        held = Constraints(constraints, None if bounds is None else ends(bounds, given["x0"]))
+        given["constraints"] = held.plain()
+        if held.bounds:
+            given["bounds"] = list(zip(*map(readable, held.bounds), strict=True))
+    found = call.run()
+    x = located(call.value, found.x, held)
+    return answer("minimize(...)", found, x=x, fun=call.value(x), **_slopes(call.value, x, found))
 
 
 def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
@@ -239,31 +193,17 @@ def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
 
 
 @stands_for(native.minimize_scalar)
-def minimize_scalar(
-    fun: Any,
-    bracket: Any = None,
-    bounds: Any = None,
-    args: Any = (),
-    method: Any = None,
-    tol: Any = None,
-    options: Any = None,
-) -> Any:
+@functools.wraps(native.minimize_scalar)
+def minimize_scalar(*args: Any, **options: Any) -> Any:
     """Find where a function of one number is least."""
-    args = as_tuple(args)
-
-    def f(x: Any) -> Any:
-        return fun(x, *args)
-
-    def solver(_: Any) -> Any:
-        plain = None if bounds is None else tuple(map(readable, bounds))
-        return NATIVE.minimize_scalar(
-            lambda x: float(readable(f(x))), bracket, plain, (), method, tol, options
-        )
-
-    found = None if bounds is None else solver(0.0)
-    x = None if bounds is None else _at_end(f, found, bounds)
-    x, found = _least(f, 0.0, solver) if x is None else (x, found)
-    return answer("minimize_scalar(...)", found, x=x, fun=f(x))
+    call = Search(NATIVE.minimize_scalar, args, options)
+    bounds = call.given.get("bounds")
+    if bounds is not None:
+        call.given["bounds"] = plainly(bounds)
+    found = call.run()
+    x = None if bounds is None else _at_end(call.value, found, bounds)
+    x = located(call.value, found.x) if x is None else x
+    return answer("minimize_scalar(...)", found, x=x, fun=call.value(x))
 
 
 def _at_end(f: Any, found: Any, bounds: Any) -> Any:
@@ -314,23 +254,10 @@ def least_squares(
         )
     kwargs = kwargs or {}
     args = as_tuple(args)
-    start = v.reshape(array_of(readable(x0)), shape=(-1,))
+    start = np.reshape(readable(array_of(x0)), -1)
 
     def residuals(x: Any) -> Any:
         return v.reshape(array_of(fun(x, *args, **kwargs)), shape=(-1,))
-
-    def solver(start: Any) -> Any:
-        return NATIVE.least_squares(
-            lambda x: readable(residuals(x)),
-            start,
-            of_values(lambda x, *args: jac(x, *args, **kwargs), args) if callable(jac) else jac,
-            (-np.inf, np.inf) if held is None else tuple(map(readable, held.bounds)),
-            method,
-            *(t if t is None else min(t, 1e-12) for t in (ftol, xtol, gtol)),
-            **options
-            | ({} if x_scale is None else {"x_scale": x_scale})
-            | {"loss": loss, "f_scale": f_scale},
-        )
 
     def cost(x: Any) -> Any:
         r = residuals(x) / f_scale
@@ -339,10 +266,20 @@ def least_squares(
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     held: Any = None
     if varies((low, high)) or np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
-        n = start.shape[0]
-        low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
+        low, high = (v.broadcast_to(array_of(end), shape=start.shape) for end in (low, high))
         held = Constraints((), (low, high))
-    x, found = _least(cost, start, solver, held)
+    found = NATIVE.least_squares(
+        of_numbers(residuals),
+        start,
+        of_values(lambda x, *args: jac(x, *args, **kwargs), args) if callable(jac) else jac,
+        (-np.inf, np.inf) if held is None else tuple(map(readable, held.bounds)),
+        method,
+        *(t if t is None else min(t, 1e-12) for t in (ftol, xtol, gtol)),
+        **options
+        | ({} if x_scale is None else {"x_scale": x_scale})
+        | {"loss": loss, "f_scale": f_scale},
+    )
+    x = located(cost, found.x, held)
     more = _slopes(cost, x, found)
     if loss == "linear" and isinstance(found.jac, np.ndarray):
         more["jac"] = Later(lambda: anchored(found.jac, _jacobian(residuals, x)))
@@ -421,107 +358,50 @@ FOLLOWED: dict[str, Any] = follow_all(
 )
 
 
-def _number(y: Any) -> Any:
-    """Return plain numbers of what a function gives."""
-    if isinstance(y, tuple):
-        return tuple(map(_number, y))
-    y = readable(y)
-    return float(y) if np.ndim(y) == 0 else y
-
-
-def _around(f: Any, x: Any, bounds: Any = None) -> Any:
-    """Return the place x that a search came to, as the solution of its equations."""
-    near = np.array(x, float)  # searches go on writing to theirs
-    if bounds is not None:
-        place = held_place(f, Constraints((), ends(bounds, near.size)), near)
-        if place is not None:
-            return anchored(x, place)
-    return anchored(x, minimized(f, near))
-
-
 def _search(name: str) -> Callable[..., Any]:
     """Make a search that returns the place, a tuple that begins with it, or a result."""
     theirs = getattr(native, name)
-    signature = inspect.signature(theirs)
-    of = next(iter(signature.parameters))
 
     @functools.wraps(theirs)
     def function(*args: Any, **options: Any) -> Any:
-        given = dict(signature.bind(*args, **options).arguments)
-        local = dict(given.get("minimizer_kwargs") or {})
-        held = any(given.get(k) not in (None, ()) for k in _HOLDING)
+        call = Search(theirs, args, options)
+        local = call.given.get("minimizer_kwargs") or {}
+        held = any(call.given.get(k) not in (None, ()) for k in _HOLDING)
         if held or set(local) - {"args", "bounds", "method", "options", "tol"}:
             reject(
                 f"{name} with constraints or a minimizer of its own has no derivative here; call "
                 "minimize with them",
                 UnsupportedKeywordError,
             )
-        f, operands = given.pop(of), as_tuple(given.pop("args", local.pop("args", ())))
-        given |= {"minimizer_kwargs": local} if "minimizer_kwargs" in given else {}
-        for slope in ("fprime", "fhess", "fhess_p"):
-            if given.get(slope) is not None:
-                given[slope] = functools.partial(_after, given[slope], operands)
-        given |= {k: readable(given[k]) for k in ("x0", "x1", "x2") if k in given}
-
-        def compute(x: Any) -> Any:
-            y = f(x, *operands)
-            return y[0] if isinstance(y, tuple) else y
-
-        direct = given.get("fprime") is None and not given.get("approx_grad")
-        both = name in ("fmin_tnc", "fmin_l_bfgs_b") and direct
-        plain = functools.partial(_after, f if both else compute, operands if both else ())
-        found = theirs(plain, **given)
-        bounds = given.get("bounds") or local.get("bounds")
-        if isinstance(found, native.OptimizeResult):
-            x = _around(compute, found.x, bounds)
-            return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, compute(x)))
+        if local:
+            call.given["minimizer_kwargs"] = {k: x for k, x in local.items() if k != "args"}
+        found = call.run()
+        is_result = isinstance(found, native.OptimizeResult)
+        near: Any = found.x if is_result else found[0] if isinstance(found, tuple) else found
+        bounds = call.given.get("bounds") or local.get("bounds")
+        around = np.array(near, float)  # searches go on writing to theirs
+        within = None if bounds is None else Constraints((), ends(bounds, around))
+        x = anchored(near, located(call.value, around, within, polishes=True))
+        if is_result:
+            return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, call.value(x)))
         if not isinstance(found, tuple):
-            return _around(compute, found, bounds)
-        x = _around(compute, found[0], bounds)
+            return x
         # The least value follows, but for fmin_tnc and where only the way there is asked for.
         least = isinstance(found[1], (float, np.ndarray)) and np.ndim(found[1]) == 0
-        more = {"_1": anchored(found[1], compute(x))} if least else {}
+        more = {"_1": anchored(found[1], call.value(x))} if least else {}
         return answer(f"{name}(...)", found, _0=x, **more)
 
+    function.__doc__ = "Find where a function is least: that place is differentiated."
     return stands_for(theirs)(function)
 
 
 _HOLDING = ("constraints", "eqcons", "f_eqcons", "ieqcons", "f_ieqcons")
-
-
-def _after(f: Any, operands: Any, x: Any, *rest: Any) -> Any:
-    return _number(f(x, *rest, *operands))
-
-
 SEARCHES = {
     name: _search(name)
     for name in (
         *("basinhopping", "brent", "differential_evolution", "direct", "dual_annealing", "fmin"),
         *("fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp"),
         *("fmin_tnc", "fminbound", "golden", "shgo"),
-    )
-}
-
-
-def _equation(name: str) -> Callable[..., Any]:
-    theirs = getattr(native, name)
-
-    @functools.wraps(theirs)
-    def function(F: Any, xin: Any, **options: Any) -> Any:
-        def solver(residual: Any, start: Any) -> Any:
-            near = theirs(lambda x: np.asarray(readable(residual(x))), start, **options)
-            return NATIVE.root(residual, near, tol=1e-13).x, near
-
-        return solved(F, array_of(readable(xin)), solver)[0]
-
-    return stands_for(theirs)(function)
-
-
-EQUATIONS = {
-    name: _equation(name)
-    for name in (
-        *("anderson", "broyden1", "broyden2", "diagbroyden", "excitingmixing", "linearmixing"),
-        "newton_krylov",
     )
 }
 
@@ -545,24 +425,8 @@ def leastsq(
     return least_squares(func, x0, args=as_tuple(args), method="lm").x, 1
 
 
-def _free_least_squares(a: Any, b: Any, x: Any, low: Any, high: Any) -> Any:
-    """Solve for what lies on no bound; the rest is where it is."""
-    near = 1e-8 * (1 + np.abs(x))
-    at_low, at_high = x - readable(low) <= near, readable(high) - x <= near
-    free = np.flatnonzero(~(at_low | at_high))
-    full = v.where(at_low, low, v.where(at_high, high, 0.0))
-    slope = readable(a).T @ (readable(a) @ x - readable(b))
-    if np.any(np.abs(slope[at_low | at_high]) <= 1e-10 * (1 + np.max(np.abs(slope), initial=0))):
-        reject("a bound is met at the solution, and does not hold it: its sides differ there")
-    if not free.size:
-        return full
-    columns = a[:, free]
-    rest = b - v.matmul(a, full)
-    normal = v.matmul(v.matrix_transpose(columns), columns)
-    y = v.solve(normal, v.matmul(v.matrix_transpose(columns), rest))
-    places = np.zeros((len(x), len(free)))
-    places[free, np.arange(len(free))] = 1
-    return full + v.matmul(places, y)
+def _squares(a: Any, b: Any) -> Callable[[Any], Any]:
+    return lambda x: 0.5 * v.sum((v.matmul(a, x) - b) ** 2)
 
 
 @stands_for(native.nnls)
@@ -570,8 +434,8 @@ def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
     """Find the least squares without negative numbers: as ``scipy.optimize.nnls``."""
     a, b = array_of(A), array_of(b)
     known = NATIVE.nnls(readable(a), readable(b), **options)[0]
-    zeros = np.zeros(len(known))
-    x = _free_least_squares(a, b, known, zeros, zeros + np.inf)
+    bounds = np.zeros(len(known)), np.full(len(known), np.inf)
+    x = located(_squares(a, b), known, Constraints((), bounds))
     return x, v.vector_norm(v.matmul(a, x) - b)
 
 
@@ -579,12 +443,11 @@ def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
 def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     """Find the least squares under bounds: as ``scipy.optimize.lsq_linear``."""
     a, b = array_of(A), array_of(b)
-    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    n = a.shape[1]
-    low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
+    both = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    low, high = (v.broadcast_to(array_of(end), shape=(a.shape[1],)) for end in both)
     plain = (readable(low), readable(high))
     found = NATIVE.lsq_linear(readable(a), readable(b), plain, **options | {"tol": 1e-13})
-    x = _free_least_squares(a, b, found.x, low, high)
+    x = located(_squares(a, b), found.x, Constraints((), (low, high)))
     rest = v.matmul(a, x) - b
     return answer("lsq_linear(...)", found, x=x, fun=rest, cost=0.5 * v.vecdot(rest, rest))
 
@@ -607,47 +470,39 @@ def linprog(
     if integrality is not None and np.any(integrality):
         reject("solutions in integers jump, and have no derivative")
     c = array_of(c)
-    n = c.shape[0]
-    given: list[Any] = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
+    given: Any = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
     given[1::2] = [None if x is None else v.reshape(x, shape=(-1,)) for x in given[1::2]]
-    plain = [None if x is None else readable(x) for x in given]
+    above, limits, equal, sums = given
     single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
-    low, high = ends([bounds] * n if single else bounds, n)
-    pairs = list(zip(readable(low), readable(high), strict=True))
-    found = NATIVE.linprog(readable(c), *plain, pairs, method, callback, options)
+    low, high = ends([bounds] * c.shape[0] if single else bounds, c)
+    plain = [*map(readable, given), list(zip(readable(low), readable(high), strict=True))]
+    found = NATIVE.linprog(readable(c), *plain, method, callback, options)
     if found.x is None:
         return found
-    above, limits, equal, sums = given
-    meeting = {
-        "eqlin": (equal, sums),
-        "ineqlin": (above, limits),
-        "lower": (np.eye(n), low),
-        "upper": (np.eye(n), high),
-    }
-    meeting = {k: rows for k, rows in meeting.items() if rows[0] is not None}
-    held = {k: np.flatnonzero(np.abs(found[k].residual) <= 1e-8) for k in meeting}
-    matrix, right = (
-        v.concat(*[meeting[k][i][at] for k, at in held.items()], axis=0) for i in (0, 1)
-    )
-    if matrix.shape[0] != n or np.linalg.matrix_rank(readable(matrix)) < n:
+    parts: dict[str, Any] = {}
+    if equal is not None:
+        parts["eqlin"] = lambda x: v.matmul(equal, x), sums, sums
+    if above is not None:
+        parts["ineqlin"] = lambda x: v.matmul(above, x), -np.inf, limits
+    limited = Constraints([*parts.values()], (low, high))
+    held: Any = held_place(lambda x: v.vecdot(c, x), limited, found.x) or (None, None, ())
+    x, prices, rows = held
+    if len(rows) != c.shape[0]:
         reject(
-            f"{matrix.shape[0]} constraints meet at the solution, of {n} numbers: a derivative "
+            f"{len(rows)} constraints meet at the solution, of {c.shape[0]} numbers: a derivative "
             "has a corner where just as many do"
         )
-    x = anchored(found.x, v.solve(matrix, right))
-    prices = v.solve(v.matrix_transpose(matrix), c)  # of what meets at the corner, in its order
-    parts, start = {}, 0
-    for k, (rows, end) in meeting.items():
-        rest, known = end - v.matmul(rows, x), found[k].marginals
-        places = np.zeros((len(known), n))
-        places[held[k], start + np.arange(len(held[k]))] = 1
-        start += len(held[k])
-        fields = {"residual": -rest if k == "lower" else rest}
-        fields["marginals"] = anchored(known, v.matmul(places, prices))
-        parts[k] = native.OptimizeResult(found[k], **fields)
-    slack, con = (parts.get(k, found[k]).residual for k in ("ineqlin", "eqlin"))
-    fields = {"x": x, "fun": v.vecdot(c, x), "slack": slack, "con": con}
-    return answer("linprog(...)", found, **fields, **parts)
+    fields: dict[str, Any] = {}
+    parts |= {"lower": (_same, None, low), "upper": (_same, None, high)}
+    for name, (f, _, end) in parts.items():
+        known, rest = found[name].marginals, end - f(x)
+        own = [[e is end and i == k for _, e, i, _ in rows] for k in range(len(known))]
+        marginals = anchored(known, v.matmul(np.array(own, float), prices))
+        rest = -rest if name == "lower" else rest
+        fields[name] = native.OptimizeResult(found[name], residual=rest, marginals=marginals)
+    slack, con = (fields.get(k, found[k]).residual for k in ("ineqlin", "eqlin"))
+    fields |= {"x": anchored(found.x, x), "fun": v.vecdot(c, x), "slack": slack, "con": con}
+    return answer("linprog(...)", found, **fields)
 
 
 @stands_for(native.isotonic_regression, arrays="y")

@@ -513,9 +513,9 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
             values[i] = theta[k]
         return nnlf(dist, values, x)
 
-    from chainrules_scipy.optimize.least import minimized
+    from chainrules_scipy.optimize.least import located
 
-    found = minimized(loss, np.array([known[i] for i in free]))
+    found = located(loss, np.array([known[i] for i in free]), polishes=True)
     return tuple(
         anchored(known[i], found[free.index(i)]) if i in free else (loc if i == n - 2 else known[i])
         for i in range(n)
