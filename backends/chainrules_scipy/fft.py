@@ -8,7 +8,6 @@ product in the space of logarithms: Hamilton, MNRAS 312 (2000) 257, appendix B.
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,68 +19,18 @@ import scipy.special
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.rows import array_of, part, readable, reject, stands_for
-
-__all__ = [
-    "dct",
-    "dctn",
-    "dst",
-    "dstn",
-    "fft",
-    "fft2",
-    "fftn",
-    "fftshift",
-    "fht",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "idct",
-    "idctn",
-    "idst",
-    "idstn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ifht",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftn",
-]
+from chainrules_scipy.rows import array_of, attribute, part, readable, reject, words
 
 _NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-_OF_SPEED = ("overwrite_x", "workers", "plan")
-
-
-def _like(native: Callable[..., Any], transform: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the function with the parameters of SciPy's; those of its speed are left out."""
-    signature = inspect.signature(native)
-
-    @functools.wraps(native)
-    def function(*args: Any, **options: Any) -> Any:
-        given = signature.bind(*args, **options)
-        given.apply_defaults()
-        x, *rest = (value for name, value in given.arguments.items() if name not in _OF_SPEED)
-        return transform(array_of(x, floating=False), *rest)
-
-    function.__doc__ = f"Compute what ``scipy.fft.{native.__name__}`` does, of the same parameters."
-    function.__module__ = __name__
-    return stands_for(native)(function)
 
 
 def _along_one(transform: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, n, axis, norm: transform(array_of(x), n=n, axis=int(axis), norm=_NORMS[norm])
+    return lambda x, n, axis, norm: transform(x, n=n, axis=int(axis), norm=_NORMS[norm])
 
 
 def _along_several(transform: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, s, axes, norm: transform(array_of(x), _listed(s), _listed(axes), _NORMS[norm])
+    return lambda x, s, axes, norm: transform(x, _listed(s), _listed(axes), _NORMS[norm])
 
 
 def _listed(x: Any) -> list[int] | None:
@@ -96,20 +45,28 @@ def _ihfftn(x: Any, s: Any, axes: Any, norm: str) -> Any:
     return v.conj(fourier_composites.rfftn(x, s, axes, _SWAPPED[norm]))
 
 
+def _shifted(shift: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axes: shift(array_of(x, floating=False), axes)
+
+
 _of: Any = fourier_composites
-fft, ifft, rfft, irfft, hfft, ihfft = (
-    _like(getattr(scipy.fft, one.__name__), _along_one(one))
-    for one in (v.fft, v.ifft, v.rfft, v.irfft, _of.hfft, _of.ihfft)
-)
-(fftn, fft2), (ifftn, ifft2), (rfftn, rfft2), (irfftn, irfft2), (hfftn, hfft2), (ihfftn, ihfft2) = (
-    [_like(getattr(scipy.fft, f"{name}{n}"), _along_several(several)) for n in ("n", "2")]
-    for name, several in (
-        *(("fft", _of.fftn), ("ifft", _of.ifftn), ("rfft", _of.rfftn), ("irfft", _of.irfftn)),
+_ONE: dict[str, Any] = {
+    f.__name__: _along_one(f) for f in (v.fft, v.ifft, v.rfft, v.irfft, _of.hfft, _of.ihfft)
+}
+_SEVERAL: dict[str, Any] = {
+    f"{name}{n}": _along_several(f)
+    for name, f in (
+        *((name, getattr(_of, f"{name}n")) for name in ("fft", "ifft", "rfft", "irfft")),
         *(("hfft", _hfftn), ("ihfft", _ihfftn)),
     )
-)
-fftshift = _like(scipy.fft.fftshift, fourier_composites.fftshift)
-ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
+    for n in ("n", "2")
+}
+FUNCTIONS = words(
+    scipy.fft,
+    arrays="x",
+    **_ONE,
+    **_SEVERAL,
+) | words(scipy.fft, fftshift=_shifted(_of.fftshift), ifftshift=_shifted(_of.ifftshift))
 
 # ------------------------------------------------------------------- cosine and sine transforms
 
@@ -195,24 +152,24 @@ def _of_length(x: Any, n: int, axis: int) -> Any:
 
 def _trigonometric(name: str) -> Callable[..., Any]:
     inverse, sines = name[0] == "i", "s" in name
-    if name[-1] != "n":
-
-        def along_one(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
-            return _normed(sines, inverse, array_of(x), type, n, axis, norm, orthogonalize)
-
-        return _like(getattr(scipy.fft, name), along_one)
 
     def along_several(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
-        x = array_of(x)
         for axis, n in fourier_composites.lengths(x, _listed(s), _listed(axes)):
             x = _normed(sines, inverse, x, type, n, axis, norm, orthogonalize)
         return x
 
-    return _like(getattr(scipy.fft, name), along_several)
+    if name[-1] == "n":
+        return along_several
+    return lambda x, type, n, axis, norm, orthogonalize: _normed(  # noqa: A006 - SciPy's names
+        sines, inverse, x, type, n, axis, norm, orthogonalize
+    )
 
 
-dct, dctn, idct, idctn = map(_trigonometric, ("dct", "dctn", "idct", "idctn"))
-dst, dstn, idst, idstn = map(_trigonometric, ("dst", "dstn", "idst", "idstn"))
+_OF_COSINES: dict[str, Any] = {
+    name: _trigonometric(name)
+    for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")
+}
+FUNCTIONS |= words(scipy.fft, arrays="x", **_OF_COSINES)
 
 # ------------------------------------------------------------------------ fast Hankel transform
 
@@ -253,8 +210,10 @@ def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) ->
     return v.multiply(v.flip(y, axis=-1), v.exp(-bias * (steps + offset)))
 
 
-def _hankel_of(native: Any, inverse: bool) -> Callable[..., Any]:
-    return _like(native, lambda a, *rest: _hankel(inverse, array_of(a), *rest))
-
-
-fht, ifht = _hankel_of(scipy.fft.fht, False), _hankel_of(scipy.fft.ifht, True)
+FUNCTIONS |= words(
+    scipy.fft,
+    arrays="a A",
+    fht=lambda a, dln, mu, offset, bias: _hankel(False, a, dln, mu, offset, bias),
+    ifht=lambda A, dln, mu, offset, bias: _hankel(True, A, dln, mu, offset, bias),
+)
+__getattr__ = functools.partial(attribute, __name__, FUNCTIONS)

@@ -62,7 +62,7 @@ def stands_for(
 
     def enter(function: Any) -> Any:
         if arrays or finite:
-            function = _of_arrays(function, arrays.split(), finite.split())
+            function = _of_parameters(native, function, arrays.split(), finite.split())
         function = described(in_precision_of(native)(function), native)
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
@@ -77,22 +77,48 @@ def stands_for(
     return enter
 
 
-def _of_arrays(function: Any, arrays: list[str], finite: list[str]) -> Any:
-    """Have a function be given arrays."""
-    code = inspect.unwrap(function).__code__
-    names = code.co_varnames[: code.co_argcount]
+def _of_parameters(native: Any, compute: Any, arrays: list[str], finite: list[str]) -> Any:
+    """Make a function of SciPy's parameters, of one that takes some of these by their names."""
+    signature, wanted = inspect.signature(native), inspect.signature(compute).parameters
 
-    @functools.wraps(function)
-    def converted(*args: Any, **options: Any) -> Any:
-        if len(args) > len(names):
-            return function(*args, **options)  # which raises
-        given = dict(zip(names, args, strict=False)) | options
-        given |= {n: array_of(given[n]) for n in arrays if given.get(n) is not None}
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        bound.apply_defaults()
+        given = bound.arguments
         look = given.get("check_finite", True)
+        given |= {n: array_of(given[n]) for n in arrays if given.get(n) is not None}
         given |= {n: checked(look, given[n])[0] for n in finite if given.get(n) is not None}
-        return function(**given)
+        return compute(**{name: given.get(name) for name in wanted})
 
-    return converted
+    function.__doc__ = compute.__doc__
+    return function
+
+
+def words(module: Any, arrays: str = "", finite: str = "", **computes: Any) -> dict[str, Any]:
+    """Have formulas stand for functions of a module: each is given parameters by their names.
+
+    Parameters
+    ----------
+    module : module
+        SciPy's.
+    arrays, finite : str
+        As of `stands_for`.
+    **computes : callable
+        By the names of the functions, of some of their parameters.
+
+    Returns
+    -------
+    dict
+        The functions, of all parameters that SciPy's have.
+    """
+    found = {}
+    for name, compute in computes.items():
+        native = getattr(module, name)
+        compute.__doc__ = f"Compute SciPy's `{name}`, of traced values too."
+        function = _of_parameters(native, compute, arrays.split(), finite.split())
+        found[name] = stands_for(native)(function)
+    return found
 
 
 def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoReturn:

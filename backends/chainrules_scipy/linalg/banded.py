@@ -17,7 +17,7 @@ from chainrules_py.extend import kind_of
 from chainrules_scipy.linalg.functions import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh, of_phase
-from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
+from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for, words
 
 
 def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
@@ -77,20 +77,6 @@ def solve_banded(
     if ab.shape[0] != below + above + 1:
         reject(f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}", ValueError)
     return _solved(*_elements(ab, above), b)
-
-
-@stands_for(native.solveh_banded, finite="ab b")
-@of_stacks(ab=2, b=0)
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Solve a system whose Hermitian matrix is given by the diagonals of one side."""
-    return _solved(*_both_sides(ab, lower), b)
 
 
 @stands_for(native.cho_solve_banded)
@@ -193,3 +179,10 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
             UnsupportedKeywordError,
         )
     return solve(toeplitz(c, r), b, check_finite=check_finite)
+
+
+WORDS = words(
+    native,
+    finite="ab b",
+    solveh_banded=of_stacks(ab=2, b=0)(lambda ab, b, lower: _solved(*_both_sides(ab, lower), b)),
+)

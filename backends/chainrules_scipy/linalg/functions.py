@@ -11,7 +11,7 @@ import scipy.linalg as native
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of, products_composites, varies
 from chainrules_scipy.following import follow, follow_all
-from chainrules_scipy.linalg.solving import qr, read
+from chainrules_scipy.linalg.solving import qr
 from chainrules_scipy.linalg.spectra import eig
 from chainrules_scipy.rows import (
     adjoint,
@@ -22,9 +22,11 @@ from chainrules_scipy.rows import (
     of_lapack,
     of_stacks,
     readable,
+    refused,
     reject,
     stands_for,
     static,
+    words,
 )
 
 
@@ -82,28 +84,8 @@ def norm(
     return products_composites.norm(a, ord, static(axis), keepdims)
 
 
-_DEFAULT: Any = object()
-"""For what SciPy is about to take away: ``disp`` and ``blocksize`` change nothing."""
-
-
-@stands_for(scipy.linalg.expm)
-def expm(A: Any) -> Any:
-    """Compute the exponential of matrices."""
-    return v.expm(array_of(A))
-
-
-@stands_for(scipy.linalg.logm)
-def logm(A: Any, disp: Any = _DEFAULT) -> Any:
-    """Compute the principal logarithm of matrices."""
-    return v.logm(array_of(A))
-
-
-@stands_for(scipy.linalg.sqrtm)
-def sqrtm(A: Any, disp: Any = _DEFAULT, blocksize: Any = _DEFAULT) -> Any:
-    """Compute the principal square root of matrices."""
-    return v.sqrtm(of_lapack(A))
-
-
+_SYLVESTER: Any = native.solve_sylvester
+_LYAPUNOV: Any = native.solve_continuous_lyapunov
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("block_diag", "companion", "convolution_matrix", "coshm", "cosm", "diagsvd", "expm_cond"),
@@ -116,6 +98,31 @@ FOLLOWED: dict[str, Any] = follow_all(
 }
 
 
+FOLLOWED |= words(
+    native,
+    arrays="A a b q",
+    expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
+    logm=lambda A: v.logm(A),  # noqa: PLW0108 - the parameters are SciPy's
+    sqrtm=lambda A: v.sqrtm(of_lapack(A)),
+    solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
+)
+FOLLOWED |= words(
+    native,
+    finite="A E",
+    expm_frechet=lambda A, E, compute_expm: (
+        (v.expm(A), v.expm_frechet(A, E)) if compute_expm else v.expm_frechet(A, E)
+    ),
+)
+refused(
+    native,
+    {
+        "hessenberg": "write eigvals, or schur",
+        "ldl": "write cho_factor for a definite matrix, or lu_factor",
+        "matrix_balance": "write ignore_derivatives(matrix_balance(A)): the scales are constant",
+    },
+)
+
+
 for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
     alias(
         _block_diag,
@@ -125,32 +132,20 @@ for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
     )
 
 
-@stands_for(native.expm_frechet, finite="A E")
-def expm_frechet(
-    A: Any,
-    E: Any,
-    method: Any = None,
-    compute_expm: bool = True,
-    check_finite: bool = True,
-) -> Any:
-    """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``."""
-    return (expm(A), v.expm_frechet(A, E)) if compute_expm else v.expm_frechet(A, E)
-
-
 @stands_for(native.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
     """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both."""
     a, known = array_of(A), native.fractional_matrix_power(readable(A), readable(t))
     if type(t) is int or (type(t) is float and t == int(t)):
         return np.linalg.matrix_power(a, int(t))
-    y = expm(t * logm(a))
+    y = v.expm(t * v.logm(a))
     return anchored(known, y if np.iscomplexobj(known) else v.real(y))
 
 
 @stands_for(native.signm, arrays="A")
 def signm(A: Any, disp: Any = None) -> Any:
     """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``."""
-    y = A @ v.inv(sqrtm(A @ A))
+    y = A @ v.inv(v.sqrtm(of_lapack(A @ A)))
     return y if kind_of(A) == "complex" else v.real(y)
 
 
@@ -164,75 +159,6 @@ def funm(A: Any, func: Any, disp: Any = True) -> Any:
     size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)
     is_real = kind_of(A) != "complex" and np.allclose(known.imag, 0, atol=size)
     return v.real(y) if is_real else y
-
-
-@stands_for(native.matrix_balance, arrays="A")
-@of_stacks(A=2)
-def matrix_balance(
-    A: Any,
-    permute: bool = True,
-    scale: bool = True,
-    separate: bool = False,
-    overwrite_a: bool = False,
-) -> Any:
-    """Scale rows and columns by powers of two, which are constant: as SciPy's function."""
-    _, change = native.matrix_balance(readable(A), permute, scale)
-    parts = native.matrix_balance(readable(A), permute, scale, True)[1] if separate else change
-    return np.linalg.inv(change) @ A @ change, parts
-
-
-@stands_for(native.hessenberg, finite="a")
-@of_stacks(a=2)
-def hessenberg(
-    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
-    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
-    n = a.shape[0]
-    h, q = a, np.eye(n)
-    for k in range(n - 2):
-        x = h[k + 1 :, k]
-        if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
-            reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
-        normal = (
-            x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
-        )
-        normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
-        mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
-        h, q = mirror @ h @ mirror, q @ mirror
-    h = v.triu(h, k=-1)
-    return (h, q) if calc_q else h
-
-
-@stands_for(native.ldl, finite="A")
-@of_stacks(A=2)
-def ldl(
-    A: Any,
-    lower: bool = True,
-    hermitian: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Factor a symmetric matrix, with the blocks and the order of LAPACK."""
-    if not lower:
-        flipped = ldl(A[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
-        _, _, order = native.ldl(readable(A), False, hermitian)
-        if not np.array_equal(native.ldl(readable(A)[::-1, ::-1], True, hermitian)[2], order):
-            reject("ldl(lower=False) of a matrix that LAPACK reorders has no derivative here")
-        return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
-    s = read(A, "hermitian" if hermitian else "symmetric", True)
-    _, blocks, order = native.ldl(readable(A), True, hermitian)
-    s, n, k = s[order][:, order], A.shape[0], 0
-    factors: list[Any] = []
-    d: list[Any] = []
-    while k < n:
-        m = 2 if k + 1 < n and blocks[k + 1, k] != 0 else 1
-        block = s[k : k + m, k : k + m]
-        left = s[:, k : k + m] @ v.inv(block)
-        factors.append(left)
-        d.append(v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m))))
-        s = s - left @ block @ (adjoint(left) if hermitian else v.matrix_transpose(left))
-        k += m
-    return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
 
 
 @stands_for(native.rq, finite="a")
@@ -327,8 +253,6 @@ FOLLOWED |= {
 
 # ------------------------------------------------- Sylvester's, Lyapunov's, Riccati's equations
 
-_SYLVESTER, _LYAPUNOV = native.solve_sylvester, native.solve_continuous_lyapunov
-
 
 def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
     """Return a solution, if SciPy's is one: beside complex matrices it misreads real ones."""
@@ -340,12 +264,6 @@ def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
                 "not solve the equation; make all of them complex"
             )
     return found
-
-
-@stands_for(native.solve_sylvester, arrays="a b q")
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ b == q``."""
-    return _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q)
 
 
 @stands_for(native.solve_continuous_lyapunov, arrays="a")

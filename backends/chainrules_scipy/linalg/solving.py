@@ -19,6 +19,7 @@ from chainrules_scipy.rows import (
     readable,
     reject,
     stands_for,
+    words,
 )
 
 
@@ -109,25 +110,6 @@ def solve_triangular(
     return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))
 
 
-@stands_for(scipy.linalg.inv, finite="a")
-def inv(
-    a: Any,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    *,
-    assume_a: str | None = None,
-    lower: bool = False,
-) -> Any:
-    """Invert matrices."""
-    return v.inv(read(a, assume_a, lower))
-
-
-@stands_for(scipy.linalg.det, finite="a")
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Compute the determinant of matrices."""
-    return v.det(a)
-
-
 def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
     if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]:
         return np.full(b.shape[1:], np.nan, y.dtype)
@@ -186,29 +168,7 @@ def pinv(
     return compute(a, atol, rtol, return_rank)
 
 
-@stands_for(scipy.linalg.pinvh, finite="a")
-@of_stacks(a=2)
-def pinvh(
-    a: Any,
-    atol: Any = None,
-    rtol: Any = None,
-    lower: bool = True,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Compute the pseudoinverse of a Hermitian matrix."""
-    return _pinv(a if lower else adjoint(a), atol, rtol, return_rank, hermitian=True)
-
-
 # ---------------------------------------------------------------- Cholesky
-
-
-@stands_for(scipy.linalg.cholesky, finite="a")
-def cholesky(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
-    """Factor positive definite matrices into two triangular ones."""
-    return v.cholesky(a, upper=not lower)
 
 
 @stands_for(scipy.linalg.cho_factor, finite="a")
@@ -216,7 +176,7 @@ def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Factor positive definite matrices, for `cho_solve`."""
-    factor = cholesky(a, lower, check_finite=False)
+    factor = v.cholesky(a, upper=not lower)
     if not _SINCE_1_18:  # what is in the other triangle stays there
         factor = factor + (v.triu(a, k=1) if lower else v.tril(a, k=-1))
     return factor, lower
@@ -263,12 +223,6 @@ def _rows(a: Any, p: Any) -> Any:
     batch = np.broadcast_shapes(a.shape[:-2], p.shape[:-1])
     a = v.broadcast_to(a, shape=(*batch, *a.shape[-2:]))
     return v.take_along_axis(a, np.broadcast_to(p, (*batch, p.shape[-1]))[..., None], axis=-2)
-
-
-@stands_for(scipy.linalg.lu_factor, finite="a")
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Factor matrices into two triangular ones, for `lu_solve`."""
-    return _packed(a)[:2]
 
 
 @stands_for(scipy.linalg.lu_solve)
@@ -347,28 +301,6 @@ def qr(
     return (y.R, *last) if mode == "r" else (y.Q, y.R, *last)
 
 
-@stands_for(scipy.linalg.svd, finite="a")
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
-    """Factor matrices into two unitary ones and singular values."""
-    if not compute_uv:
-        return v.svdvals(a)
-    y = v.svd(a, full_matrices=bool(full_matrices))
-    return y.U, y.S, y.Vh
-
-
-@stands_for(scipy.linalg.svdvals, finite="a")
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Compute singular values, in descending order."""
-    return v.svdvals(a)
-
-
 @stands_for(scipy.linalg.polar, arrays="a")
 def polar(a: Any, side: str = "right") -> Any:
     """Factor a matrix into a unitary and a positive semidefinite one."""
@@ -377,3 +309,22 @@ def polar(a: Any, side: str = "right") -> Any:
     u = v.unitary_factor(a)
     p = adjoint(u) @ a if side == "right" else a @ adjoint(u)
     return u, 0.5 * (p + adjoint(p))
+
+
+WORDS = words(
+    scipy.linalg,
+    finite="a",
+    cholesky=lambda a, lower: v.cholesky(a, upper=not lower),
+    det=lambda a: v.det(a),  # noqa: PLW0108 - the parameters are SciPy's
+    inv=lambda a, assume_a, lower: v.inv(read(a, assume_a, lower)),
+    lu_factor=lambda a: _packed(a)[:2],
+    pinvh=of_stacks(a=2)(
+        lambda a, atol, rtol, lower, return_rank: _pinv(
+            a if lower else adjoint(a), atol, rtol, return_rank, hermitian=True
+        )
+    ),
+    svd=lambda a, full_matrices, compute_uv: (
+        tuple(v.svd(a, full_matrices=bool(full_matrices))) if compute_uv else v.svdvals(a)
+    ),
+    svdvals=lambda a: v.svdvals(a),  # noqa: PLW0108 - the parameters are SciPy's
+)

@@ -12,7 +12,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of
 from chainrules_scipy.linalg.solving import read
-from chainrules_scipy.rows import adjoint, readable, reject, stands_for
+from chainrules_scipy.rows import adjoint, readable, reject, stands_for, words
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
@@ -74,41 +74,6 @@ def eigh(
     return w[..., wanted], back(V)[..., wanted]
 
 
-@stands_for(scipy.linalg.eigvalsh)
-def eigvalsh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: str | None = None,
-) -> Any:
-    """Compute eigenvalues of Hermitian matrices."""
-    return eigh(
-        a,
-        b,
-        lower=lower,
-        eigvals_only=True,
-        type=type,
-        check_finite=check_finite,
-        subset_by_index=subset_by_index,
-        subset_by_value=subset_by_value,
-    )
-
-
-def _only(name: str, **others: bool) -> None:
-    given = [key for key, value in others.items() if value]
-    if given:
-        reject(
-            f"{name}({given[0]}=True) has no derivative here; leave it out", UnsupportedKeywordError
-        )
-
-
 def _complex(x: Any) -> Any:
     """SciPy's eigenvalues are complex, also where all are real."""
     if kind_of(x) == "complex":
@@ -129,7 +94,11 @@ def eig(
     homogeneous_eigvals: bool = False,
 ) -> Any:
     """Compute eigenvalues and right eigenvectors of matrices."""
-    _only("eig", homogeneous_eigvals=homogeneous_eigvals)
+    if homogeneous_eigvals:
+        reject(
+            "eig(homogeneous_eigvals=True) has no derivative here; leave it out",
+            UnsupportedKeywordError,
+        )
     if b is None and not left:
         if not right:
             return _complex(v.eigvals(a))
@@ -161,14 +130,20 @@ def of_phase(V: Any, known: Any) -> Any:
     return V * (phase if np.iscomplexobj(known) else phase.real)
 
 
-@stands_for(scipy.linalg.eigvals)
-def eigvals(
-    a: Any,
-    b: Any = None,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
-    """Compute eigenvalues of matrices."""
-    _only("eigvals", homogeneous_eigvals=homogeneous_eigvals)
-    return eig(a, b, right=False, check_finite=check_finite)
+WORDS = words(
+    scipy.linalg,
+    finite="a b",
+    eigvals=lambda a, b, homogeneous_eigvals: eig(
+        a, b, right=False, check_finite=False, homogeneous_eigvals=homogeneous_eigvals
+    ),
+    eigvalsh=lambda a, b, lower, type, subset_by_index, subset_by_value: eigh(  # noqa: A006
+        a,
+        b,
+        lower=lower,
+        eigvals_only=True,
+        type=type,
+        check_finite=False,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+    ),
+)

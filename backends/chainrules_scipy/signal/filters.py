@@ -353,11 +353,10 @@ def order_filter(a: Any, domain: Any, rank: int) -> Any:
     )
 
 
-@stands_for(
-    native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")), arrays="input hrow hcol"
-)
+@stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
 def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
+    input, hrow, hcol = map(array_of, (input, hrow, hcol))
     if kind_of(input) == "real" and "complex" in (kind_of(hrow), kind_of(hcol)):
         reject("sepfir2d of a real image takes real filters", TypeError)
     rows = OF_IMAGES["convolve1d"](input, hrow, axis=1, mode="reflect")

@@ -113,7 +113,6 @@ NOT_DIFFERENTIABLE = {
             "interpolate.pade",
         ),
         *(
-            "optimize.basinhopping",
             "spatial.SphericalVoronoi",
             "spatial.Voronoi",
         ),
@@ -197,7 +196,7 @@ NOT_DIFFERENTIABLE = {
     "another function does it: the refusal says which": (
         *("signal.cspline2d", "signal.qspline2d", "signal.spline_filter"),
         *("signal.symiirorder1", "signal.symiirorder2", "ndimage.fourier_ellipsoid"),
-        "interpolate.lagrange",
+        *("interpolate.lagrange", "linalg.hessenberg", "linalg.ldl", "linalg.matrix_balance"),
     ),
     "of the dense matrix, in one line: the refusal says which": (
         *("sparse.find", "sparse.linalg.aslinearoperator", "sparse.linalg.expm"),
