@@ -115,8 +115,8 @@ def words(module: Any, arrays: str = "", finite: str = "", **computes: Any) -> d
     found = {}
     for name, compute in computes.items():
         native = getattr(module, name)
-        compute.__doc__ = f"Compute SciPy's `{name}`, of traced values too."
         function = _of_parameters(native, compute, arrays.split(), finite.split())
+        function.__doc__ = f"Compute SciPy's `{name}`, of traced values too."
         found[name] = stands_for(native)(function)
     return found
 

@@ -26,16 +26,15 @@ from chainrules_scipy.rows import (
     reject,
     stands_for,
     static,
+    words,
 )
 
 __all__ = [
     "comb",
     "factorial",
-    "log_softmax",
     "logsumexp",
     "multigammaln",
     "polygamma",
-    "softmax",
 ]
 
 with_shortcuts(native, "roots_gegenbauer", "roots_jacobi")
@@ -213,18 +212,6 @@ def logsumexp(
     return (y, sign) if return_sign else y
 
 
-@stands_for(native.softmax, arrays="x")
-def softmax(x: Any, axis: Any = None) -> Any:
-    """Divide exponentials by their sum."""
-    return v.softmax(x, axis=static(axis) if x.ndim else None)
-
-
-@stands_for(native.log_softmax, arrays="x")
-def log_softmax(x: Any, axis: Any = None) -> Any:
-    """Compute the logarithm of `softmax`."""
-    return v.log_softmax(x, axis=static(axis) if x.ndim else None)
-
-
 @stands_for(native.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
     """Compute a derivative of the digamma function."""
@@ -253,4 +240,10 @@ def multigammaln(a: Any, d: int) -> Any:
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 
 
+FOLLOWED |= words(
+    native,
+    arrays="x",
+    softmax=lambda x, axis: v.softmax(x, axis=static(axis) if x.ndim else None),
+    log_softmax=lambda x, axis: v.log_softmax(x, axis=static(axis) if x.ndim else None),
+)
 __getattr__ = functools.partial(attribute, __name__, FOLLOWED)

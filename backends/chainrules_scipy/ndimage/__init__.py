@@ -120,18 +120,6 @@ def _correlated(x: Any, w: Any, axes: Any, mode: str, cval: Any, origins: Any) -
     return total
 
 
-@_like("correlate1d")
-def correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
-    """Correlate along an axis, as ``scipy.ndimage.correlate1d``."""
-    return _correlated(x, weights, _axes(x, axis), mode, cval, [origin])
-
-
-@_like("uniform_filter1d")
-def uniform_filter1d(x: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
-    """Average windows along an axis, as ``scipy.ndimage.uniform_filter1d``."""
-    return _correlated(x, np.full(size, 1 / size), _axes(x, axis), mode, cval, [origin])
-
-
 @_like("correlate")
 def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
     """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
@@ -230,29 +218,6 @@ def _wrapped(c: Any, period: int) -> Any:
         return c - known
     turns = np.where(known < 0, np.trunc(-known / period) + 1, -np.trunc(known / period))
     return c + period * np.where((known < 0) | (known > period), turns, 0.0)
-
-
-@_like("map_coordinates")
-def map_coordinates(
-    x: Any, coordinates: Any, order: int, mode: str, cval: Any, prefilter: bool
-) -> Any:
-    """Interpolate, in images and coordinates, as ``scipy.ndimage.map_coordinates``."""
-    at = array_of(coordinates)
-    return _interpolated(x, [at[i] for i in range(x.ndim)], order, mode, cval, prefilter)
-
-
-@_like("spline_filter1d")
-def spline_filter1d(x: Any, order: int, axis: int, mode: str) -> Any:
-    """Return coefficients of splines along an axis, as ``scipy.ndimage.spline_filter1d``."""
-    if order < 2:
-        return x
-    return _filtered(x, order, mode, [range(x.ndim)[axis]])
-
-
-@_like("spline_filter")
-def spline_filter(x: Any, order: int, mode: str) -> Any:
-    """Return coefficients of splines along all axes, as ``scipy.ndimage.spline_filter``."""
-    return _filtered(x, order, mode, range(x.ndim))
 
 
 def _grid(shape: Sequence[int]) -> list[Any]:
@@ -436,20 +401,6 @@ FOLLOWED["gaussian_filter1d"] = follow(
 )
 
 
-def _along_axis(name: str, rank: int) -> Any:
-    def compute(x: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
-        return _chosen(x, rank, np.ones(size, bool), mode, cval, origin, (axis,))
-
-    compute.__doc__ = f"Choose in windows, as ``scipy.ndimage.{name}`` does."
-    return _like(name)(compute)
-
-
-maximum_filter1d, minimum_filter1d = (
-    _along_axis("maximum_filter1d", -1),
-    _along_axis("minimum_filter1d", 0),
-)
-
-
 @stands_for(native.generic_filter)
 @functools.partial(_writing, native.generic_filter)
 def generic_filter(
@@ -520,34 +471,55 @@ def geometric_transform(
     options = extra_keywords or {}
     at = [mapping(i, *extra_arguments, **options) for i in np.ndindex(*shape)]
     places = v.stack(*[v.stack(*map(array_of, i)) for i in at], axis=1)
-    y = map_coordinates(x, places, None, order, mode, cval, prefilter)
+    y = FOLLOWED["map_coordinates"](x, places, None, order, mode, cval, prefilter)
     return v.reshape(y, shape=shape)
 
 
-def _in_frequencies(name: str, factor: Any) -> Any:
-    """Make a filter that multiplies a transform by a factor for each axis."""
-
-    def compute(x: Any, n: int, axis: int, **named: Any) -> Any:
-        (size,) = map(array_of, named.values())
-        for k, m in enumerate(x.shape):
-            f = np.fft.fftfreq(m)
-            if n >= 0 and k == axis % x.ndim:
-                f = np.arange(m) / n
-            f = f.reshape((-1,) + (1,) * (x.ndim - 1 - k))
-            x = x * factor(size if size.ndim == 0 else size[k], f)
-        return x
-
-    compute.__doc__ = f"Multiply a transform, as ``scipy.ndimage.{name}`` does."
-    return _like(name)(compute)
+def _in_frequencies(x: Any, size: Any, n: int, axis: int, factor: Any) -> Any:
+    """Multiply a transform by a factor for each axis."""
+    size = array_of(size)
+    for k, m in enumerate(x.shape):
+        f = np.fft.fftfreq(m)
+        if n >= 0 and k == axis % x.ndim:
+            f = np.arange(m) / n
+        f = f.reshape((-1,) + (1,) * (x.ndim - 1 - k))
+        x = x * factor(size if size.ndim == 0 else size[k], f)
+    return x
 
 
-fourier_gaussian = _in_frequencies(
-    "fourier_gaussian", lambda s, f: v.exp(-2 * np.pi**2 * (s * f) * (s * f))
-)
-fourier_uniform = _in_frequencies("fourier_uniform", lambda s, f: np.sinc(s * f))
-fourier_shift = _in_frequencies("fourier_shift", lambda s, f: v.exp(-2j * np.pi * s * f))
+def _along_axis(x: Any, rank: int, size: int, axis: int, mode: str, cval: Any, origin: Any) -> Any:
+    return _chosen(x, rank, np.ones(size, bool), mode, cval, origin, (axis,))
 
 
+_FORMULAS: dict[str, _Compute] = {
+    "correlate1d": lambda x, weights, axis, mode, cval, origin: _correlated(
+        x, weights, _axes(x, axis), mode, cval, [origin]
+    ),
+    "uniform_filter1d": lambda x, size, axis, mode, cval, origin: _correlated(
+        x, np.full(size, 1 / size), _axes(x, axis), mode, cval, [origin]
+    ),
+    "maximum_filter1d": lambda x, size, axis, mode, cval, origin: _along_axis(
+        x, -1, size, axis, mode, cval, origin
+    ),
+    "minimum_filter1d": lambda x, size, axis, mode, cval, origin: _along_axis(
+        x, 0, size, axis, mode, cval, origin
+    ),
+    "map_coordinates": lambda x, coordinates, order, mode, cval, prefilter: _interpolated(
+        x, list(array_of(coordinates)), order, mode, cval, prefilter
+    ),
+    "spline_filter1d": lambda x, order, axis, mode: _filtered(x, order, mode, _axes(x, axis)),
+    "spline_filter": lambda x, order, mode: _filtered(x, order, mode, range(x.ndim)),
+    "fourier_gaussian": lambda x, sigma, n, axis: _in_frequencies(
+        x, sigma, n, axis, lambda s, f: v.exp(-2 * np.pi**2 * (s * f) * (s * f))
+    ),
+    "fourier_uniform": lambda x, size, n, axis: _in_frequencies(
+        x, size, n, axis, lambda s, f: np.sinc(s * f)
+    ),
+    "fourier_shift": lambda x, shift, n, axis: _in_frequencies(
+        x, shift, n, axis, lambda s, f: v.exp(-2j * np.pi * s * f)
+    ),
+}
+FOLLOWED |= {name: _like(name)(compute) for name, compute in _FORMULAS.items()}
 refused(native, {"fourier_ellipsoid": "write x * fourier_ellipsoid(np.ones(x.shape), size)"})
 
 

@@ -26,6 +26,7 @@ from chainrules_scipy.rows import (
     refused,
     reject,
     stands_for,
+    words,
 )
 from chainrules_scipy.signal.followed import FOLLOWED
 
@@ -60,9 +61,9 @@ def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any
     return full[tuple(index)]
 
 
-def convolved(x: Any, k: Any, mode: str, axes: Any = None) -> Any:
+def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
     """Convolve along axes: all by default."""
-    x, k = array_of(x), array_of(k)
+    x, k = array_of(in1), array_of(in2)
     if x.ndim != k.ndim:
         reject(f"arrays of {x.ndim} and {k.ndim} axes; give both as many", ValueError)
     axes = range(x.ndim) if axes is None else [range(x.ndim)[i] for i in np.atleast_1d(axes)]
@@ -100,31 +101,6 @@ def _multiplied(x: Any, k: Any, axes: Any) -> Any:
     return fourier_composites.irfftn(a * b, shape, axes)
 
 
-@stands_for(native.convolve)
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Convolve two arrays along all axes."""
-    return convolved(in1, in2, mode)
-
-
-@stands_for(native.fftconvolve)
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays along some axes."""
-    return convolved(in1, in2, mode, axes)
-
-
-@stands_for(native.oaconvolve)
-def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays along some axes, as `fftconvolve` does."""
-    return convolved(in1, in2, mode, axes)
-
-
-@stands_for(native.correlate)
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Correlate two arrays along all axes: convolve with the second one's conjugate, turned."""
-    k = array_of(in2)
-    return convolved(in1, v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k, mode)
-
-
 _BOUNDARIES = {
     "fill": "constant",
     "pad": "constant",
@@ -150,12 +126,21 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
     return _cut(convolved(wide, k, "valid"), mode, sizes, k.shape, (0, 1))
 
 
-@stands_for(native.convolve2d)
-def convolve2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Any:
-    """Convolve two matrices."""
-    return _in_the_plane(in1, in2, mode, boundary, fillvalue)
+def _turned(k: Any) -> Any:
+    """Turn a kernel around, and conjugate it."""
+    k = array_of(k)
+    return v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k
+
+
+FOLLOWED |= words(
+    native,
+    convolve=convolved,
+    fftconvolve=convolved,
+    oaconvolve=convolved,
+    correlate=lambda in1, in2, mode: convolved(in1, _turned(in2), mode),
+    convolve2d=_in_the_plane,
+    medfilt2d=lambda input, kernel_size: FOLLOWED["medfilt"](input, kernel_size),  # noqa: A006, PLW0108
+)
 
 
 @stands_for(native.correlate2d)
@@ -163,7 +148,7 @@ def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
     """Correlate two matrices."""
-    x, k = array_of(in1), v.conj(v.flip(array_of(in2), axis=(0, 1)))
+    x, k = array_of(in1), _turned(in2)
     if mode != "same":
         return _in_the_plane(x, k, mode, boundary, fillvalue)
     full = _in_the_plane(x, k, "full", boundary, fillvalue)  # the middle, rounded up
@@ -361,12 +346,6 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
         reject("sepfir2d of a real image takes real filters", TypeError)
     rows = OF_IMAGES["convolve1d"](input, hrow, axis=1, mode="reflect")
     return OF_IMAGES["convolve1d"](rows, hcol, axis=0, mode="reflect")
-
-
-@stands_for(native.medfilt2d)
-def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """Choose the median in windows."""
-    return FOLLOWED["medfilt"](input, kernel_size)
 
 
 # SciPy's text says which peaks are taken, by conditions on what is measured at them.
