@@ -6,7 +6,6 @@ from chainrules_scipy.interpolate.grids import (
     CloughTocher2DInterpolator,
     LinearNDInterpolator,
     NearestNDInterpolator,
-    Rbf,
     RBFInterpolator,
     RegularGridInterpolator,
     griddata,
@@ -15,27 +14,22 @@ from chainrules_scipy.interpolate.grids import (
 from chainrules_scipy.interpolate.polynomials import (
     FOLLOWED,
     Akima1DInterpolator,
-    BarycentricInterpolator,
     CubicHermiteSpline,
     CubicSpline,
     KroghInterpolator,
     PchipInterpolator,
     PPoly,
-    barycentric_interpolate,
 )
 from chainrules_scipy.interpolate.splines import (
     BSpline,
     interp1d,
     make_interp_spline,
-    make_lsq_spline,
-    make_smoothing_spline,
 )
 from chainrules_scipy.rows import attribute
 
 __all__ = [
     "Akima1DInterpolator",
     "BSpline",
-    "BarycentricInterpolator",
     "CloughTocher2DInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
@@ -45,15 +39,11 @@ __all__ = [
     "PPoly",
     "PchipInterpolator",
     "RBFInterpolator",
-    "Rbf",
     "RegularGridInterpolator",
-    "barycentric_interpolate",
     "griddata",
     "interp1d",
     "interpn",
     "make_interp_spline",
-    "make_lsq_spline",
-    "make_smoothing_spline",
 ]
 
 

@@ -15,14 +15,13 @@ import scipy.interpolate as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow_class
 from chainrules_scipy.interpolate.polynomials import (
     PchipInterpolator,
     computes,
     constructs,
 )
 from chainrules_scipy.interpolate.splines import Spline, interp1d
-from chainrules_scipy.rows import anchored, array_of, readable, reject
+from chainrules_scipy.rows import anchored, array_of, readable, refused, reject
 
 
 @constructs(
@@ -213,7 +212,7 @@ def RBFInterpolator(  # noqa: N802
     return interpolated
 
 
-Rbf = follow_class(native.Rbf, "__call__")
+refused(native, {"Rbf": "write RBFInterpolator(points, values)(places)"})
 
 
 def _places(args: tuple[Any, ...]) -> Any:

@@ -387,28 +387,12 @@ FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
 
 
-# SciPy's text of the barycentric formula has no derivative at the nodes; Krogh's has.
-@constructs(
-    native.BarycentricInterpolator,
-    lambda p: (
-        p.xi,
-        np.moveaxis(np.reshape(p.yi, (p.n, *p._y_extra_shape)), 0, p._y_axis),
-        p._y_axis,
-    ),
+_KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
+refused(
+    native,
+    {
+        "lagrange": "write np.linalg.solve(np.vander(x), w), and np.polyval",
+        "BarycentricInterpolator": _KROGH,
+        "barycentric_interpolate": _KROGH,
+    },
 )
-def BarycentricInterpolator(  # noqa: N802
-    known: Any, xi: Any, yi: Any = None, axis: int = 0, **_: Any
-) -> Any:
-    """Interpolate by a polynomial, in nodes, values and places."""
-    return KroghInterpolator(xi, yi, axis)
-
-
-@computes(native.barycentric_interpolate)
-def barycentric_interpolate(
-    xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None
-) -> Any:
-    """Interpolate by a polynomial, in nodes, values and places."""
-    return FOLLOWED["krogh_interpolate"](xi, yi, x, der, axis)
-
-
-refused(native, {"lagrange": "write np.linalg.solve(np.vander(x), w), and np.polyval"})

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.interpolate.polynomials import (
     PiecewisePolynomial,
@@ -23,7 +22,7 @@ from chainrules_scipy.interpolate.polynomials import (
     steps,
     times,
 )
-from chainrules_scipy.rows import array_of, readable, refused, reject
+from chainrules_scipy.rows import array_of, readable, refused
 
 
 class Spline(PiecewisePolynomial):
@@ -92,29 +91,6 @@ def make_interp_spline(
     """Interpolate by splines of a degree, in the values."""
     refuse(x, t)
     return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
-
-
-@computes(native.make_lsq_spline)
-def make_lsq_spline(
-    x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, *_: Any, **__: Any
-) -> Spline:
-    """Fit a spline with given knots, in the values."""
-    refuse(x, t, w)
-    return _spline(lambda e, _: native.make_lsq_spline(x, e, t, k, w), y, axis)
-
-
-@computes(native.make_smoothing_spline)
-def make_smoothing_spline(
-    x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0
-) -> Spline:
-    """Smooth with a given parameter, in the values."""
-    refuse(x, w, lam)
-    if lam is None:
-        reject(
-            "make_smoothing_spline chooses lam by the values; give lam, and it has a derivative",
-            UnsupportedKeywordError,
-        )
-    return _spline(lambda e, _: native.make_smoothing_spline(x, e, w, lam), y, axis)
 
 
 def _kind(line: Any) -> Any:
@@ -187,6 +163,7 @@ def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
 
 
 _SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
+_FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(n), k)(x), y)[0], k)"
 _GRID = "write RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
 refused(
     native,
@@ -194,7 +171,9 @@ refused(
         "InterpolatedUnivariateSpline": _SPLINE,
         "UnivariateSpline": _SPLINE,
         "splrep": _SPLINE,
-        "LSQUnivariateSpline": "write make_lsq_spline(x, y, t)",
+        "LSQUnivariateSpline": _FIT,
+        "make_lsq_spline": _FIT,
+        "make_smoothing_spline": _FIT,
         "splev": "write BSpline(t, c, k)(x), which has derivatives in coefficients and places",
         "splint": "write BSpline(t, c, k).integrate(a, b)",
         "splder": "write BSpline(t, c, k).derivative()(x)",

@@ -28,7 +28,6 @@ EVERYDAY = {
     *("stats.zscore", "stats.pearsonr"),
 }
 RANDOM = {"linalg.logm", "linalg.fractional_matrix_power"}  # SciPy's estimates of norms draw,
-RANDOM |= {"interpolate.BarycentricInterpolator", "interpolate.barycentric_interpolate"}  # permute,
 RANDOM |= {"sparse.linalg.onenormest"}  # or begin anywhere
 RANDOM |= {"interpolate.insert"}  # whose last elements are what memory held
 ALL = [s for of in samples().values() for s in of if s.operands and s.name not in RANDOM]

@@ -123,12 +123,9 @@ def test_what_is_to_be_finite_is_asked_at_each_call_of_all_samples(sample, mode)
     check(sample, mode)
 
 
-OF_ONE_ORDER = [(s, i) for s, i in ALL if "arycentric" not in s.name]  # else they are permuted
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("sample", [pytest.param(s, id=f"{s}-{i}") for s, i in OF_ONE_ORDER])
+@pytest.mark.parametrize("sample", [pytest.param(s, id=f"{s}-{i}") for s, i in ALL])
 def test_what_scipy_checks_is_asked_at_each_call(sample, mode):
     check(sample, mode)
 

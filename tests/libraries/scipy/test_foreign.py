@@ -23,7 +23,6 @@ MAKERS = {
 # some of those do not come back from numbers of 32 bits.
 _NOT = (
     *("integrate.tplquad", "integrate.odeint", "interpolate.insert", "sparse.linalg.onenormest"),
-    *("interpolate.barycentric", "interpolate.Barycentric"),
 )
 ALL = [
     s

@@ -28,7 +28,7 @@ from chainrules_tape import jvp
 K, Y = np.arange(6.0), np.array([0.3, 1.2, 0.7, 2.1, 1.4, 0.9])
 A = np.array([[2.0, 0.3, 0.1], [0.4, 1.5, 0.2], [0.1, 0.6, 1.1]])
 SPLINES = ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "make_interp_spline")
-SPLINES += ("interp1d", "BarycentricInterpolator", "KroghInterpolator")
+SPLINES += ("interp1d", "KroghInterpolator")
 interpolate: Any = scipy.interpolate
 CALLS: dict[str, tuple[Any, Any]] = {
     **{f"{n}(t)": (lambda t, n=n: getattr(interpolate, n)(K, Y)(t), 2.3) for n in SPLINES},

@@ -86,16 +86,6 @@ def test_shortcuts_are_not_followed():
 XS = [0.0, 1.0, 2.0]
 SHORT = [
     ("stats.boxcox_llf", lambda f, p: f(p, np.arange(1.0, 5.0)), 0.0),
-    (
-        "interpolate.BarycentricInterpolator",
-        lambda f, p: f([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(p),
-        1.0,
-    ),
-    (
-        "interpolate.BarycentricInterpolator",
-        lambda f, p: f([p, 1.0, 2.0], [0.0, 1.0, 5.0])(1.5),
-        0.0,
-    ),
     ("interpolate.KroghInterpolator", lambda f, p: f([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(p), 1.0),
     ("signal.normalize", lambda f, p: np.sum(f([1.0, 0.5], [p, -0.5])[0]), 1.0),
     ("signal.chirp", lambda f, p: f(0.3, p, 1.0, 2.0), 2.0),

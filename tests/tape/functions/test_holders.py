@@ -109,7 +109,6 @@ HOLDERS = {
     "interp1d": lambda: _interpolate.interp1d(X, Y),
     "cubic interp1d": lambda: _interpolate.interp1d(X, Y, "cubic"),
     "nearest": lambda: _interpolate.interp1d(X, Y, "nearest"),
-    "barycentric": lambda: _interpolate.BarycentricInterpolator(X, Y),
     "krogh": lambda: _interpolate.KroghInterpolator(X, Y),
     "cubic spline": lambda: _interpolate.CubicSpline(X, Y),
     "pchip": lambda: _interpolate.PchipInterpolator(X, Y),

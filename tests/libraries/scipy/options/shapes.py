@@ -70,7 +70,6 @@ MAKERS: dict[str, Any] = {
     "PchipInterpolator": lambda y: interpolate.PchipInterpolator(K, y),
     "make_interp_spline": lambda y: interpolate.make_interp_spline(K, y),
     "interp1d": lambda y: interpolate.interp1d(K, y),
-    "BarycentricInterpolator": lambda y: interpolate.BarycentricInterpolator(K, y),
     "RegularGridInterpolator": lambda y: interpolate.RegularGridInterpolator((K,), y),
 }
 ASKED: dict[str, Any] = {

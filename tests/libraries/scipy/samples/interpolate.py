@@ -21,18 +21,11 @@ sample("interpolate.CubicSpline", Y, call=lambda f, y: f(X, y).integrate(0.3, 2.
 sample(
     "interpolate.CubicHermiteSpline", Y, Y[::-1].copy(), AT, call=lambda f, y, d, at: f(X, y, d)(at)
 )
-for _name in ("KroghInterpolator", "BarycentricInterpolator", "FloaterHormannInterpolator"):
+for _name in ("KroghInterpolator", "FloaterHormannInterpolator"):
     sample(f"interpolate.{_name}", X, Y, AT, call=lambda f, x, y, at: f(x, y)(at))
-for _name in ("krogh_interpolate", "barycentric_interpolate", "pchip_interpolate"):
+for _name in ("krogh_interpolate", "pchip_interpolate"):
     sample(f"interpolate.{_name}", X, Y, AT)
 sample("interpolate.make_interp_spline", Y, AT, call=lambda f, y, at: f(X, y)(at))
-sample(
-    "interpolate.make_lsq_spline",
-    Y,
-    AT,
-    call=lambda f, y, at: f(X, y, np.array([0.0, 0, 0, 0, 2, 4.1, 4.1, 4.1, 4.1]))(at),
-)
-sample("interpolate.make_smoothing_spline", Y, AT, call=lambda f, y, at: f(X, y, lam=0.1)(at))
 sample("interpolate.make_splrep", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample("interpolate.make_splprep", Y, call=lambda f, y: f([Y, y], u=X)[0](AT))
 sample("interpolate.BSpline", Y[:6], AT, call=lambda f, c, at: f(KNOTS, c, 3)(at))
@@ -57,12 +50,6 @@ sample(
     draw(12),
     PLACES,
     call=lambda f, p, y, at: f(p, y, kernel="gaussian", epsilon=0.7, smoothing=0.1)(at),
-)
-sample(
-    "interpolate.Rbf",
-    draw(12),
-    PLACES,
-    call=lambda f, y, at: f(POINTS[:, 0], POINTS[:, 1], y, function="gaussian")(at[:, 0], at[:, 1]),
 )
 for _method in ("nearest", "linear"):
     sample(

@@ -181,7 +181,9 @@ NOT_DIFFERENTIABLE = {
         *("stats.Uniform", "stats.Binomial", "stats.Logistic", "stats.abs", "stats.exp"),
         *("stats.log", "stats.make_distribution", "stats.truncate"),
     ),
-    "FITPACK's, and other bases: write make_interp_spline, make_lsq_spline, PPoly": (
+    "FITPACK's, fits, and other bases: the refusal says what to write": (
+        *("interpolate.make_lsq_spline", "interpolate.make_smoothing_spline", "interpolate.Rbf"),
+        *("interpolate.BarycentricInterpolator", "interpolate.barycentric_interpolate"),
         *("interpolate.BPoly", "interpolate.NdBSpline", "interpolate.NdPPoly"),
         *("interpolate.spalde", "interpolate.splprep", "interpolate.sproot", "interpolate.splrep"),
         *(
