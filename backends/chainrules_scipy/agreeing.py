@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -111,49 +111,6 @@ def plain(x: Any) -> Any:
     return x.plain if type(x) is Unstated else x
 
 
-@final
-class Later:
-    """A field that is computed when it is first read, as a Jacobian that costs n derivatives.
-
-    Parameters
-    ----------
-    compute : callable
-        Without arguments.
-    """
-
-    __slots__ = ("compute",)
-
-    def __init__(self, compute: Callable[[], Any]) -> None:
-        self.compute = compute
-
-
-class Answer(OptimizeResult):  # type: ignore[misc]
-    """A result with fields that are computed when they are read."""
-
-    __getattr__ = OptimizeResult.__getattr__  # see `Beside`
-
-    def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if type(value) is Later:
-            self[name] = value = value.compute()
-        return value
-
-    def __iter__(self) -> Iterator[str]:  # so that ``dict(answer)`` reads the fields
-        return iter(self.keys())
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return a field, or what stands for it if there is none."""
-        return self[name] if name in self else default  # noqa: SIM401
-
-    def values(self) -> Any:
-        """Return all fields."""
-        return [self[name] for name in self.keys()]
-
-    def items(self) -> Any:
-        """Return the names and all fields."""
-        return [(name, self[name]) for name in self.keys()]
-
-
 def answer(name: str, found: Any, /, **stated: Any) -> Any:
     """Return a result of SciPy's, of which some fields have derivatives, and no other is a number.
 
@@ -164,12 +121,12 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
     found : OptimizeResult, dict or tuple
         SciPy's result.
     **stated
-        Fields with their derivatives; of a tuple, ``_0`` and so on. `Later` is for what costs
-        much. If none of the others is traced, so is nothing, and the result is SciPy's with these.
+        Fields with their derivatives; of a tuple, ``_0`` and so on. If none is traced, so is
+        nothing, and the result is SciPy's with these.
 
     Returns
     -------
-    Answer or tuple
+    OptimizeResult or tuple
         With `Unstated` values for real numbers that are not stated.
 
     Examples
@@ -178,17 +135,11 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
     >>> print(grad(lambda a: answer("found", {"x": 2.0, "nit": 3}, x=a * a).x)(3.0))
     6.0
     """
-    of = [x for x in stated.values() if type(x) is not Later and varies(x)]
-    refused = bool(of)
+    of = [x for x in stated.values() if varies(x)]
+    plain: Any = (lambda at, x: unstated(f"{name}{at}", x, of)) if of else (lambda _, x: x)
     if isinstance(found, tuple):
-        return tuple(
-            stated.get(f"_{i}", unstated(f"{name}[{i}]", x, of) if refused else x)
-            for i, x in enumerate(found)
-        )
-    fields = {k: unstated(f"{name}.{k}", x, of) if refused else x for k, x in found.items()}
-    late = {k for k, x in stated.items() if type(x) is Later}
-    kept = {k: x for k, x in stated.items() if k not in late or (refused and k in fields)}
-    return Answer(fields | kept)
+        return tuple([stated.get(f"_{i}", plain(f"[{i}]", x)) for i, x in enumerate(found)])
+    return OptimizeResult({k: plain(f".{k}", x) for k, x in found.items()} | stated)
 
 
 def unstated(name: str, x: Any, of: Any = ()) -> Any:
@@ -293,27 +244,12 @@ def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]
     return (theirs if run is None else run)(*plain, **named)
 
 
-OTHER, SAME, NEAR = range(3)
-
-
 @primitive
 def agreement(value: Any, known: Any, *, tolerance: float) -> Any:
-    """Tell whether values are those that are known: others, the same to the last digits, or near.
-
-    The same are NaN and infinities among them.
-    """
-    with np.errstate(all="ignore"):
-        gap, size = np.max(np.abs(known - value), initial=0.0), np.max(np.abs(known), initial=0.0)
-    if gap <= 1e-13 * size:  # where all are numbers; else it is NaN
-        return np.intp(SAME)
+    """Tell whether values are those that are known, the same infinities and NaN among them."""
     size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
-    if not np.allclose(
-        value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
-    ):
-        return np.intp(OTHER)
-    return np.intp(
-        NEAR if np.max(np.abs(gap_between(value, known)), initial=0.0) > 1e-13 * size else SAME
-    )
+    error = 0.1 * tolerance * size + 1e-12
+    return np.bool_(np.allclose(value, known, rtol=tolerance, atol=error, equal_nan=True))
 
 
 @primitive
@@ -352,13 +288,10 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
         found = v.reshape(array_of(found), shape=np.shape(known))
         value = precision.asked(found)
     same = np.shape(value) == np.shape(known)
-    how = int(agreement(value, known, tolerance=tolerance)) if same else OTHER
-    if how != OTHER:
+    if same and agreement(value, known, tolerance=tolerance):
         found = precision.of_precision(found, np.result_type(known))
-        if how == NEAR:
-            gap = gap_between(value, known)
-            found = found + gap.astype(np.result_type(precision.asked(found)))
-        return in_kind_of(found, known)
+        gap = gap_between(value, known).astype(np.result_type(precision.asked(found)))
+        return in_kind_of(found + gap, known)
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
     both = "" if is_asked_again(value) else f" ({value} for {known})"
     msg = f"{name} has another value here than SciPy's{both}: so it has no "

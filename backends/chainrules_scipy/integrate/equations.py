@@ -22,7 +22,7 @@ from scipy.integrate import DenseOutput, OdeSolution
 from chainrules_py import Array, LinearMap, NoTangent, UnsupportedKeywordError, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
-from chainrules_scipy.agreeing import Answer, Unstated, answer, unstated
+from chainrules_scipy.agreeing import Unstated, answer, unstated
 from chainrules_scipy.following import follow_class
 from chainrules_scipy.interpolate.polynomials import CubicHermiteSpline
 from chainrules_scipy.rows import (
@@ -406,7 +406,7 @@ def solve_ivp(
         end = _last(t_events, plain, np.sign(readable(end) - readable(start)))
         if t_eval is None:
             times = v.concat(times[:-1], v.reshape(end, shape=(1,)), axis=0)
-    return Answer(
+    return scipy.optimize.OptimizeResult(
         t=times,
         y=anchored(plain.y, states(times)),
         sol=_Solution(at, start, end, plain.sol) if dense_output else None,

@@ -14,7 +14,7 @@ import scipy.optimize as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, default_engine, varies
-from chainrules_scipy.agreeing import Later, answer
+from chainrules_scipy.agreeing import answer
 from chainrules_scipy.following import follow_all
 from chainrules_scipy.optimize.roots import NEAR, Search, as_tuple, of_numbers
 from chainrules_scipy.precision import plainly
@@ -182,14 +182,12 @@ def minimize(*args: Any, **options: Any) -> Any:
 
 
 def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
-    """Return the fields of a result that are the gradient at its solution."""
-
-    def slope(name: str) -> Later:
-        return Later(lambda: anchored(found[name], default_engine().grad(f)(x)))
-
+    """Return the fields of a result that are the gradient at its solution, where that moves."""
     # ``jac`` of trust-constr is a list, of its constraints.
     arrays = [k for k in ("jac", "grad") if isinstance(found.get(k), np.ndarray)]
-    return {k: slope(k) for k in arrays if found[k].shape == np.shape(readable(x))}
+    fields = [k for k in arrays if found[k].shape == np.shape(readable(x)) and varies(x)]
+    slope = default_engine().grad(f)(x) if fields else None
+    return {k: anchored(found[k], slope) for k in fields}
 
 
 @stands_for(native.minimize_scalar)
@@ -281,8 +279,8 @@ def least_squares(
     )
     x = located(cost, found.x, held)
     more = _slopes(cost, x, found)
-    if loss == "linear" and isinstance(found.jac, np.ndarray):
-        more["jac"] = Later(lambda: anchored(found.jac, _jacobian(residuals, x)))
+    if loss == "linear" and isinstance(found.jac, np.ndarray) and varies(x):
+        more["jac"] = anchored(found.jac, _jacobian(residuals, x))
     return answer("least_squares(...)", found, fun=residuals(x), **{"x": x, "cost": cost(x)} | more)
 
 
