@@ -17,7 +17,7 @@ from chainrules_py.tracing.library_calls import (
     call_native,
     find_step,
     plans,
-    sites,
+    steps,
 )
 from chainrules_py.tracing.lost import comparing, note_comparison
 from chainrules_py.tracing.others import (
@@ -156,7 +156,7 @@ class ArrayLike(PythonProtocols):
                 return self._with_out(ufunc, operands, keywords)
             return call_native(ufunc, operands, keywords)
         try:
-            step = sites[ufunc].cache.table[(*map(type, operands),)]
+            step = steps.table[ufunc, *map(type, operands)]
         except KeyError:
             step = find_step(ufunc, operands)
         return step(*operands)

@@ -1,8 +1,8 @@
 """Calls on tracers: the ways to make one, and what traces it for operands of which types.
 
 A *call site* is one way of calling one primitive: `multiply` by the ``*`` operator, or by
-``np.multiply``. Each keeps, per types of the operands, the step that traces such a call. A
-library's function with options, or with a row of its own, has a *plan* per types and keywords.
+``np.multiply``. Per types of the operands it has a *step*, which traces such a call. A library's
+function with options, or with a row of its own, has a *plan* per types and keywords.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import Line, advised, advised_at, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import Alias, Row, aliases, replaced
+from chainrules_py.primitives.rows.alias import Alias, Row, aliases
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
@@ -45,8 +45,12 @@ def fresh(x: Any) -> Any:
     return x
 
 
+steps = Cache()
+"""By a ufunc, or an operator's `Site`, and the types of the operands: what traces a call."""
+
+
 class Site:
-    """Call site: one way of calling one primitive, with steps for the types seen so far.
+    """Call site: one way of calling one primitive.
 
     Attributes
     ----------
@@ -56,19 +60,18 @@ class Site:
         What the user called, where that is not the primitive: it computes the value.
     """
 
-    __slots__ = ("cache", "primal", "primitive")
+    __slots__ = ("primal", "primitive")
 
     def __init__(
         self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None
     ) -> None:
         self.primitive = primitive
         self.primal = primal
-        self.cache = Cache()
 
-    def step(self, *operands: Any) -> Callable[..., Any]:
+    def step(self, *operands: Any, key: Any = None) -> Callable[..., Any]:
         """Find, and keep, what traces a call with operands of these types and no options."""
         operands = tuple(map(fresh, operands))
-        table = self.cache.open()
+        table = steps.open()
         classes = tuple(map(type, operands))
         tracers: list[Any] = [x for x in operands if isinstance(x, Tracer)]
         step = None
@@ -92,7 +95,7 @@ class Site:
             step = type(tracers[0]).make_step(self, classes)
         if step is None:
             step = self.general
-        step = table[classes] = guarded(step, self.primal, classes)
+        step = table[self if key is None else key, *classes] = guarded(step, self.primal, classes)
         return step
 
     def lifted(self, *operands: Any) -> Any:
@@ -130,9 +133,6 @@ def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
     return tuple([home.asarray(x) if is_read(type(x)) else x for x in operands])
 
 
-sites: dict[Any, Site] = {}
-"""By function of a library that is nothing but a word."""
-replaced.append(lambda f: sites.pop(f, None))
 _MEMBERS = (
     types.MethodDescriptorType,
     types.GetSetDescriptorType,
@@ -140,29 +140,20 @@ _MEMBERS = (
 )
 
 
-def site_of(f: Any) -> Site | None:
-    """Return the call site of a library's function that is nothing but a word, or None."""
-    try:
-        return sites[f]
-    except KeyError:
-        pass
-    row = aliases.get(f)
-    if row is None or not isinstance(row.word, Primitive):
-        return None
+def _site(f: Any, word: Any) -> Site:
     # What an outer level traces has no method or property of an array class; its word it has.
-    site = sites[f] = Site(row.word, None if isinstance(f, _MEMBERS) else f)
-    return site
+    return Site(word, None if isinstance(f, _MEMBERS) else f)
 
 
 def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     """Find, and keep, what traces a call of a ufunc without keywords."""
     see(ufunc, map(type, operands))
-    site = site_of(ufunc)
+    word = getattr(aliases.get(ufunc), "word", None)
     if any([is_asked(type(x)) for x in operands]):
         return lambda *_: NotImplemented
-    if site is None or any([is_stranger(type(x)) for x in operands]):
+    if not isinstance(word, Primitive) or any([is_stranger(type(x)) for x in operands]):
         return lambda *xs: call_native(ufunc, xs, {})
-    return site.step(*operands)
+    return _site(ufunc, word).step(*operands, key=ufunc)
 
 
 def _call_slowly(
@@ -178,7 +169,7 @@ def _call_slowly(
     xs, other = call.operands.values(), call.word is not row.word or call.after
     if other or getattr(row.word, "options", True) or any([type(x) in SEQUENCES for x in xs]):
         return call()
-    return site_of(f).general(*xs)  # type: ignore[union-attr]
+    return _site(f, row.word).general(*xs)
 
 
 plans = Cache()
@@ -289,9 +280,7 @@ def _find_plan(
     engines = {getattr(cls, "engine", None) for cls in tracers}
     if len(engines) != 1 or None in engines:
         return slow
-    # What an outer level traces has no method of an array class; its word it has.
-    primal = None if word.options or isinstance(f, _MEMBERS) else f
-    record = tracers[0].make_call(Site(word, primal), classes)
+    record = tracers[0].make_call(Site(word) if word.options else _site(f, word), classes)
     if record is None:
         return slow
     defaults = word.options

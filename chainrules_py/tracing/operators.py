@@ -26,7 +26,7 @@ from chainrules_py.primitives.plugins import BACKENDS, announced, see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
-from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
+from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans, steps
 from chainrules_py.tracing.lost import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.objects import element_methods
 from chainrules_py.tracing.others import is_stranger
@@ -295,11 +295,9 @@ class Classes(dict[type, Any]):
 
 
 def _unary(site: Site) -> Callable[[Any], Any]:
-    cache = site.cache
-
     def method(self: Any) -> Any:
         try:
-            step = cache.table[(type(self),)]
+            step = steps.table[site, type(self)]
         except KeyError:
             step = site.step(self)
         return step(self)
@@ -308,11 +306,11 @@ def _unary(site: Site) -> Callable[[Any], Any]:
 
 
 def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    cache, native = site.cache, site.primal
+    native = site.primal
 
     def method(self: Any, other: Any) -> Any:
         try:
-            step = cache.table[type(self), type(other)]
+            step = steps.table[site, type(self), type(other)]
         except KeyError:
             if _defers(self, other, reflected.__name__):
                 return _beside(other, self, method, native, reflected.__name__)
@@ -321,7 +319,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
 
     def reflected(self: Any, other: Any) -> Any:
         try:
-            step = cache.table[type(other), type(self)]
+            step = steps.table[site, type(other), type(self)]
         except KeyError:
             if _defers(self, other, name):
                 return _beside(other, self, reflected, native, name)

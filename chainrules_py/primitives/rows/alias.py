@@ -371,8 +371,6 @@ UFUNC_KEYWORDS: dict[str, Any] = {
 
 aliases: dict[Any, Alias] = {}
 """By function of a library, what it is an alias of."""
-replaced: list[Callable[[Any], object]] = []
-"""Called with a function whose row is replaced by another one: who keeps it lets it go."""
 _of_packages: dict[Any, dict[Any, Alias]] = {}
 """The rows of packages of rules by function and package."""
 
@@ -420,8 +418,7 @@ def choose_rows(native: Any = None) -> None:
         if len(rows) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
             wanted = preferred.get(f, preferred.get(None, ""))
             aliases[f] = rows.get(wanted) or Contested(rows)
-        for forget in replaced:
-            forget(f)
+    invalidate()
 
 
 def alias(
