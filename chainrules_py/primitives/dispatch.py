@@ -16,6 +16,7 @@ from types import BuiltinFunctionType
 from typing import Any, Generic, TypeVar
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError
+from chainrules_py.primitives.plugins import layer_of
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import arrays
 from chainrules_py.values.arrays import Numeric
@@ -86,32 +87,16 @@ class MethodTable(Generic[T]):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._methods: dict[tuple[tuple[Any, ...], Any, int], T] = {}
-        self._later: dict[object, tuple[tuple[Any, ...], Any, Callable[[], int], T]] = {}
+        self.methods: dict[tuple[tuple[Any, ...], Any, int | str], T] = {}
 
-    def add(
-        self, signature: tuple[Any, ...], varargs: Any, layer: int | Callable[[], int], value: T
-    ) -> None:
+    def add(self, signature: tuple[Any, ...], varargs: Any, layer: int | str, value: T) -> None:
         """Enter a value; one of the same signature and layer is replaced.
 
-        A layer that has to be found out, which takes a look at what is installed, is found out
-        when it is needed: importing a backend enters a hundred values.
+        The layer of a module, which takes a look at what is installed, is found out when it is
+        needed: importing a backend enters a hundred values.
         """
         with lock:
-            if callable(layer):
-                self._later[object()] = signature, varargs, layer, value
-            else:
-                self._methods[signature, varargs, layer] = value
-
-    @property
-    def methods(self) -> dict[tuple[tuple[Any, ...], Any, int], T]:
-        """The values by signature and layer."""
-        for key, (signature, varargs, layer, value) in tuple(self._later.items()):
-            found = layer()
-            with lock:
-                self._methods[signature, varargs, found] = value
-                self._later.pop(key, None)
-        return self._methods
+            self.methods[signature, varargs, layer] = value
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
         """Find the value for these types, or None.
@@ -186,8 +171,10 @@ class MethodTable(Generic[T]):
             accepted = list(map(_accepts, (*signature, *[varargs] * rest), target))
             if False not in accepted:
                 all_certain = all_certain and None not in accepted
-                if (signature, varargs) not in best or best[signature, varargs][2] < layer:
-                    best[signature, varargs] = signature, varargs, layer, value
+                rank = layer if isinstance(layer, int) else layer_of(layer)
+                key = signature, varargs
+                if key not in best or best[key][2] <= rank:
+                    best[key] = signature, varargs, rank, value
         return list(best.values()), all_certain
 
     def _build(self, plum: Any, fitting: list[Any]) -> tuple[Any, dict[Any, Any]]:

@@ -227,7 +227,7 @@ class Primitive(Generic[P, R]):
         written = isinstance(implementation, FunctionType)
         module = implementation.__module__ if written else caller().f_globals["__name__"]
         check_contract(module)
-        self._methods.add(signature, varargs, lambda: layer_of(module), implementation)
+        self._methods.add(signature, varargs, module, implementation)
         invalidate()
         return implementation
 

@@ -240,16 +240,6 @@ class SharedRun(Recipe):
     def halves(self, request: Request) -> Halves:
         """Return what pushes tangents, what pulls a cotangent, and what computes and saves."""
 
-    def forward(self, request: Request) -> Bound:
-        """Bind the push of what is saved."""
-        push, _, save = self.halves(request)
-
-        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
-            y, saved = save(xs, options)
-            return y, push(tangents, *saved)
-
-        return Bound(request, run)
-
     def linearize(self, request: Request) -> Bound:
         """Bind the push, for tangents that come later."""
         push, _, save = self.halves(request)
