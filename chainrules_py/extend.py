@@ -99,7 +99,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.thunks": "Thunk",
     "chainrules_py.tangents.arithmetic": "accumulate canonicalize move scale",
     "chainrules_py.registry.bind.batch": (
-        "basis batched block column conjugate count direction gather row zero_block"
+        "basis batched block column count direction gather row zero_block"
     ),
     "chainrules_py.registry.bind.flow": "leaves_out probe_like selects strong_pull",
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
@@ -109,7 +109,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
-    "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
     "chainrules_py.registry.table": (

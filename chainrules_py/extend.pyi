@@ -133,7 +133,6 @@ from chainrules_py.registry.bind.batch import (
     batched,
     block,
     column,
-    conjugate,
     count,
     direction,
     gather,
@@ -184,9 +183,6 @@ from chainrules_py.registry.checks import (
 from chainrules_py.registry.explain import (
     demand_rule,
     rules_in,
-)
-from chainrules_py.registry.normal_form import (
-    scalar_at_home,
 )
 from chainrules_py.registry.pens import (
     register_frule,
@@ -575,7 +571,6 @@ __all__ = [
     "columns",
     "comparing",
     "compress",
-    "conjugate",
     "content",
     "count",
     "creation_composites",
@@ -721,7 +716,6 @@ __all__ = [
     "roots_standard",
     "row",
     "rules_in",
-    "scalar_at_home",
     "scale",
     "see",
     "see_all",

@@ -94,7 +94,7 @@ class Line:
     @classmethod
     def of(cls, error: BaseException) -> Line | None:
         """Return the innermost line of the program that an error came through, or None."""
-        calls = [(t.tb_frame, t.tb_lasti) for t in _tracebacks(error)]
+        calls = [(t.tb_frame, t.tb_lasti) for t in tracebacks_of(error)]
         for place in reversed(range(len(calls))):
             if not is_of_library(calls[place][0]):
                 return cls(*calls[place], [frame for frame, _ in calls[place + 1 :]])
@@ -377,7 +377,7 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
             write = advised_at(line) or (None if known else remedy(line, last=True))
         if write is not None:
             return line, write
-    for trace in _tracebacks(error):
+    for trace in tracebacks_of(error):
         if is_of_library(trace.tb_frame):
             found = Line(trace.tb_frame)
             held = held or bool(find_tracers(tuple(trace.tb_frame.f_locals.values())))
@@ -436,7 +436,8 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
     return _of_code.get(getattr(inspect.unwrap(function), "__code__", None))  # type: ignore[arg-type]
 
 
-def _tracebacks(error: BaseException) -> Iterator[types.TracebackType]:
+def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:
+    """Yield the calls that an error came through, the outermost first."""
     trace = error.__traceback__
     while trace is not None:
         yield trace

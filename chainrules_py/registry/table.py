@@ -222,11 +222,7 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
 
 
 def _cache_of(can: frozenset[Capability]) -> Cache:
-    try:
-        return _caches[can]
-    except KeyError:
-        with lock:
-            return _caches.setdefault(can, Cache())
+    return _caches.get(can) or _caches.setdefault(can, Cache())
 
 
 def _fill(
@@ -254,15 +250,9 @@ def _resolve(
     primal: Primitive[..., Any], operands: tuple[type, ...], can: frozenset[Capability]
 ) -> Rule | None:
     _asked.add(primal)  # before the statements are read: one that comes now makes this forgotten
-    forward = _best(primal, "forward", can, operands)
-    reverse = _best(primal, "reverse", can, operands)
-    if forward is not None and forward.recipe is None:
-        forward = None
-    if reverse is not None and reverse.recipe is None:
-        reverse = None
-    if forward is None and reverse is None:
-        return None
-    return Rule(primal, forward, reverse)
+    best = [_best(primal, mode, can, operands) for mode in MODES]
+    forward, reverse = [None if s is None or s.recipe is None else s for s in best]
+    return None if forward is None and reverse is None else Rule(primal, forward, reverse)
 
 
 def looked_into(

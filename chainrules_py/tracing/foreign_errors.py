@@ -21,7 +21,7 @@ from chainrules_py.errors import (
     advise,
     describe,
 )
-from chainrules_py.primitives.hints import instead_for, is_of_library, told
+from chainrules_py.primitives.hints import instead_for, is_of_library, told, tracebacks_of
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
@@ -113,9 +113,8 @@ def _explain(error: BaseException, held: bool) -> None:
 
 def _call(error: BaseException) -> dict[str, Any] | None:
     """Find the arguments of the NumPy call that an error comes from inside of, or None."""
-    found, rest = None, error.__traceback__
-    while rest is not None:
-        frame, rest = rest.tb_frame, rest.tb_next
+    found = None
+    for frame in [trace.tb_frame for trace in tracebacks_of(error)]:
         if frame.f_code in _HOOKS:
             found = frame.f_locals if found is None else found
         elif found is not None and not is_of_library(frame):

@@ -16,6 +16,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
+from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.primitives.hints import Line
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
@@ -64,8 +65,8 @@ class Notes:
             return
         file, line = self.refused
         msg = (
-            f"{name_of(f)}{_defined(f)} caught an error about a derivative that would be lost, "
-            f"raised at {file}:{line}, and went on: "
+            f"{name_of(f)} ({where_defined(f)}) caught an error about a derivative that would be "
+            f"lost, raised at {file}:{line}, and went on: "
         )
         if not depends:
             msg += "its result depends on nothing that is differentiated; "
@@ -84,8 +85,8 @@ _seen: dict[Any, Any] = {}
 def warn_unused(f: Any, note: Notes) -> None:
     """Warn that the result of a function depends on nothing that is differentiated."""
     msg = (
-        f"the result of {name_of(f)}{_defined(f)} depends on nothing that is differentiated, so "
-        f"that its gradient is zero"
+        f"the result of {name_of(f)} ({where_defined(f)}) depends on nothing that is "
+        f"differentiated, so that its gradient is zero"
     )
     if note.compared is not None:
         file, line = note.compared
@@ -145,8 +146,3 @@ def place_of_call(depth: int) -> Place:
     """Return file and line of the program's innermost frame, or else of a caller's."""
     frame = Line(caller(depth + 1)).frame
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _defined(f: Any) -> str:
-    code = getattr(f, "__code__", None)
-    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"

@@ -101,14 +101,9 @@ def read_at(home: Any, x: Any) -> Any:
     return moved(x, to=home) if issubclass(cls, Tracer) else home.asarray(x)
 
 
-def _home_beside(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Find the home of what is traced among all that a function is called with."""
-    return _home_in((*operands, *keywords.values()))
-
-
 def all_read(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Return what a function is called with, read at the home of what is traced in it."""
-    home = _home_beside(operands, keywords)
+    home = _home_in((*operands, *keywords.values()))
     given = {name: read_at(home, x) for name, x in keywords.items()}
     same = all([given[name] is x for name, x in keywords.items()])
     return read_at(home, operands), keywords if same else given
@@ -179,7 +174,7 @@ def of_one_library(
         xs, given = all_read(operands, keywords)
         if xs is operands and given is keywords:
             return plan(operands, keywords)
-        y = called_beside(_home_beside(operands, keywords), again, f, xs, given)
+        y = called_beside(_home_in((*operands, *keywords.values())), again, f, xs, given)
         to = _wrapping_in((*operands, *keywords.values())) if asks_back else None
         return y if to is None else moved(y, to=to)
 

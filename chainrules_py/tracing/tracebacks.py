@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 from chainrules_py.errors import ChainRulesError
+from chainrules_py.primitives.hints import tracebacks_of
 
 
 def shorten_traceback(error: BaseException) -> None:
@@ -18,9 +19,9 @@ def shorten_traceback(error: BaseException) -> None:
     if os.environ.get("CHAINRULES_TRACEBACK") == "full":
         return
     context = error.__context__
-    if isinstance(context, KeyError) and all(map(_is_ours, _frames(context)[-1:])):
+    if isinstance(context, KeyError) and all(map(_is_ours, [*tracebacks_of(context)][-1:])):
         error.__suppress_context__ = True  # nothing was found in a cache
-    frames = _frames(error)
+    frames = [*tracebacks_of(error)]
     program = [n for n, frame in enumerate(frames) if not _is_ours(frame)]
     if not program:
         return
@@ -32,14 +33,6 @@ def shorten_traceback(error: BaseException) -> None:
         line = at.tb_lineno or 0  # code may have no lines
         rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, line)
     error.__traceback__ = rest
-
-
-def _frames(error: BaseException) -> list[types.TracebackType]:
-    found, at = [], error.__traceback__
-    while at is not None:
-        found.append(at)
-        at = at.tb_next
-    return found
 
 
 def _is_ours(at: Any) -> bool:

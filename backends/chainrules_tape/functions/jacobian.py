@@ -30,7 +30,6 @@ from chainrules_py.extend import (
     basis,
     block,
     column,
-    conjugate,
     declares_space,
     deliver,
     describe,
@@ -584,7 +583,7 @@ class _Images:
         if of.kind != "complex":
             return J
         if other.kind == "complex":
-            return conjugate(J) if self.adjoint and J is not None else J
+            return v.conj(J) if self.adjoint and J is not None else J
         turned = self._block(self.turned, i, k)
         if turned is None:
             return J

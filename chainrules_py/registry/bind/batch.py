@@ -18,7 +18,7 @@ from chainrules_py.tangents.zeros import is_zero, missing
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import namespace_of
 from chainrules_py.vocabulary.creation import eye_like, full_like, zeros_like
-from chainrules_py.vocabulary.elementwise import conj, lift
+from chainrules_py.vocabulary.elementwise import lift
 from chainrules_py.vocabulary.indexing import index
 from chainrules_py.vocabulary.joining import stack
 from chainrules_py.vocabulary.manipulation import permute_dims, reshape
@@ -201,18 +201,12 @@ def _entry(part: Any, y: Space, x: Space) -> Any:
 
 
 def _reshaped(t: Any, shape: tuple[int, ...]) -> Any:
-    return t if t.shape == shape else reshape(t, shape=shape)
+    return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
 
 
 def block(t: Any, y: Space, x: Space) -> Any:
     """Shape the Jacobian of y in x from a tangent of one of them, where the other is one number."""
-    shape = (*y.shape, *x.shape)
-    return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
-
-
-def conjugate(t: Any) -> Any:
-    """Return the complex conjugate, from cotangents to the map that they are the adjoint of."""
-    return conj(t)
+    return _reshaped(t, (*y.shape, *x.shape))
 
 
 def zero_block(y: Space, x: Space) -> Any:
