@@ -106,10 +106,15 @@ def explain_command(function: str, operands: tuple[str, ...]) -> None:
     _console().print(_statements(statements))
 
 
-def _statements(statements: Any) -> Table:
+def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("function", "for", "modes", "layer", "pen", "where"):
+    for name in columns:
         table.add_column(name, overflow="fold")
+    return table
+
+
+def _statements(statements: Any) -> Table:
+    table = _table("function", "for", "modes", "layer", "pen", "where")
     for s in statements:
         table.add_row(
             s.primal.__name__,
@@ -146,9 +151,7 @@ def coverage_command(as_json: bool) -> None:
     if as_json:
         _json(found)
         return
-    table = Table(box=None, pad_edge=False)
-    for name in ("primitive", "modes"):
-        table.add_column(name)
+    table = _table("primitive", "modes")
     for name, modes in found.items():
         table.add_row(name, "/".join(modes) or "none: locally constant, or opted out")
     _console().print(table)
@@ -182,9 +185,7 @@ def check(
     if as_json:
         _json(summary.as_dict())
     else:
-        table = Table(box=None, pad_edge=False)
-        for name in ("function", "sample", "library", "passed", "failed", "not judged"):
-            table.add_column(name, overflow="fold")
+        table = _table("function", "sample", "library", "passed", "failed", "not judged")
         for o in summary.outcomes:
             said = [f.verdict for f in o.findings]
             counts = [str(said.count(v)) for v in ("passed", "failed", "not judged")]
@@ -283,9 +284,7 @@ def _installation(as_json: bool) -> int:
     if as_json:
         _json({"versions": found_versions(), "packages": rows})
         return broken
-    table = Table(box=None, pad_edge=False)
-    for name in ("announced as", "for", "package", "state"):
-        table.add_column(name, overflow="fold")
+    table = _table("announced as", "for", "package", "state")
     for row in rows:
         table.add_row(*row, style="red" if row[-1].startswith("broken") else None)
     _console().print(table)

@@ -393,8 +393,14 @@ def _known() -> set[str]:
 def advised(function: Any, line: Line) -> str | None:
     """Return what is advised for a function that is known, or None."""
     see_about(str(getattr(function, "__module__", "")))
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return _written(_of_function.get(function) or _of_code.get(code), line)  # type: ignore[arg-type]
+    return _written(_advice_of(function), line)
+
+
+def _advice_of(function: Any) -> Advice | None:
+    with contextlib.suppress(TypeError):  # it may have no hash
+        if function in _of_function:
+            return _of_function[function]
+    return _of_code.get(getattr(inspect.unwrap(function), "__code__", None))  # type: ignore[arg-type]
 
 
 def advised_at(line: Line) -> str | None:
@@ -429,11 +435,7 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
         codes = [frame.f_code, *[getattr(f, "__code__", None) for f in held]]
         if found := [_of_code[code] for code in codes if code in _of_code]:
             return found[0]
-    function = line.function
-    with contextlib.suppress(TypeError):  # it may have no hash
-        if function in _of_function:
-            return _of_function[function]
-    return _of_code.get(getattr(inspect.unwrap(function), "__code__", None))  # type: ignore[arg-type]
+    return _advice_of(line.function)
 
 
 def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:

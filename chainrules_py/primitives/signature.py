@@ -202,30 +202,14 @@ def _documented(function: Callable[..., Any]) -> Any:
         return None
     text = f"lambda {_TYPED.sub('', match['parameters'])}: None"
     try:
-        arguments = ast.parse(text, mode="eval").body.args  # type: ignore[attr-defined]
-        given = [ast.literal_eval(value) for value in arguments.defaults]
-        named = [value and ast.literal_eval(value) for value in arguments.kw_defaults]
+        tree: Any = ast.parse(text, mode="eval")
+        found = tree.body.args
+        for value in filter(None, (*found.defaults, *found.kw_defaults)):
+            ast.literal_eval(value)  # it is nothing but a number or a name
     except (SyntaxError, ValueError):
         return None
-    import inspect
-
-    kinds = inspect.Parameter
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    values = [kinds.empty] * (len(names) - len(given)) + given
-    parameters = [
-        kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=value)
-        for name, value in zip(names, values, strict=True)
-    ]
-    if arguments.vararg is not None:
-        parameters.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
-    for only, value, has in zip(arguments.kwonlyargs, named, arguments.kw_defaults, strict=True):
-        default = kinds.empty if has is None else value
-        parameters.append(kinds(only.arg, kinds.KEYWORD_ONLY, default=default))
-
-    def documented(*args: Any, **keywords: Any) -> None: ...
-
-    documented.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return documented
+    found.args, found.posonlyargs, found.kwarg = [*found.posonlyargs, *found.args], [], None
+    return eval(compile(tree, "<documentation>", "eval"))  # noqa: S307 - of literals alone
 
 
 def bind_call(

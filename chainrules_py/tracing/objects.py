@@ -182,13 +182,13 @@ def guarded(step: Callable[..., Any], f: Any, classes: tuple[type, ...]) -> Call
     infos = list(map(type_info, classes))
     if len(infos) != 2 or not all([i.is_number and not i.is_array for i in infos]):
         return step
-    kinds = [_number_kind(info.dispatch_type) for info in infos]
-    if f in _COMPARISONS:
-        refuse = _refuse_nan
-    elif "complex" in kinds and kinds != ["complex", "complex"]:
-        refuse = _refuse_complex
+    kinds, compares = [_number_kind(info.dispatch_type) for info in infos], f in _COMPARISONS
+    if compares:
+        fact = "NaN is compared, which is being differentiated"
+    elif kinds.count("complex") == 1:
+        fact = "a complex number meets a real one that is being differentiated"
     elif "narrow" in kinds and float in classes:
-        refuse = _refuse_wide
+        fact = "a float of 64 bits meets a narrower number that is being differentiated"
     else:
         return step
 
@@ -196,8 +196,8 @@ def guarded(step: Callable[..., Any], f: Any, classes: tuple[type, ...]) -> Call
         if objects:
             for operand in (x, y):
                 made = objects.get(getattr(operand, "level", None))  # type: ignore[arg-type]
-                if made is not None:
-                    refuse(made, x, y)
+                if made is not None and (not compares or _is_nan(x) or _is_nan(y)):
+                    made.refuse(fact)
         return step(x, y)
 
     return careful
@@ -216,16 +216,3 @@ def _number_kind(cls: type) -> str:
 def _is_nan(x: Any) -> bool:
     plain = untraced(x)
     return bool(plain != plain)
-
-
-def _refuse_nan(made: Objects, x: Any, y: Any) -> None:
-    if _is_nan(x) or _is_nan(y):
-        made.refuse("NaN is compared, which is being differentiated")
-
-
-def _refuse_complex(made: Objects, x: Any, y: Any) -> None:
-    made.refuse("a complex number meets a real one that is being differentiated")
-
-
-def _refuse_wide(made: Objects, x: Any, y: Any) -> None:
-    made.refuse("a float of 64 bits meets a narrower number that is being differentiated")

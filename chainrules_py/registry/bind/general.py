@@ -521,7 +521,9 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
         )
         raise RuleError(msg)
     maps = answer[1]
-    if len(maps) != n or not all([type(m) in _MAPS or _is_missing(m) for m in maps]):
+    if len(maps) != n or not all(
+        [type(m) in _MAPS or isinstance(m, NotImplementedTangent) for m in maps]
+    ):
         shown = ", ".join(type(m).__name__ for m in maps)
         msg = (
             f"{statement.source!r} has to return one LinearMap(push, pull), or NoTangent(), for "
@@ -529,16 +531,14 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
         )
         raise RuleError(msg)
     # What nobody has stated, or what is undefined, is so in both directions.
-    told = [LinearMap(_reason, _reason, m) if _is_missing(m) else m for m in maps]
+    told = [
+        LinearMap(_reason, _reason, m) if isinstance(m, NotImplementedTangent) else m for m in maps
+    ]
     return answer[0], tuple(told)
 
 
 def _returned(answer: Any) -> str:
     return "None: did you forget return?" if answer is None else describe(answer)
-
-
-def _is_missing(m: Any) -> bool:
-    return isinstance(m, NotImplementedTangent)
 
 
 def _reason(_t: Any, reason: Any) -> Any:
