@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import abc
 import builtins
+import functools
+import operator
 import types
 import typing
 import weakref
@@ -341,11 +343,8 @@ def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = 
     except TypeError:
         pass
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        parts = tuple(checked_annotation(a, name, function) for a in typing.get_args(annotation))
-        union = parts[0]
-        for part in parts[1:]:
-            union = union | part
-        return union
+        parts = [checked_annotation(a, name, function) for a in typing.get_args(annotation)]
+        return functools.reduce(operator.or_, parts)
     # list[int], Literal, type[X], NDArray[...]
     parametric = typing.get_origin(annotation) is not None or type(annotation) is ArrayOf
     if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):

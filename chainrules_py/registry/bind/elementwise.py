@@ -18,26 +18,13 @@ from typing import Any
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Bound, Request
-from chainrules_py.registry.bind.partials import Partial, Pushes, Slots, form_of
+from chainrules_py.registry.bind.partials import ByDtype, Partial, Pushes, Slots, form_of
 from chainrules_py.registry.bind.pulls import Pulls
-from chainrules_py.tangents.space import dtype_kind, space
+from chainrules_py.tangents.space import space
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
 from chainrules_py.values.type_info import type_info
 
 _COMPLEX = complex
-
-
-class ByDtype(dict[Any, Any]):
-    """The pull for a dtype that operands and result agree in, made at the dtype's first sight."""
-
-    def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
-        super().__init__()
-        self.like = like
-        self.make = make
-
-    def __missing__(self, dtype: Any) -> Any:
-        pull = self[dtype] = self.make(dtype_kind(dtype, self.like), dtype)
-        return pull
 
 
 class ElementwiseRecipe(Pushes):

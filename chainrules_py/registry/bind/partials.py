@@ -46,6 +46,19 @@ Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[[Any, Any], Any]
 
 
+class ByDtype(dict[Any, Any]):
+    """What is made for a dtype that operands and result agree in, at the dtype's first sight."""
+
+    def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
+        super().__init__()
+        self.like = like
+        self.make = make
+
+    def __missing__(self, dtype: Any) -> Any:
+        pull = self[dtype] = self.make(dtype_kind(dtype, self.like), dtype)
+        return pull
+
+
 class Pushes(SharedRun):
     """The forward half of a recipe with one partial per operand."""
 
@@ -117,7 +130,8 @@ class Pushes(SharedRun):
         beside = {info.dispatch_type for info in infos if info.is_plain_number}
         if not shaped or not beside <= {int, float, bool}:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
-        fits = _Fits(request.operands[shaped[0]], self.complex is not None and not beside)
+        kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)
+        fits = ByDtype(request.operands[shaped[0]], lambda kind, _: kind in kinds)
         return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
 
     def halves(self, request: Request) -> Halves:
@@ -263,21 +277,6 @@ def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
         raise
 
 
-class _Fits(dict[Any, str]):
-    """The kind of a dtype, where the product with a partial is all if everything is of it."""
-
-    def __init__(self, like: type, with_complex: bool) -> None:
-        super().__init__()
-        self.like = like
-        self.with_complex = with_complex
-
-    def __missing__(self, dtype: Any) -> str:
-        kind = dtype_kind(dtype, self.like)
-        fits = kind == "real" or (kind == "complex" and self.with_complex)
-        found = self[dtype] = kind if fits else ""
-        return found
-
-
 def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
     """Build the push for Python's numbers."""
 
@@ -298,7 +297,7 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
 
 
 def _push_arrays(
-    primal: Any, terms: list[Any], shaped: list[int], fits: _Fits, finish: Any
+    primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
 ) -> Callable[..., Any]:
     """Build the push where the arrays, which are the ``shaped`` operands, are of one dtype.
 

@@ -31,7 +31,7 @@ def maps_of_partials(
 ) -> Callable[..., Any]:
     """Make the function behind `rule` of partials that `scalar_rule` was given."""
     product = strong_multiply if singular else multiply
-    first = 0 if setup is None else 1
+    several = outputs > 1
 
     def several_rule(*xs: Any) -> Any:
         y = primal(*xs)
@@ -53,14 +53,14 @@ def maps_of_partials(
         return y, tuple([m or ZeroTangent() for m in maps])
 
     def halves(partial: Partial) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        def each(y: Any, *given: Any) -> tuple[Any, ...]:
+        def each(*given: Any) -> tuple[Any, ...]:
             found = partial(*given)
-            if type(y) is not tuple:
+            if not several:
                 return (found,)
-            if type(found) is not tuple or len(found) != len(y):
+            if type(found) is not tuple or len(found) != outputs:
                 msg = (
                     f"a partial of scalar_rule({primal.__name__}) gave {describe(found)}; it has "
-                    f"to give a tuple of {len(y)}, one for each output"
+                    f"to give a tuple of {outputs}, one for each output"
                 )
                 raise RuleError(msg)
             return tuple([ZeroTangent() if p is None else p for p in found])
@@ -69,17 +69,15 @@ def maps_of_partials(
             return p if isinstance(p, AbstractTangent) else product(t, p)
 
         def push(t: Any, *given: Any) -> Any:
-            y = given[first]
-            dots = [times(t, p) for p in each(y, *given)]
+            dots = [times(t, p) for p in each(*given)]
             if complex == "real":
                 dots = [d if isinstance(d, AbstractTangent) else real(d) for d in dots]
-            return tuple(dots) if type(y) is tuple else dots[0]
+            return tuple(dots) if several else dots[0]
 
         def pull(y_bar: Any, *given: Any) -> Any:
-            y = given[first]
-            bars = [y_bar[k] for k in range(len(y))] if type(y) is tuple else [y_bar]
+            bars = [y_bar[k] for k in range(outputs)] if several else [y_bar]
             total: Any = ZeroTangent()
-            for bar, p in zip(bars, each(y, *given), strict=True):
+            for bar, p in zip(bars, each(*given), strict=True):
                 if not is_zero(bar):
                     bar = times(bar, p if isinstance(p, AbstractTangent) else conj(p))
                     total = add_tangents(total, bar)
