@@ -206,7 +206,8 @@ def _reshaped(t: Any, shape: tuple[int, ...]) -> Any:
 
 def block(t: Any, y: Space, x: Space) -> Any:
     """Shape the Jacobian of y in x from a tangent of one of them, where the other is one number."""
-    return _reshaped(t, (*y.shape, *x.shape))
+    shape = (*y.shape, *x.shape)
+    return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
 
 
 def zero_block(y: Space, x: Space) -> Any:
