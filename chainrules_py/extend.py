@@ -139,10 +139,11 @@ _HOMES: dict[str, str] = {
     "chainrules_kit.fallbacks.statistics": "interp_standard",
     "chainrules_kit.fallbacks.composites.indexing": "compress",
     "chainrules_kit.fallbacks.composites.padding": "pad",
-    "chainrules_py.composites.products": "adjoint adjugate_by_svd",
+    "chainrules_py.composites.products": "adjugate_by_svd",
     "chainrules_kit.fallbacks.composites.reductions": "array_of",
     "chainrules_py.rules.higher_order.integration": "started",
     "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
+    "chainrules_py.vocabulary.matrices": "adjoint",
     "chainrules_py.rules.linalg.solving": "as_given columns",
 }
 """Names, by the module that each is defined in."""

@@ -49,7 +49,6 @@ from chainrules_py.composites.decompositions import (
     solve_triangular_standard,
 )
 from chainrules_py.composites.products import (
-    adjoint,
     adjugate_by_svd,
 )
 from chainrules_py.config import (
@@ -456,6 +455,9 @@ from chainrules_py.values.type_info import (
     register_host,
     register_scalar_type,
     type_info,
+)
+from chainrules_py.vocabulary.matrices import (
+    adjoint,
 )
 
 __all__ = [

@@ -6,23 +6,13 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.products import adjoint, matrix_norm
+from chainrules_py.composites.products import matrix_norm
 from chainrules_py.composites.standard import in_the_standard
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
 from chainrules_py.vocabulary.linalg import SVDResult
-
-
-def half(x: Any, upper: bool = False) -> Any:
-    """Φ: one triangle of a matrix, with half of its diagonal. It is its own adjoint."""
-    return 0.5 * (v.triu(x) + v.triu(x, k=1) if upper else v.tril(x) + v.tril(x, k=-1))
-
-
-def hermitian(x: Any, upper: bool = False) -> Any:
-    """Build the Hermitian matrix whose one triangle is read off x."""
-    return (y := half(x, upper)) + adjoint(y)
-
+from chainrules_py.vocabulary.matrices import adjoint, bordered, corner, half, hermitian, magnitude
 
 # ---------------------------------------------------------------- words, for every library
 
@@ -91,30 +81,6 @@ def expm_frechet_standard(x: Array, t: Array) -> Any:
     x, t = x + v.zeros_like(t), t + v.zeros_like(x)
     scale = magnitude(t)
     return corner(v.expm(bordered(x, t / scale))) * scale
-
-
-def bordered(x: Any, t: Any) -> Any:
-    """[[x, t], [0, x]], of which a function has its derivative at x along t in the corner."""
-    if x.shape != t.shape:
-        x, t = x + v.zeros_like(t), t + v.zeros_like(x)
-    return blocks(x, t, v.zeros_like(x), x)
-
-
-def blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Build the matrix [[a, b], [c, d]]."""
-    return v.concat(v.concat(a, b, axis=-1), v.concat(c, d, axis=-1), axis=-2)
-
-
-def magnitude(t: Any) -> Any:
-    """Powers of two by which matrices that are large in a border are divided: as of x there."""
-    largest = v.max(v.abs(t), axis=(-2, -1), keepdims=True)
-    return v.where(largest > 8.0, v.exp2(v.floor(v.log2(v.maximum(largest, 1.0)))), 1.0)
-
-
-def corner(y: Any) -> Any:
-    """Return the block above on the right."""
-    n = y.shape[-1] // 2
-    return y[..., :n, n:]
 
 
 # ---------------------------------------------------------------- singular values

@@ -12,6 +12,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace_of
+from chainrules_py.vocabulary.matrices import adjoint
 
 
 @v.adjugate.implement
@@ -24,11 +25,6 @@ def adjugate_by_svd(x: Array) -> Any:
     others = v.expand_dims(before * v.flip(after, axis=-1), axis=-2)
     turned = v.matmul(adjoint(vh) * others, adjoint(u))
     return v.expand_dims(v.expand_dims(phase, axis=-1), axis=-1) * turned
-
-
-def adjoint(a: Any) -> Any:
-    """Return the adjoint Aᴴ of each matrix."""
-    return v.conj(v.matrix_transpose(a))
 
 
 # ---------------------------------------------------------------- sums over named axes

@@ -70,10 +70,6 @@ from chainrules_py.vocabulary import (
 )
 from chainrules_py.vocabulary.elementwise import QUOTIENTS
 
-scalar_rule(add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1, complex="holomorphic")
-scalar_rule(subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1, complex="holomorphic")
-scalar_rule(multiply, lambda _z, _x, y: y, lambda _z, x, _y: x, complex="holomorphic")
-
 
 @primitive
 def over_again(z, y, /):
@@ -100,17 +96,6 @@ def over_again_rule(z, y):
     )
 
 
-scalar_rule(
-    divide,
-    lambda _z, _x, y: divide(1, y),
-    lambda z, _x, y: over_again(-z, y),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(negative, lambda _y, _x: -1, complex="holomorphic")
-scalar_rule(positive, lambda _y, _x: 1, complex="holomorphic")
-scalar_rule(reciprocal, lambda y, _x: -y * y, singular=True, complex="holomorphic")
-
 # Bilinear, and its own derivative: what is 0 where c is 0 is still linear in a perturbation of c.
 bilinear_rule(
     strong_multiply,
@@ -126,8 +111,6 @@ linear_rule(lift, lambda y_bar, x, *, to: y_bar, batched=True)
 
 # x = n y + r with a whole number n, which is constant wherever r is continuous.
 non_differentiable(floor_divide)
-scalar_rule(remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y))
-scalar_rule(fmod, lambda _r, _x, _y: 1, lambda r, x, y: round(divide(r - x, y)))
 
 
 @rule(divmod)
@@ -194,19 +177,6 @@ def power_in_slope(x, q):
     return pow(x, q)
 
 
-# p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
-# numbers: NumPy has no negative powers of integers.
-scalar_rule(
-    pow,
-    lambda _y, x, p: strong_multiply(p, power_in_slope(x, p - 1.0)),
-    lambda y, x, p: strong_multiply(y, log_of_base(y, x, p)),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(square, lambda _y, x: 2 * x, complex="holomorphic")
-scalar_rule(cbrt, lambda y, _x: divide(1, 3 * y * y), singular=True)
-
-
 @primitive
 def over_root(c, y, /):
     """c / y for a root y."""
@@ -222,16 +192,6 @@ def bend_of_root(q, y):
     return divide(-q, y)
 
 
-scalar_rule(
-    over_root,
-    lambda _q, _c, y: divide(1, y),
-    lambda q, _c, y: bend_of_root(q, y),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(sqrt, lambda y, _x: over_root(0.5, y), singular=True, complex="holomorphic")
-
-
 @primitive
 def unit(x, z, /):
     """x / z for a length z of which x is a part, and 0 where it is 0."""
@@ -244,54 +204,10 @@ def bend(u, z):
     return -unit(u, z)
 
 
-scalar_rule(unit, lambda _u, x, z: -bend(1, z), lambda u, _x, z: bend(u, z), complex="holomorphic")
-
-
 @primitive
 def cosine(x, y, z, /):
     """x / z with z = hypot(x, y), which is no variable of its own."""
     return unit(x, z)
-
-
-# Not (1 - (x / z)²) / z, of which nothing is left where y is small.
-scalar_rule(
-    cosine,
-    lambda _c, _x, y, z: -bend(unit(y, z) ** 2, z),
-    lambda c, _x, y, z: bend(c * unit(y, z), z),
-    None,
-)
-scalar_rule(hypot, lambda z, x, y: cosine(x, y, z), lambda z, x, y: cosine(y, x, z), singular=True)
-
-
-# --------------------------------------------------------------- exponentials and logarithms
-
-scalar_rule(exp, lambda y, _x: y, complex="holomorphic")
-scalar_rule(exp2, lambda y, _x: math.log(2) * y, complex="holomorphic")
-# Not y + 1, which loses all digits of a small exponential.
-scalar_rule(expm1, lambda _y, x: exp(x), complex="holomorphic")
-
-scalar_rule(log, lambda _y, x: divide(1, x), singular=True, complex="holomorphic")
-scalar_rule(log1p, lambda _y, x: divide(1, 1 + x), singular=True, complex="holomorphic")
-scalar_rule(log2, lambda _y, x: divide(1 / math.log(2), x), singular=True, complex="holomorphic")
-scalar_rule(log10, lambda _y, x: divide(1 / math.log(10), x), singular=True, complex="holomorphic")
-# Not e^(x - z), which is inf - inf at an infinite x, and has as few digits as a large x leaves.
-scalar_rule(
-    logaddexp,
-    lambda _z, x, y: logaddexp_share(x, y),
-    lambda _z, x, y: logaddexp_share(y, x),
-    singular=True,
-)
-scalar_rule(
-    logaddexp_share,
-    lambda share, x, y: share * logaddexp_share(y, x),
-    lambda share, x, y: -share * logaddexp_share(y, x),
-)
-scalar_rule(
-    logaddexp2,
-    lambda _z, x, y: exp2(-logaddexp2(0.0, y - x)),
-    lambda _z, x, y: exp2(-logaddexp2(0.0, x - y)),
-    singular=True,
-)
 
 
 # ----------------------------------------------------------------- the parts of complex numbers
@@ -329,3 +245,71 @@ def bessel_i_rule(x, *, order):
 def bessel_i_slope(t, x, order):
     below = bessel_i(x, order=order - 1 if order else 1)
     return 0.5 * (below + bessel_i(x, order=order + 1)) * t
+
+
+# ------------------------------------------------------------------------------- formulas
+
+for _word, *_slopes in (
+    (add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1),
+    (subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1),
+    (multiply, lambda _z, _x, y: y, lambda _z, x, _y: x),
+    (negative, lambda _y, _x: -1),
+    (positive, lambda _y, _x: 1),
+    (square, lambda _y, x: 2 * x),
+    (unit, lambda _u, x, z: -bend(1, z), lambda u, _x, z: bend(u, z)),
+    (exp, lambda y, _x: y),
+    (exp2, lambda y, _x: math.log(2) * y),
+    # Not y + 1, which loses all digits of a small exponential.
+    (expm1, lambda _y, x: exp(x)),
+):
+    scalar_rule(_word, *_slopes, complex="holomorphic")
+
+for _word, *_slopes in (
+    (divide, lambda _z, _x, y: divide(1, y), lambda z, _x, y: over_again(-z, y)),
+    (reciprocal, lambda y, _x: -y * y),
+    # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
+    # numbers: NumPy has no negative powers of integers.
+    (
+        pow,
+        lambda _y, x, p: strong_multiply(p, power_in_slope(x, p - 1.0)),
+        lambda y, x, p: strong_multiply(y, log_of_base(y, x, p)),
+    ),
+    (over_root, lambda _q, _c, y: divide(1, y), lambda q, _c, y: bend_of_root(q, y)),
+    (sqrt, lambda y, _x: over_root(0.5, y)),
+    (log, lambda _y, x: divide(1, x)),
+    (log1p, lambda _y, x: divide(1, 1 + x)),
+    (log2, lambda _y, x: divide(1 / math.log(2), x)),
+    (log10, lambda _y, x: divide(1 / math.log(10), x)),
+):
+    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")
+
+for _function, *_partials in (
+    (remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y)),
+    (fmod, lambda _r, _x, _y: 1, lambda r, x, y: round(divide(r - x, y))),
+    # Not (1 - (x / z)²) / z, of which nothing is left where y is small.
+    (
+        cosine,
+        lambda _c, _x, y, z: -bend(unit(y, z) ** 2, z),
+        lambda c, _x, y, z: bend(c * unit(y, z), z),
+        None,
+    ),
+    (
+        logaddexp_share,
+        lambda share, x, y: share * logaddexp_share(y, x),
+        lambda share, x, y: -share * logaddexp_share(y, x),
+    ),
+):
+    scalar_rule(_function, *_partials)
+
+for _word, *_slopes in (
+    (cbrt, lambda y, _x: divide(1, 3 * y * y)),
+    (hypot, lambda z, x, y: cosine(x, y, z), lambda z, x, y: cosine(y, x, z)),
+    # Not e^(x - z), which is inf - inf at an infinite x, and has as few digits as a large x leaves.
+    (logaddexp, lambda _z, x, y: logaddexp_share(x, y), lambda _z, x, y: logaddexp_share(y, x)),
+    (
+        logaddexp2,
+        lambda _z, x, y: exp2(-logaddexp2(0.0, y - x)),
+        lambda _z, x, y: exp2(-logaddexp2(0.0, x - y)),
+    ),
+):
+    scalar_rule(_word, *_slopes, singular=True)

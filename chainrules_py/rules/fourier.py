@@ -49,10 +49,6 @@ def ifft_transpose(y_bar, x, *, n, axis, norm):
     return resized(x_bar, x.shape[axis], axis)
 
 
-linear_rule(fft, fft_transpose, batched=along_axis)
-linear_rule(ifft, ifft_transpose, batched=along_axis)
-
-
 def alone(like, n, axis):
     """Which of the n // 2 + 1 frequencies have no conjugate beside them: 0, and n/2 for even n."""
     length = n // 2 + 1
@@ -78,5 +74,10 @@ def irfft_transpose(y_bar, x, *, n, axis, norm):
     return resized(x_bar, x.shape[axis], axis)
 
 
-linear_rule(rfft, rfft_transpose, batched=along_axis)
-linear_rule(irfft, irfft_transpose, batched=along_axis)
+for _word, _transpose in (
+    (fft, fft_transpose),
+    (ifft, ifft_transpose),
+    (rfft, rfft_transpose),
+    (irfft, irfft_transpose),
+):
+    linear_rule(_word, _transpose, batched=along_axis)

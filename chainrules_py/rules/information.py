@@ -55,11 +55,6 @@ from chainrules_py.vocabulary import (
 
 # ---------------------------------------------------------------------------------- logistic
 
-# Not y (1 - y), which loses the digits of a y near 1.
-scalar_rule(expit, lambda y, x: y * expit(-x))
-scalar_rule(logit, lambda _y, p: divide(1, p * (1 - p)), singular=True)
-scalar_rule(log_expit, lambda _y, x: expit(-x))
-
 
 @rule(logsumexp, batched=True)
 def logsumexp_rule(x: Array, *, axis, keepdims):
@@ -105,60 +100,16 @@ def less_share(y_bar, y, axis):
 
 # ---------------------------------------------------------------------------------- information
 
-# What is 0 where x is 0, also where y is: x / y is the word that gives 0 there.
-scalar_rule(
-    xlogy,
-    lambda _z, _x, y: log(y),
-    lambda _z, x, y: strong_multiply(x, divide(1, y)),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(
-    xlog1py,
-    lambda _z, _x, y: log1p(y),
-    lambda _z, x, y: strong_multiply(x, divide(1, 1 + y)),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(entr, lambda _y, x: -1 - log(x), singular=True)
-scalar_rule(
-    rel_entr,
-    lambda _z, x, y: log(divide(x, y)) + 1,
-    lambda _z, x, y: -strong_multiply(x, divide(1, y)),
-    singular=True,
-)
-scalar_rule(
-    kl_div,
-    lambda _z, x, y: log(divide(x, y)),
-    lambda _z, x, y: 1 - strong_multiply(x, divide(1, y)),
-    singular=True,
-)
-
 
 def huber_bend(delta, r):
     """Compute how far |r| is beyond delta."""
     return maximum(abs(r) - delta, 0)
 
 
-scalar_rule(
-    huber,
-    lambda _y, delta, r: huber_bend(delta, r),
-    lambda _y, delta, r: clip(r, -delta, delta),
-)
-
-
 def pseudo_huber_bend(delta, r):
     """(h - δ)² / h with h = √(δ² + r²), of which h - δ = r² / (h + δ)."""
     h = hypot(delta, r)
     return square(cosine(r, delta, h) * unit(r, h + delta)) * h
-
-
-# δ (h - δ), with h as above.
-scalar_rule(
-    pseudo_huber,
-    lambda _y, delta, r: pseudo_huber_bend(delta, r),
-    lambda _y, delta, r: delta * cosine(r, delta, hypot(delta, r)),
-)
 
 
 # ---------------------------------------------------------------------------------- powers
@@ -185,23 +136,6 @@ def boxcox_bend(y, log_x, lmbda):
     return where(near, square(where(near, log_x, 0)) * exprel_series(small), far / width)
 
 
-scalar_rule(exprel, exprel_slope)
-scalar_rule(exp10, lambda y, _x: math.log(10) * y)
-scalar_rule(cosm1, lambda _y, x: -sin(x))
-scalar_rule(
-    boxcox,
-    lambda _y, x, lmbda: pow(x, lmbda - 1),
-    lambda y, x, lmbda: boxcox_bend(y, log(x), lmbda),
-    singular=True,
-)
-scalar_rule(
-    boxcox1p,
-    lambda _y, x, lmbda: pow(1 + x, lmbda - 1),
-    lambda y, x, lmbda: boxcox_bend(y, log1p(x), lmbda),
-    singular=True,
-)
-
-
 def inv_boxcox_bend(z, y, lmbda):
     """z (s / (1 + s) - log(1 + s)) / λ² with s = λ y; near s = 0 by the series of that in s."""
     s = lmbda * y
@@ -213,15 +147,60 @@ def inv_boxcox_bend(z, y, lmbda):
     return where(near, close, far / width)
 
 
-scalar_rule(
-    inv_boxcox,
-    lambda z, _y, lmbda: pow(z, 1 - lmbda),
-    inv_boxcox_bend,
-    singular=True,
-)
-scalar_rule(
-    inv_boxcox1p,
-    lambda z, _y, lmbda: pow(1 + z, 1 - lmbda),
-    lambda z, y, lmbda: inv_boxcox_bend(1 + z, y, lmbda),
-    singular=True,
-)
+# ------------------------------------------------------------------------------- formulas
+
+for _word, *_slopes in (
+    (logit, lambda _y, p: divide(1, p * (1 - p))),
+    (entr, lambda _y, x: -1 - log(x)),
+    (
+        rel_entr,
+        lambda _z, x, y: log(divide(x, y)) + 1,
+        lambda _z, x, y: -strong_multiply(x, divide(1, y)),
+    ),
+    (
+        kl_div,
+        lambda _z, x, y: log(divide(x, y)),
+        lambda _z, x, y: 1 - strong_multiply(x, divide(1, y)),
+    ),
+    (
+        boxcox,
+        lambda _y, x, lmbda: pow(x, lmbda - 1),
+        lambda y, x, lmbda: boxcox_bend(y, log(x), lmbda),
+    ),
+    (
+        boxcox1p,
+        lambda _y, x, lmbda: pow(1 + x, lmbda - 1),
+        lambda y, x, lmbda: boxcox_bend(y, log1p(x), lmbda),
+    ),
+    (inv_boxcox, lambda z, _y, lmbda: pow(z, 1 - lmbda), inv_boxcox_bend),
+    (
+        inv_boxcox1p,
+        lambda z, _y, lmbda: pow(1 + z, 1 - lmbda),
+        lambda z, y, lmbda: inv_boxcox_bend(1 + z, y, lmbda),
+    ),
+):
+    scalar_rule(_word, *_slopes, singular=True)
+
+for _word, *_slopes in (
+    # Not y (1 - y), which loses the digits of a y near 1.
+    (expit, lambda y, x: y * expit(-x)),
+    (log_expit, lambda _y, x: expit(-x)),
+    (huber, lambda _y, delta, r: huber_bend(delta, r), lambda _y, delta, r: clip(r, -delta, delta)),
+    # δ (h - δ), with h as above.
+    (
+        pseudo_huber,
+        lambda _y, delta, r: pseudo_huber_bend(delta, r),
+        lambda _y, delta, r: delta * cosine(r, delta, hypot(delta, r)),
+    ),
+    (exprel, exprel_slope),
+    (exp10, lambda y, _x: math.log(10) * y),
+    (cosm1, lambda _y, x: -sin(x)),
+):
+    scalar_rule(_word, *_slopes)
+
+for _word, *_slopes in (
+    # What is 0 where x is 0, also where y is: x / y is the word that gives 0 there.
+    (xlogy, lambda _z, _x, y: log(y), lambda _z, x, y: strong_multiply(x, divide(1, y))),
+    (xlog1py, lambda _z, _x, y: log1p(y), lambda _z, x, y: strong_multiply(x, divide(1, 1 + y))),
+):
+    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")

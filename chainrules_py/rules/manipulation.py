@@ -115,23 +115,24 @@ def overlapped(y, axis):
     return permute_dims(sum(skewed, axis=-2), axes=tuple(order))
 
 
-linear_rule(reshape, reshape_transpose, batched=shaped)
-linear_rule(expand_dims, reshape_transpose, batched=along_axes)
-linear_rule(squeeze, reshape_transpose, batched=squeezed)
-linear_rule(permute_dims, permute_dims_transpose, batched=permuted)
-linear_rule(matrix_transpose, lambda y_bar, x: matrix_transpose(y_bar), batched=True)
-linear_rule(flip, lambda y_bar, x, *, axis: flip(y_bar, axis=axis), batched=along_axes)
-linear_rule(roll, roll_transpose, batched=along_axis)
-linear_rule(tile, tile_transpose, batched=tiled)
-linear_rule(repeat, repeat_transpose, None, batched=along_axis)
-linear_rule(
-    pad, lambda y_bar, x, value, *, widths: unpadded(y_bar, widths), pad_value, batched=padded
-)
-linear_rule(sliding_window_view, sliding_window_view_transpose, batched=along_axes)
-linear_rule(copy, lambda y_bar, x: y_bar, batched=True)
-# The projection sums what was broadcast, and moves to the operand's device.
-linear_rule(broadcast_to, lambda y_bar, x, *, shape: y_bar, batched=broadcasted)
-linear_rule(to_device, lambda y_bar, x, *, device: y_bar, batched=True)
+for _word, _transposes, _batched in (
+    (reshape, (reshape_transpose,), shaped),
+    (expand_dims, (reshape_transpose,), along_axes),
+    (squeeze, (reshape_transpose,), squeezed),
+    (permute_dims, (permute_dims_transpose,), permuted),
+    (matrix_transpose, (lambda y_bar, x: matrix_transpose(y_bar),), True),
+    (flip, (lambda y_bar, x, *, axis: flip(y_bar, axis=axis),), along_axes),
+    (roll, (roll_transpose,), along_axis),
+    (tile, (tile_transpose,), tiled),
+    (repeat, (repeat_transpose, None), along_axis),
+    (pad, (lambda y_bar, x, value, *, widths: unpadded(y_bar, widths), pad_value), padded),
+    (sliding_window_view, (sliding_window_view_transpose,), along_axes),
+    (copy, (lambda y_bar, x: y_bar,), True),
+    # The projection sums what was broadcast, and moves to the operand's device.
+    (broadcast_to, (lambda y_bar, x, *, shape: y_bar,), broadcasted),
+    (to_device, (lambda y_bar, x, *, device: y_bar,), True),
+):
+    linear_rule(_word, *_transposes, batched=_batched)
 
 
 @rule(astype, batched=True, whole=True)

@@ -6,8 +6,6 @@ with the projectors on A's eigenspaces, so that its adjoint takes Ȳ to L(A, Ȳ�
 not real on the real axis.
 """
 
-from chainrules_py.composites.decompositions import blocks, bordered, corner, magnitude
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.linalg.matrices import dense
 from chainrules_py.tangents.linear_map import LinearMap
@@ -37,6 +35,7 @@ from chainrules_py.vocabulary import (
     unitary_factor,
     zeros_like,
 )
+from chainrules_py.vocabulary.matrices import adjoint, blocks, bordered, corner, magnitude
 
 # ---------------------------------------------------------------------------------- functions
 

@@ -34,10 +34,6 @@ from chainrules_py.vocabulary import (
     where,
 )
 
-scalar_rule(sin, lambda _y, x: cos(x), complex="holomorphic")
-scalar_rule(cos, lambda _y, x: -sin(x), complex="holomorphic")
-scalar_rule(tan, lambda y, _x: 1 + y * y, complex="holomorphic")
-
 
 # On the cuts of the plane the sign of a zero, of one part of x, says on which side of the cut x is.
 # It is lost where a number is added, 0 + (-0) = 0, and kept where one is subtracted.
@@ -51,36 +47,10 @@ def below_circle(x):
     return (1 - x) * (1 + x) if kind_of(x) != "complex" else -(x - 1) * increased(x)
 
 
-scalar_rule(
-    asin,
-    lambda _y, x: divide(1, sqrt(below_circle(x))),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(
-    acos,
-    lambda _y, x: divide(-1, sqrt(below_circle(x))),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(atan, lambda _y, x: divide(1, 1 + x * x), complex="holomorphic")
-
-
 def across(a, y, x):
     """Compute a / (x² + y²), without overflow on the way."""
     r = hypot(x, y)
     return divide(divide(a, r), r)
-
-
-scalar_rule(
-    atan2,
-    lambda _z, y, x: across(x, y, x),
-    lambda _z, y, x: across(-y, y, x),
-    singular=True,
-)
-
-scalar_rule(sinh, lambda _y, x: cosh(x), complex="holomorphic")
-scalar_rule(cosh, lambda _y, x: sinh(x), complex="holomorphic")
 
 
 def squared_secant(y, x):
@@ -91,26 +61,6 @@ def squared_secant(y, x):
     sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)
     part = 1 + sign * y
     return exp(-2 * sign * x) * (part * part)
-
-
-scalar_rule(tanh, squared_secant, complex="holomorphic")
-scalar_rule(asinh, lambda _y, x: divide(1, sqrt(increased(x * x))), complex="holomorphic")
-# Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
-scalar_rule(
-    acosh,
-    lambda _y, x: divide(1, sqrt(x - 1) * sqrt(increased(x))),
-    singular=True,
-    complex="holomorphic",
-)
-scalar_rule(
-    atanh,
-    lambda _y, x: divide(1, (1 - x) * (1 + x)),
-    singular=True,
-    complex="holomorphic",
-)
-
-scalar_rule(deg2rad, lambda _y, _x: math.pi / 180)
-scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)
 
 
 def sinc_series(x):
@@ -127,4 +77,36 @@ def sinc_slope(y, x):
     return where(near, sinc_series(x), (cos(math.pi * x) - y) / where(near, 1, x))
 
 
-scalar_rule(sinc, sinc_slope, complex="holomorphic")
+# ------------------------------------------------------------------------------- formulas
+
+for _word, *_slopes in (
+    (sin, lambda _y, x: cos(x)),
+    (cos, lambda _y, x: -sin(x)),
+    (tan, lambda y, _x: 1 + y * y),
+    (atan, lambda _y, x: divide(1, 1 + x * x)),
+    (sinh, lambda _y, x: cosh(x)),
+    (cosh, lambda _y, x: sinh(x)),
+    (tanh, squared_secant),
+    (asinh, lambda _y, x: divide(1, sqrt(increased(x * x)))),
+    (sinc, sinc_slope),
+):
+    scalar_rule(_word, *_slopes, complex="holomorphic")
+
+for _word, *_slopes in (
+    (asin, lambda _y, x: divide(1, sqrt(below_circle(x)))),
+    (acos, lambda _y, x: divide(-1, sqrt(below_circle(x)))),
+    # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
+    (acosh, lambda _y, x: divide(1, sqrt(x - 1) * sqrt(increased(x)))),
+    (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
+):
+    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")
+
+scalar_rule(deg2rad, lambda _y, _x: math.pi / 180)
+scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)
+
+scalar_rule(
+    atan2,
+    lambda _z, y, x: across(x, y, x),
+    lambda _z, y, x: across(-y, y, x),
+    singular=True,
+)

@@ -6,7 +6,6 @@ matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) 
 
 import math
 
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.elementwise import unit
 from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
@@ -36,6 +35,7 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
+from chainrules_py.vocabulary.matrices import adjoint
 
 MATRIX = (-2, -1)
 

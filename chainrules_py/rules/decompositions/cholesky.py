@@ -4,8 +4,6 @@ I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07
 differentiated is the function of the triangle that is read: see docs/design/decompositions.md.
 """
 
-from chainrules_py.composites.decompositions import half
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
@@ -16,6 +14,7 @@ from chainrules_py.vocabulary import (
     matmul,
     tril,
 )
+from chainrules_py.vocabulary.matrices import adjoint, half
 
 
 def read(y_bar, upper=False):

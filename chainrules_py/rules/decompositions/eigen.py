@@ -6,8 +6,6 @@ what is equal. Only quotients over wⱼ - wᵢ appear: they are left out between
 reported there unless their numerators vanish.
 """
 
-from chainrules_py.composites.decompositions import hermitian
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.decompositions.cholesky import read
 from chainrules_py.rules.support.spectra import (
@@ -52,6 +50,7 @@ from chainrules_py.vocabulary import (
     sum,
     where,
 )
+from chainrules_py.vocabulary.matrices import adjoint, hermitian
 
 GAUGE = (
     "eigh: the loss depends on which eigenvectors were returned, and others are as right: their "

@@ -5,8 +5,6 @@ problems whose variables separate", SIAM J. Numer. Anal. 10 (1973), eq. (4.12). 
 changes there is no derivative: this one is that along the matrices of the same rank.
 """
 
-from chainrules_py.composites.decompositions import hermitian
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import non_differentiable, rule
 from chainrules_py.rules.decompositions.cholesky import read
 from chainrules_py.rules.linalg.solving import as_given, columns
@@ -31,6 +29,7 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
+from chainrules_py.vocabulary.matrices import adjoint, hermitian
 
 non_differentiable(matrix_rank)
 

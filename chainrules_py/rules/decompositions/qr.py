@@ -5,8 +5,6 @@ square, wide, and deep matrices and their software implementation" (2020), arXiv
 real matrices; the complex ones, whose R has a real diagonal, in docs/design/decompositions.md.
 """
 
-from chainrules_py.composites.decompositions import half
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.linalg.matrices import dense
 from chainrules_py.tangents.linear_map import LinearMap
@@ -37,6 +35,7 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
+from chainrules_py.vocabulary.matrices import adjoint, half
 
 DEPENDENT = (
     "qr: the first columns depend on each other, so that Q is not determined, and neither Q nor R "

@@ -4,7 +4,6 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source where no other is named.
 """
 
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import linear_rule, rule
 from chainrules_py.rules.support.leading import matrices
 from chainrules_py.tangents.linear_map import LinearMap
@@ -25,6 +24,7 @@ from chainrules_py.vocabulary import (
     triu,
     zeros_like,
 )
+from chainrules_py.vocabulary.matrices import adjoint
 
 
 def dense(t, like):
@@ -46,15 +46,18 @@ def trace_transpose(y_bar, x, *, offset):
     return from_diagonal(spread, rows=rows, columns=columns, offset=offset)
 
 
-linear_rule(diagonal, diagonal_transpose, batched=True)
-linear_rule(
-    from_diagonal,
-    lambda y_bar, x, *, rows, columns, offset: diagonal(y_bar, offset=offset),
-    batched=True,
-)
-linear_rule(trace, trace_transpose, batched=True)
-linear_rule(tril, lambda y_bar, x, *, k: tril(y_bar, k=k), batched=matrices)
-linear_rule(triu, lambda y_bar, x, *, k: triu(y_bar, k=k), batched=matrices)
+for _word, _transpose, _batched in (
+    (diagonal, diagonal_transpose, True),
+    (
+        from_diagonal,
+        lambda y_bar, x, *, rows, columns, offset: diagonal(y_bar, offset=offset),
+        True,
+    ),
+    (trace, trace_transpose, True),
+    (tril, lambda y_bar, x, *, k: tril(y_bar, k=k), matrices),
+    (triu, lambda y_bar, x, *, k: triu(y_bar, k=k), matrices),
+):
+    linear_rule(_word, _transpose, batched=_batched)
 
 
 # ---------------------------------------------------------------- determinants

@@ -7,7 +7,6 @@ count directions: what pushes these stands beside the adjoints, and is the word 
 
 import math
 
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.pens import bilinear_rule
 from chainrules_py.vocabulary import (
@@ -25,6 +24,7 @@ from chainrules_py.vocabulary import (
     tensordot,
     vecdot,
 )
+from chainrules_py.vocabulary.matrices import adjoint
 
 
 def matmul_left(y_bar, a, b):

@@ -4,7 +4,6 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source.
 """
 
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
@@ -21,6 +20,7 @@ from chainrules_py.vocabulary import (
     tril,
     triu,
 )
+from chainrules_py.vocabulary.matrices import adjoint
 
 
 @rule(inv, batched=True)

@@ -7,7 +7,6 @@ apart. Each denominator then stands under the one numerator that vanishes with i
 differentiated, and can be left out there.
 """
 
-from chainrules_py.composites.products import adjoint
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.linalg.matrices import dense
 from chainrules_py.rules.support.spectra import (
@@ -40,6 +39,7 @@ from chainrules_py.vocabulary import (
     svdvals,
     where,
 )
+from chainrules_py.vocabulary.matrices import adjoint
 
 GAUGE = (
     "svd: the loss depends on which singular vectors were returned, and others are as right: their "

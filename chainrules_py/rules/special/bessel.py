@@ -81,28 +81,6 @@ def scaled(y, x):
     return where(near, small, y / where(near, 1, x))
 
 
-# 10.6.2 and 10.6.3.
-scalar_rule(j0, lambda _y, x: -j1(x))
-scalar_rule(j1, lambda y, x: j0(x) - by_x(y, x, -1))
-scalar_rule(y0, lambda _y, x: -y1(x), singular=True)
-scalar_rule(y1, lambda y, x: y0(x) - divide(y, x), singular=True)
-of_order(jv, lambda _y, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)))
-of_order(yv, lambda _y, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)))
-
-# 10.29.1 to 10.29.3; those that end in e have a factor exp(-|x|) or exp(x).
-scalar_rule(i0, lambda _y, x: i1(x))
-scalar_rule(i1, lambda y, x: i0(x) - by_x(y, x, 1))
-scalar_rule(i0e, lambda y, x: i1e(x) - sign(x) * y)
-scalar_rule(i1e, lambda y, x: i0e(x) - scaled(y, x) - sign(x) * y)
-scalar_rule(k0, lambda _y, x: -k1(x), singular=True)
-scalar_rule(k1, lambda y, x: -k0(x) - divide(y, x), singular=True)
-scalar_rule(k0e, lambda y, x: y - k1e(x), singular=True)
-scalar_rule(k1e, lambda y, x: y - k0e(x) - divide(y, x), singular=True)
-of_order(iv, lambda _y, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)))
-of_order(kv, lambda _y, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)))
-of_order(kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
-
-
 @rule(ive, batched="broadcast")
 def ive_rule(v, x):
     """Differentiate like `iv`, with the factor exp(-|Re x|), which is not holomorphic."""
@@ -156,14 +134,6 @@ def ellipkm1_slope(y, p):
     return where(near, near_one, divide(far, 2 * q * (1 - q)))
 
 
-scalar_rule(ellipk, ellipk_slope, singular=True)
-scalar_rule(ellipkm1, ellipkm1_slope, singular=True)
-scalar_rule(ellipe, ellipe_slope, singular=True)
-# 6.2.1 and 6.2.5.
-scalar_rule(expi, lambda _y, x: divide(exp(x), x), singular=True, complex="holomorphic")
-scalar_rule(exp1, lambda _y, x: divide(-exp(-x), x), singular=True, complex="holomorphic")
-
-
 def log_ratio(x):
     """log(x) / (1 - x), which is -1 at 1."""
     u = x - 1
@@ -171,9 +141,6 @@ def log_ratio(x):
     terms = [(-1) ** (k + 1) / (k + 1) for k in range(20)]
     small = series(terms, where(near, u, 0))
     return where(near, small, -log(where(near, 2, x)) / where(near, 1, u))
-
-
-scalar_rule(spence, lambda _y, x: log_ratio(x), singular=True, complex="holomorphic")  # 25.12.2
 
 
 @rule(sici, batched=True)
@@ -199,14 +166,6 @@ def both_adjoint(y_bar, p, q):
 
 
 # ---------------------------------------------------------------------------------- others
-
-scalar_rule(
-    zeta,
-    lambda _y, x, q: zeta_shape(x, q),
-    lambda _y, x, q: -floating(x, q) * zeta(floating(x, q) + 1, q),  # 25.11.17
-    singular=True,
-)
-of_order(hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v)  # 16.3.1
 
 
 @rule(lambertw, batched="broadcast")
@@ -243,3 +202,52 @@ def hyp2f1_rule(a, b, c, x):
 def hyp2f1_slope(a, b, c, x):
     p, q, r = [floating(n, x) for n in (a, b, c)]
     return p * q / r * hyp2f1(p + 1, q + 1, r + 1, x)
+
+
+# ------------------------------------------------------------------------------- formulas
+
+# 10.6.2, 10.6.3, 10.29.1 to 10.29.3; those that end in e have a factor exp(-|x|) or exp(x).
+for _word, *_slopes in (
+    (y0, lambda _y, x: -y1(x)),
+    (y1, lambda y, x: y0(x) - divide(y, x)),
+    (k0, lambda _y, x: -k1(x)),
+    (k1, lambda y, x: -k0(x) - divide(y, x)),
+    (k0e, lambda y, x: y - k1e(x)),
+    (k1e, lambda y, x: y - k0e(x) - divide(y, x)),
+    (ellipk, ellipk_slope),
+    (ellipkm1, ellipkm1_slope),
+    (ellipe, ellipe_slope),
+    (
+        zeta,
+        lambda _y, x, q: zeta_shape(x, q),
+        lambda _y, x, q: -floating(x, q) * zeta(floating(x, q) + 1, q),  # 25.11.17
+    ),
+):
+    scalar_rule(_word, *_slopes, singular=True)
+
+for _word, *_slopes in (
+    (j0, lambda _y, x: -j1(x)),
+    (j1, lambda y, x: j0(x) - by_x(y, x, -1)),
+    (i0, lambda _y, x: i1(x)),
+    (i1, lambda y, x: i0(x) - by_x(y, x, 1)),
+    (i0e, lambda y, x: i1e(x) - sign(x) * y),
+    (i1e, lambda y, x: i0e(x) - scaled(y, x) - sign(x) * y),
+):
+    scalar_rule(_word, *_slopes)
+
+for _word, _slope in (
+    (jv, lambda _y, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
+    (yv, lambda _y, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
+    (iv, lambda _y, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
+    (kv, lambda _y, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
+    (kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
+    (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
+):
+    of_order(_word, _slope)
+
+for _word, *_slopes in (
+    (expi, lambda _y, x: divide(exp(x), x)),
+    (exp1, lambda _y, x: divide(-exp(-x), x)),  # 6.2.1 and 6.2.5
+    (spence, lambda _y, x: log_ratio(x)),  # 25.12.2
+):
+    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")

@@ -27,10 +27,6 @@ def series(coefficients, x):
 
 # ---------------------------------------------------------------------------------- gamma
 
-# Γ′ = Γ ψ, and so on: 5.2.2.
-scalar_rule(v.gamma, lambda y, x: y * v.digamma(x), singular=True, complex="holomorphic")
-scalar_rule(v.gammaln, lambda _y, x: v.digamma(x), singular=True)
-scalar_rule(v.loggamma, lambda _y, x: v.digamma(x), singular=True, complex="holomorphic")
 non_differentiable(v.gammasgn)
 
 
@@ -42,44 +38,7 @@ def rgamma_slope(y, x):
     return v.where(left, mirrored, -v.digamma(v.where(left, 1, x)) * y)
 
 
-scalar_rule(v.rgamma, rgamma_slope, complex="holomorphic")
-scalar_rule(v.digamma, lambda _y, x: v.polygamma(1, x), singular=True)
 of_order(v.polygamma, lambda _y, n, x: v.polygamma(n + 1, x), unstated)
-scalar_rule(
-    v.beta,
-    lambda y, a, b: y * (v.digamma(a) - v.digamma(a + b)),
-    lambda y, a, b: y * (v.digamma(b) - v.digamma(a + b)),
-    singular=True,
-)
-scalar_rule(
-    v.betaln,
-    lambda _y, a, b: v.digamma(a) - v.digamma(a + b),
-    lambda _y, a, b: v.digamma(b) - v.digamma(a + b),
-    singular=True,
-)
-
-
-scalar_rule(
-    v.gammainc,
-    lambda _y, a, x: gammainc_shape(a, x),
-    lambda _y, a, x: gamma_density(a, x),
-    singular=True,
-)
-scalar_rule(
-    v.gammaincc,
-    lambda _y, a, x: -gammainc_shape(a, x),
-    lambda _y, a, x: -gamma_density(a, x),
-    singular=True,
-)
-
-
-scalar_rule(
-    v.betainc,
-    lambda _y, a, b, x: betainc_shape(a, b, x, 0),
-    lambda _y, a, b, x: betainc_shape(a, b, x, 1),
-    lambda _y, a, b, x: beta_density(a, b, x),
-    singular=True,
-)
 
 
 def binom_slope(y, n, k, in_n):
@@ -110,14 +69,6 @@ def binom_slope_beyond(n, k, in_n):
     if not in_n:
         return v.where(left, -in_k, in_k)
     return b * ((v.digamma(n + 1) - v.digamma(w)) * s - c) + v.where(left, in_k, 0)
-
-
-scalar_rule(
-    v.binom,
-    lambda y, n, k: binom_slope(y, n, k, True),
-    lambda y, n, k: binom_slope(y, n, k, False),
-    singular=True,
-)
 
 
 # ---------------------------------------------------------------------------------- errors
@@ -161,17 +112,56 @@ def normal(x):
     return v.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-scalar_rule(v.erf, lambda _y, x: 2 / ROOT_PI * v.exp(-x * x), complex="holomorphic")  # 7.2.1
-scalar_rule(v.erfc, lambda _y, x: -2 / ROOT_PI * v.exp(-x * x), complex="holomorphic")
-scalar_rule(v.erfi, lambda _y, x: 2 / ROOT_PI * v.exp(x * x), complex="holomorphic")
-scalar_rule(v.erfcx, erfcx_slope, complex="holomorphic")
-scalar_rule(v.dawsn, dawsn_slope, complex="holomorphic")
-scalar_rule(v.wofz, lambda y, x: 2j / ROOT_PI - 2 * x * y, complex="holomorphic")  # 7.10.1
-scalar_rule(v.erfinv, lambda y, _x: ROOT_PI / 2 * v.exp(y * y), singular=True)
-scalar_rule(v.erfcinv, lambda y, _x: -ROOT_PI / 2 * v.exp(y * y), singular=True)
-scalar_rule(v.ndtr, lambda _y, x: normal(x), complex="holomorphic")
-scalar_rule(v.log_ndtr, mills, complex="holomorphic")
-scalar_rule(v.ndtri, lambda y, _p: math.sqrt(2 * math.pi) * v.exp(0.5 * y * y), singular=True)
+# ------------------------------------------------------------------------------- formulas
+
+for _word, *_slopes in (
+    (v.gammaln, lambda _y, x: v.digamma(x)),
+    (v.digamma, lambda _y, x: v.polygamma(1, x)),
+    (
+        v.beta,
+        lambda y, a, b: y * (v.digamma(a) - v.digamma(a + b)),
+        lambda y, a, b: y * (v.digamma(b) - v.digamma(a + b)),
+    ),
+    (
+        v.betaln,
+        lambda _y, a, b: v.digamma(a) - v.digamma(a + b),
+        lambda _y, a, b: v.digamma(b) - v.digamma(a + b),
+    ),
+    (v.gammainc, lambda _y, a, x: gammainc_shape(a, x), lambda _y, a, x: gamma_density(a, x)),
+    (v.gammaincc, lambda _y, a, x: -gammainc_shape(a, x), lambda _y, a, x: -gamma_density(a, x)),
+    (
+        v.betainc,
+        lambda _y, a, b, x: betainc_shape(a, b, x, 0),
+        lambda _y, a, b, x: betainc_shape(a, b, x, 1),
+        lambda _y, a, b, x: beta_density(a, b, x),
+    ),
+    (
+        v.binom,
+        lambda y, n, k: binom_slope(y, n, k, True),
+        lambda y, n, k: binom_slope(y, n, k, False),
+    ),
+    (v.erfinv, lambda y, _x: ROOT_PI / 2 * v.exp(y * y)),
+    (v.erfcinv, lambda y, _x: -ROOT_PI / 2 * v.exp(y * y)),
+    (v.ndtri, lambda y, _p: math.sqrt(2 * math.pi) * v.exp(0.5 * y * y)),
+):
+    scalar_rule(_word, *_slopes, singular=True)
+
+for _word, *_slopes in (
+    (v.rgamma, rgamma_slope),
+    (v.erf, lambda _y, x: 2 / ROOT_PI * v.exp(-x * x)),  # 7.2.1
+    (v.erfc, lambda _y, x: -2 / ROOT_PI * v.exp(-x * x)),
+    (v.erfi, lambda _y, x: 2 / ROOT_PI * v.exp(x * x)),
+    (v.erfcx, erfcx_slope),
+    (v.dawsn, dawsn_slope),
+    (v.wofz, lambda y, x: 2j / ROOT_PI - 2 * x * y),  # 7.10.1
+    (v.ndtr, lambda _y, x: normal(x)),
+    (v.log_ndtr, mills),
+):
+    scalar_rule(_word, *_slopes, complex="holomorphic")
+
+scalar_rule(v.gamma, lambda y, x: y * v.digamma(x), singular=True, complex="holomorphic")
+scalar_rule(v.loggamma, lambda _y, x: v.digamma(x), singular=True, complex="holomorphic")
+
 # D. B. Owen, Tables for Computing Bivariate Normal Probabilities (1956), (2.3).
 scalar_rule(
     v.owens_t,
