@@ -79,28 +79,20 @@ class Unbroadcast:
 
 def unbroadcasting(result: Shape, shape: Shape) -> Any:
     """Find the `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
+    return planned(result, shape)[0]
+
+
+def planned(result: Shape, *shapes: Shape) -> tuple[Any, ...]:
+    """Find the `Unbroadcast` of each operand; None for one of the result's shape."""
     try:
-        return _unbroadcasting(result, shape)
+        return _planned(result, *shapes)
     except TypeError:  # lengths that a compiler has not fixed, and that cannot be hashed
-        return _unbroadcasting.__wrapped__(result, shape)
+        return _planned.__wrapped__(result, *shapes)
 
 
 @lru_cache(maxsize=_KEPT)
-def _unbroadcasting(result: Shape, shape: Shape) -> Any:
-    return None if result == shape else Unbroadcast(result, shape)
-
-
-def planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
-    """Find the `Unbroadcast` of each of two operands; None for one of the result's shape."""
-    try:
-        return _planned(result, first, second)
-    except TypeError:  # as above
-        return _planned.__wrapped__(result, first, second)
-
-
-@lru_cache(maxsize=_KEPT)
-def _planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
-    return unbroadcasting(result, first), unbroadcasting(result, second)
+def _planned(result: Shape, *shapes: Shape) -> tuple[Any, ...]:
+    return tuple([None if result == shape else Unbroadcast(result, shape) for shape in shapes])
 
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
@@ -123,4 +115,4 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
 
 
-forgets(lambda: (_unbroadcasting, _planned))
+forgets(lambda: (_planned,))

@@ -2,13 +2,12 @@
 
 Much is found out once for each class and function, and kept in tables. It is forgotten when a class
 is registered, as that may change it. And a class that a function makes would live as long as the
-program. So what is not there for good is forgotten when enough was found out since the last time.
-What lives on is looked at again.
+program. So all is forgotten when enough was found out of what is not there for good, and what lives
+on is looked at again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 import types
@@ -53,8 +52,14 @@ def on_registration(forget: Callable[[], None]) -> None:
 
 def forget_all() -> None:
     """Forget what is known of all classes: one was registered."""
-    for forget in _forgetting:
-        forget()
+    for forget_those in _forgetting:
+        forget_those()
+    forget()
+
+
+def forget() -> None:
+    """Empty all tables: too much in them may be of classes and functions that are gone."""
+    News.classes = News.entries = 0
     for table in [table for tables in _tables for table in tables()]:
         (table.cache_clear if hasattr(table, "cache_clear") else table.clear)()
 
@@ -88,8 +93,6 @@ def is_lasting(x: Any) -> bool:
             made_for = base.__dict__.get("__made_for__") or base.__dict__.get("__dispatch_type__")
             if made_for is not None:
                 return made_for is not x and is_lasting(made_for)
-    elif isinstance(x, tuple):
-        return all(map(is_lasting, x))
     elif not isinstance(x, tuple(named)):
         return True
     found: Any = sys.modules.get(x.__module__ or "")
@@ -204,16 +207,3 @@ def made(
     found.recipe = maker, (f, *operands), keywords
     names = ("__module__", "__name__", "__qualname__", "__doc__")
     return functools.update_wrapper(found, f, names, ())
-
-
-def forget() -> None:
-    """Forget what is not there for good."""
-    News.classes = News.entries = 0
-    for table in [table for tables in _tables for table in tables()]:
-        if hasattr(table, "cache_clear"):
-            table.cache_clear()
-            continue
-        remove = table.discard if isinstance(table, set) else table.__delitem__
-        for key in [key for key in tuple(table) if not is_lasting(key)]:
-            with contextlib.suppress(KeyError):
-                remove(key)
