@@ -71,6 +71,12 @@ def strong_product(c: complex, p: complex) -> Any:
     return c * p if c else c * 0
 
 
+def share_of_exponentials(x: float, y: float) -> float:
+    """exp(x) / (exp(x) + exp(y)), by what the lesser is of the greater."""
+    part = math.exp(-abs(x - y))
+    return (part if x < y else 1.0) / (1.0 + part)
+
+
 def choice(condition: complex, x: complex, y: complex) -> Any:
     """x if the condition holds, else y; a float in any case if one of them is."""
     chosen, other = (x, y) if condition else (y, x)
@@ -135,6 +141,18 @@ OF_REALS: Table = (
     (v.copysign, math.copysign),
     (v.nextafter, math.nextafter),
     (v.spacing, lambda x: math.copysign(math.ulp(x), x) if math.isfinite(x) else NAN),
+    # The greater number, and what the lesser adds to it.
+    (
+        v.logaddexp,
+        lambda x, y: x + math.log(2) if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))),
+    ),
+    (
+        v.logaddexp2,
+        lambda x, y: (
+            x + 1.0 if x == y else max(x, y) + math.log1p(2.0 ** -abs(x - y)) / math.log(2)
+        ),
+    ),
+    (v.logaddexp_share, share_of_exponentials),
     (v.bitwise_and, operator.and_),
     (v.bitwise_or, operator.or_),
     (v.bitwise_xor, operator.xor),
@@ -148,10 +166,7 @@ for _word, _function in OF_REALS:
     _implement(_word, _function, Real)
 
 
-@v.sign.implement
-def sign_complex(x: complex) -> Any:
-    """Return the point of the unit circle in the direction of x, or 0 for 0."""
-    return x / abs(x) if x else x
+_implement(v.sign, lambda x: x / abs(x) if x else x, complex)
 
 
 # -------------------------------------------------------------------------- computed by functions
@@ -253,44 +268,14 @@ for _word, _function in (
     _implement(_word, _rounding(_function), Real)
 
 
-@v.logaddexp.implement
-def logaddexp_number(x: int | float, y: int | float) -> Any:
-    """Compute log(exp(x) + exp(y)) as the greater number and what the lesser adds to it."""
-    return x + math.log(2) if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y)))
-
-
-@v.logaddexp2.implement
-def logaddexp2_number(x: int | float, y: int | float) -> Any:
-    """Compute log2(2**x + 2**y) as the greater number and what the lesser adds to it."""
-    return x + 1.0 if x == y else max(x, y) + math.log1p(2.0 ** -abs(x - y)) / math.log(2)
-
-
-@v.logaddexp_share.implement
-def logaddexp_share_number(x: int | float, y: int | float) -> Any:
-    """Compute exp(x) / (exp(x) + exp(y)) by what the lesser is of the greater."""
-    part = math.exp(-abs(x - y))
-    return (part if x < y else 1.0) / (1.0 + part)
-
-
 # ------------------------------------------------------------------------- storing, and other homes
 
 
-@v.lift.implement
-def lift_number(x: int | float | complex, *, to: Any) -> Any:
-    """Make a 0-d array, and return the scalar in it."""
-    return to.asarray(x)[()]
-
-
-@v.lift.implement
-def lift_array(x: Array, *, to: Any) -> Any:
-    """Return an array, or a scalar of a library, as it is: it has its home."""
-    return x
-
-
-@v.astype.implement
-def astype_number(x: int | float | complex, *, dtype: Any) -> Any:
-    """Python's numbers have no dtype, which None stands for; their own types convert them."""
-    return x if dtype is None else dtype(x)
+# A 0-d array gives the scalar in it; an array, or a scalar of a library, has its home.
+_implement(v.lift, lambda x, *, to: to.asarray(x)[()])
+_implement(v.lift, lambda x, *, to: x, Array)
+# Python's numbers have no dtype, which None stands for; their own types convert them.
+_implement(v.astype, lambda x, *, dtype: x if dtype is None else dtype(x))
 
 
 @v.full_like.implement
