@@ -14,22 +14,16 @@ from typing import Any
 from chainrules_py import vocabulary as v
 from chainrules_py.composites.manipulation import broadcast_shapes
 from chainrules_py.values.forgetting import made
-from chainrules_py.values.tracers import untraced, varies
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import namespace_of, type_info
-from chainrules_py.vocabulary.higher_order import arrayed
+from chainrules_py.vocabulary.views import stacked
 
 Function = Callable[..., Any]
 
 
 def _array(x: Any, like: Any) -> Any:
     """Make a number, or a list of arrays and numbers, an array of the library of ``like``."""
-    if isinstance(x, (list, tuple)):
-        if not varies(x):
-            return namespace_of(type(like)).asarray(x)
-        return v.stack(*[_array(entry, like) for entry in x])
-    if hasattr(x, "dtype"):
-        return x
-    return arrayed(x, like) if varies(x) else namespace_of(type(like)).asarray(x)
+    return x if hasattr(x, "dtype") else stacked(x, like)
 
 
 def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:
