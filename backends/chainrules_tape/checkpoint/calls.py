@@ -46,21 +46,14 @@ class Recalled:
         From a place to the call whose value stands there, with references for operands.
     values : dict
         From a place to its value, packed where that was asked for; of those that are kept.
+    passed_on : set
+        Places of values that no record reads, and one call alone.
     records : dict
         From a place to its record: the pull, the links, and what is saved, with references. None
         in place of the last where the rule has to run again.
     """
 
-    __slots__ = (
-        "_passed_on",
-        "calls",
-        "packing",
-        "policy",
-        "records",
-        "rules",
-        "start",
-        "values",
-    )
+    __slots__ = ("calls", "packing", "passed_on", "policy", "records", "start", "values")
     parents = ()
     whole = False
 
@@ -71,8 +64,7 @@ class Recalled:
         self.records: dict[int, tuple[Any, Any, list[Any] | None]] = {}
         self.calls: dict[int, KeptCall] = {}
         self.values: dict[int, Any] = {}
-        self.rules: set[Any] = set()
-        self._passed_on: set[int] | None = None
+        self.passed_on: set[int] = set()
 
     def add(self, i: int, call: Any, record: tuple[Any, ...], label: str | None) -> bool:
         """Take in a call; tell whether its record stands by references from now on.
@@ -109,32 +101,19 @@ class Recalled:
             self.records[i] = half, links, None
         else:
             return False
-        self.rules.add(half.statement)
         return True
 
     def settle(self) -> None:
         """Let go what a cut does not keep, now that all calls are known."""
-        sizes = self.policy.sizes
-        if not sizes:
-            return
-        operands = {i: _operands(call) for i, call in self.calls.items()}
-        kept = least_kept(sizes, operands, self.policy.cheap, self._read())
-        self.values = {i: Packed.of(self.values[i], self.packing) for i in kept}
-
-    @property
-    def passed_on(self) -> set[int]:
-        """Values that no record reads, and one call alone."""
-        if self._passed_on is None:
-            operands = [i for call in self.calls.values() for i in _operands(call)]
-            alone = {i for i, n in Counter(operands).items() if n == 1}
-            self._passed_on = alone - self._read()
-        return self._passed_on
-
-    def _read(self) -> set[int]:
-        """Return the places of values that records read."""
-        rows = self.records.items()
+        rows, sizes = self.records.items(), self.policy.sizes
         saved = [[x for x, _ in self.calls[i].opened] if s is None else s for i, (_, _, s) in rows]
-        return {x for refs in saved for x in refs if type(x) is Ref}
+        read = {x for refs in saved for x in refs if type(x) is Ref}
+        operands = {i: _operands(call) for i, call in self.calls.items()}
+        times = Counter([i for xs in operands.values() for i in xs])
+        self.passed_on = {i for i, n in times.items() if n == 1} - read
+        if sizes:
+            kept = least_kept(sizes, operands, self.policy.cheap, read)
+            self.values = {i: Packed.of(self.values[i], self.packing) for i in kept}
 
     def record(self, i: int, memo: dict[int, Any], consume: bool) -> tuple[Any, ...]:
         """Return a record, with the values that it saved; ``memo`` has those computed again."""
@@ -143,12 +122,6 @@ class Recalled:
             xs = [self._value(x, memo) for x, _ in self.calls[i].opened]
             with making_again(xs):
                 found = self.calls[i].run(links, xs)[1]
-            if found[0].statement is not half.statement:
-                msg = (
-                    f"rules of {half.statement.primal.__name__} were stated since it was called in "
-                    f"a checkpoint, which would be played with others; state them before"
-                )
-                raise MutationError(msg)
         else:
             found = (half, links, *[self._value(s, memo) for s in saved])
         memo.pop(i, None)

@@ -24,7 +24,7 @@ def nbytes(x: Any) -> int:
 
 
 def check_save(save: Save) -> None:
-    """Raise for what is no policy."""
+    """Raise for what is no policy, and where nothing finds a cut."""
     is_listed = isinstance(save, Collection) and not isinstance(save, str)
     names = is_listed and all([isinstance(n, str) for n in save])  # type: ignore[union-attr]
     budget = type(save) is int and save >= 0
@@ -34,8 +34,12 @@ def check_save(save: Save) -> None:
             f"number of bytes"
         )
         raise ValueError(msg)
-    if save == "mincut":
-        check_solver()
+    if save == "mincut" and importlib.util.find_spec("scipy") is None:
+        msg = (
+            "save='mincut' asks SciPy for a maximal flow, and there is no SciPy here; install it, "
+            "or write save='cheap'"
+        )
+        raise ImportError(msg)
 
 
 @final
@@ -132,22 +136,6 @@ _MOST = 1 << 29
 """How much flows at most: SciPy counts in 32 bits."""
 _DEEPEST = 16
 """How many cheap calls in a row are made again at most: all that they give is there at once."""
-
-
-def check_solver() -> None:
-    """Raise where there is nothing that finds a cut.
-
-    Raises
-    ------
-    ImportError
-        With the remedy.
-    """
-    if importlib.util.find_spec("scipy") is None:
-        msg = (
-            "save='mincut' asks SciPy for a maximal flow, and there is no SciPy here; install it, "
-            "or write save='cheap'"
-        )
-        raise ImportError(msg)
 
 
 def least_kept(

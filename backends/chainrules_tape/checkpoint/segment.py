@@ -17,7 +17,6 @@ from chainrules_kit import check_same, making_again, samples
 from chainrules_py.extend import (
     Guard,
     Tracer,
-    alone,
     at_once,
     flatten,
     is_generator,
@@ -151,7 +150,8 @@ class Segment:
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         """Make the records once more, by running the function on the same variables."""
-        return alone(tape.folds.lock, self._records, tape)  # type: ignore[no-any-return]
+        with tape.folds.lock:
+            return self._records(tape)
 
     def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         put = functools.partial(functools.partial, object.__setattr__, tape)

@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     flatten,
     leaf_cotangents,
     leaf_tangents,
+    leaves_out,
     made,
     shorten_traceback,
     unflatten,
@@ -36,7 +37,7 @@ from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.answer import unit, units
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
-from chainrules_tape.functions.zeros import can_repair, is_lost, may_repair, strong_pass
+from chainrules_tape.functions.zeros import can_repair, is_lost, strong_pass
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -524,8 +525,12 @@ def pulled(
     """
     for x in run.leaves:
         large = not numbers[type(x)] and getattr(x, "size", 0) > _LARGE
-        if large and type(x) in finite_tests and not may_repair(run.tape):  # a look costs
-            return run.pull(seeds, consume=True)
+        if (
+            large
+            and type(x) in finite_tests
+            and not any([leaves_out(record[0]) for record in run.tape if record[0] is not None])
+        ):
+            return run.pull(seeds, consume=True)  # a look costs, and could not help
     found = run.pull(seeds, consume=True)
     for bar in found:
         cls = type(bar)

@@ -17,7 +17,6 @@ from chainrules_py.extend import (
     Tracer,
     finite_tests,
     innermost,
-    leaves_out,
     probe_like,
     selects,
     strong_pull,
@@ -44,11 +43,6 @@ def can_repair(run: Any) -> bool:
     whole = run.tape.notes is None and run.tape.folds is None
     classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
     return whole and all([cls in finite_tests or cls in (float, int, bool) for cls in classes])
-
-
-def may_repair(tape: Any) -> bool:
-    """Tell whether a call on a tape may leave something out."""
-    return any([leaves_out(record[0]) for record in tape if record[0] is not None])
 
 
 def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:

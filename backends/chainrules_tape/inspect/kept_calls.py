@@ -90,15 +90,12 @@ def replayed(tape: BareTape) -> Callable[[int], Any]:
         if record[0].statement.recipe.saves_values:
             values = [*call.opened, (call.value, index)]
             known = {id(value): (value, link) for value, link in values}
-            if len(known) == len(values) and not any(is_ambiguous(value) for value, _ in values):
+            kinds = [type(value) for value, _ in values]  # of some the identity says nothing
+            some = any([type_info(c).is_python_number or is_structure_type(c) for c in kinds])
+            if len(known) == len(values) and not some:
                 found = [known.get(id(s), (s, None)) for s in record[2:]]
                 return (*record[:2], *[reopen(value, link, tape) for value, link in found])
         operands = [reopen(payload, link, tape) for payload, link in call.opened]
         return call.run(record[1], operands)[1]  # so that what its rule computes is recorded
 
     return fetch
-
-
-def is_ambiguous(payload: Any) -> bool:
-    """Tell whether a value's identity says nothing: it is a Python number, or a structure."""
-    return type_info(type(payload)).is_python_number or is_structure_type(type(payload))

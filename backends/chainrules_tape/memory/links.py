@@ -64,7 +64,8 @@ class AddInto:
         of: Any = next((s for s in saved if type(s) is Space), None)
         total = bars[link]
         given = [y_bar, *saved] if len(saved) > 1 else [y_bar]
-        dense = of is not None and is_dense(y_bar) and not is_lazier(y_bar, of)
+        dense = of is not None and not isinstance(y_bar, (AbstractTangent, Tracer))
+        dense = dense and not is_lazier(y_bar, of)
         if dense and (total is not None or len(given) > 1):
             dense = fits(y_bar if total is None else total, *given)
         if dense and link not in bars.plain:
@@ -91,11 +92,6 @@ class AddInto:
         else:
             bars.add(link, bar)
         return False
-
-
-def is_dense(y_bar: Any) -> bool:
-    """Tell whether a cotangent is an array or number, neither traced nor structural."""
-    return not isinstance(y_bar, AbstractTangent) and not isinstance(y_bar, Tracer)
 
 
 def is_lazier(y_bar: Any, of: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from chainrules_py.extend import Tracer, share_memory, type_info
 from chainrules_py.vocabulary.views import Index, read, sharing
+from chainrules_tape.core.links import LEAF
 
 
 class Layout(enum.IntEnum):
@@ -26,15 +27,6 @@ class Layout(enum.IntEnum):
 
 
 LIKE, UNLIKE, UNCLEAR = Layout
-
-
-class _NoLink:
-    """Placeholder for the link of a view that no part was read from."""
-
-    parents = -1
-
-
-NO_LINK = _NoLink()
 
 
 class Call(tuple[Any, tuple[Any, ...], Any]):
@@ -76,7 +68,7 @@ class View:
     written = False
     children: list[Any] | None = None
     limit = 16
-    link: Any = NO_LINK
+    link: Any = LEAF
 
     @classmethod
     def of(cls, parent: Any, how: Any, layout: Layout) -> View:
