@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from chainrules_py import is_zero
 from chainrules_py.extend import describe, note_rule
 from chainrules_tape.core.cotangents import Cotangents, numbers
 from chainrules_tape.core.links import LEAF, NONE, ZERO, parents
@@ -63,7 +64,9 @@ def backward(
         if bars[index] is not None:
             bars.release(index)  # for others see it
             for hook in hooks.get(index, ()):
-                bars.replace(index, hook(bars[index]))
+                changed = hook(bars[index])
+                if changed is not None:
+                    bars[index] = None if is_zero(changed) else changed
             if index in watch:
                 found[index] = bars[index]
     rest = reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import is_zero
 from chainrules_py.extend import Tracer, accumulate, forgets, is_mutable_destination, type_info
 
 numbers: set[type] = {float}
@@ -52,12 +51,6 @@ class Cotangents(list[Any]):
         self.plain.discard(link)  # a traced cotangent was added to a plain one
         if alike and info.is_number and info.host is None and not issubclass(cls, Tracer):
             numbers.add(cls)
-
-    def replace(self, link: int, bar: Any) -> None:
-        """Put another cotangent in place of what was collected; None leaves it."""
-        if bar is not None:
-            self.release(link)
-            self[link] = None if is_zero(bar) else bar
 
     def release(self, link: int) -> bool:
         """Release a collected cotangent from our writes; tell whether it is an array of our own."""

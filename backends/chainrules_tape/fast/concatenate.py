@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_py.extend import Bound, annotate, kind_of
+from chainrules_py.extend import annotate, kind_of
 from chainrules_py.vocabulary.views import places_of_joined, subscripts
 from chainrules_tape.core.links import Links
 from chainrules_tape.core.variable import BareVariable
@@ -20,65 +20,44 @@ class FastJoins(BareVariable):
     @classmethod
     def make_join(cls, word: Primitive[..., Any]) -> Callable[..., Any] | None:
         """Return what joins any number of variables of this class, given as a sequence."""
-        own = cls.payload_type
-        if not subscripts(own):
+        own, classes = cls.payload_type, cls.results
+        if not subscripts(own) or not hasattr(own, "dtype"):
             return None
         bound = cls.tracing.find(word, None, (own, own), (True, True))[1]
-        return bound and joiner(word, own, bound, cls.results)
+        places_of: Any = places_of_joined(word)
+        compute: Any = word.implementation((own, own))
+        if bound is None or not bound.is_linear or places_of is None or compute is None:
+            return None
+        dtypes: dict[Any, bool] = {}
 
+        def pull(y_bar: Any, places: Any) -> Any:
+            return tuple([y_bar[place] for place in places])
 
-def joiner(
-    word: Primitive[..., Any], own: type, bound: Bound, classes: Mapping[type, Any]
-) -> Callable[..., Any] | None:
-    """Build a recorder of a word called with any number of variables of one class, or None.
+        def pull_many(y_bar: Any, places: Any) -> Any:
+            return tuple([y_bar[(slice(None), *place)] for place in places])
 
-    Parameters
-    ----------
-    word : Primitive
-        What is called.
-    own : type
-        What the variables stand for.
-    bound : Bound
-        The rule, for any number of them.
-    classes : mapping
-        The classes of variables by the type of what they stand for.
-    """
-    places_of: Any = places_of_joined(word)
-    compute: Any = word.implementation((own, own))
-    if places_of is None or compute is None or not hasattr(own, "dtype"):
-        return None
-    if not bound.is_linear:
-        return None
-    dtypes: dict[Any, bool] = {}
+        annotate(pull, bound, batched=pull_many)
 
-    def pull(y_bar: Any, places: Any) -> Any:
-        return tuple([y_bar[place] for place in places])
-
-    def pull_many(y_bar: Any, places: Any) -> Any:
-        return tuple([y_bar[(slice(None), *place)] for place in places])
-
-    annotate(pull, bound, batched=pull_many)
-
-    def record_join(xs: Any, options: dict[str, Any]) -> Any:
-        tape, links, payloads = xs[0].tape, [], []
-        for x in xs:
-            if x.tape is not tape:
+        def record_join(xs: Any, options: dict[str, Any]) -> Any:
+            tape, links, payloads = xs[0].tape, [], []
+            for x in xs:
+                if x.tape is not tape:
+                    return word(*xs, **options)
+                links.append(x.place)
+                payloads.append(x.payload)
+            n = len(links)
+            y = compute(*payloads, **options)
+            places = places_of(payloads, options) if n > 1 else None
+            if places is None:
                 return word(*xs, **options)
-            links.append(x.place)
-            payloads.append(x.payload)
-        n = len(links)
-        y = compute(*payloads, **options)
-        places = places_of(payloads, options) if n > 1 else None
-        if places is None:
-            return word(*xs, **options)
-        dtype, cls = y.dtype, type(y)
-        if dtype not in dtypes:
-            dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
-        # Of another dtype the part would have to be converted.
-        if not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
-            return word(*xs, **options)
-        index = len(tape)
-        tape.append((pull, tuple(links) if n == 2 else Links(tuple(links)), places))
-        return classes[cls](y, tape, index)
+            dtype, cls = y.dtype, type(y)
+            if dtype not in dtypes:
+                dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
+            # Of another dtype the part would have to be converted.
+            if not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
+                return word(*xs, **options)
+            index = len(tape)
+            tape.append((pull, tuple(links) if n == 2 else Links(tuple(links)), places))
+            return classes[cls](y, tape, index)
 
-    return record_join
+        return record_join

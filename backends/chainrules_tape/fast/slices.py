@@ -38,9 +38,7 @@ class FastSlices(BareVariable):
 
     def _reader(self) -> Reader:
         """Return what reads variables of its class by an index."""
-        cls = type(self)
-        bound = cls.tracing.find(read, None, (cls.payload_type,), (True,))[1]
-        return reader(cls, bound, self.payload, cls.results)
+        return reader(type(self), self.payload)
 
 
 def general(x: Any, where: Any) -> Any:
@@ -49,21 +47,18 @@ def general(x: Any, where: Any) -> Any:
 
 
 # In one piece: a call of a function of our own is a tenth of what a slice costs.
-def reader(cls: Any, bound: Bound | None, payload: Any, classes: Any) -> Reader:  # noqa: C901
+def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     """Build the function that reads variables of a class by any index.
 
     Parameters
     ----------
     cls : type
         The class of the variables.
-    bound : Bound or None
-        The rule of the word, for an index without arrays.
     payload : array
         One of those that such a variable stands for.
-    classes : mapping
-        The classes of variables by the type of what they stand for.
     """
-    own = cls.payload_type
+    own, classes = cls.payload_type, cls.results
+    bound = cls.tracing.find(read, None, (own,), (True,))[1]
     if bound is None or not subscripts(own) or not adds_in_place(bound.statement.recipe):
         return general
     pull = bound.run(None, payload, index=read_whole)[1][0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias
 
 import chainrules_py.vocabulary as v
 from chainrules_py import (
@@ -428,14 +428,14 @@ def _jacobian(
                 NoTangent() if i is None else y for y, i in zip(ys, recorded.outputs, strict=True)
             ]
             if mode == "reverse" or _size(seeded) <= n:
-                images = _Images(recorded.pull, seeded, spaces, adjoint=True)
-                rows = _rows(images.block, ys, spaces)
+                blocks = _blocks(recorded.pull, seeded, spaces, adjoint=True)
+                rows = _rows(blocks, ys, spaces)
                 return recorded, projected_rows(rows, ys, xs, tree) if own else rows
             del recorded
     run = LinearRun(f, xs, has_aux=has_aux)
     ys = _spaces_of(run, spaces, named, holomorphic)
-    images = _Images(run.push, spaces, ys, adjoint=False)
-    rows = _rows(lambda k, i: images.block(i, k), ys, spaces)
+    blocks = _blocks(run.push, spaces, ys, adjoint=False)
+    rows = _rows(lambda k, i: blocks(i, k), ys, spaces)
     if any([is_lost(block) for row in rows if isinstance(row, list) for block in row]):
         with contextlib.suppress(ChainRulesError):  # a basis vector's zeros stay zero there
             return _jacobian(f, xs, "reverse", named, has_aux=has_aux, holomorphic=holomorphic)
@@ -514,9 +514,14 @@ def _spaces_of(
     return ys
 
 
-@final
-class _Images:
-    """Images of a basis under a linear map, or under its adjoint: blocks of its Jacobian.
+def _blocks(
+    apply: Callable[[list[Any], bool], list[Any]],
+    spaces: Sequence[Any],
+    others: Sequence[Any],
+    *,
+    adjoint: bool,
+) -> Callable[[int, int], Any]:
+    """Return what gives the blocks of a Jacobian: images of a basis under it, or its adjoint.
 
     Parameters
     ----------
@@ -529,76 +534,59 @@ class _Images:
     adjoint : bool
         Whether it is the adjoint, and the basis is of the results.
     """
+    sizes = [of.size if type(of) is Space else 0 for of in spaces]
+    stops = list(itertools.accumulate(sizes, initial=0))
+    chosen, zero = [of for of in spaces if type(of) is Space], ZeroTangent()
+    arrays = [of for of in (*chosen, *others) if getattr(of, "dtype", None) is not None]
+    lender = arrays[0] if arrays and sum(sizes) > 1 else None
 
-    def __init__(
-        self,
-        apply: Callable[[list[Any], bool], list[Any]],
-        spaces: Sequence[Any],
-        others: Sequence[Any],
-        *,
-        adjoint: bool,
-    ) -> None:
-        self.apply, self.spaces, self.others, self.adjoint = apply, spaces, others, adjoint
-        self.chosen = [of for of in spaces if type(of) is Space]
-        arrays = [of for of in (*self.chosen, *others) if getattr(of, "dtype", None) is not None]
-        self.lender = arrays[0] if arrays and _size(self.chosen) > 1 else None
-        self.places: list[slice] = []
-        start = 0
-        for of in spaces:
-            stop = start + (of.size if type(of) is Space else 0)
-            self.places.append(slice(start, stop))
-            start = stop
-        self.images = self._images_of(lambda of, t: t)
-        # Of a real y the gradient g has dy = Re(conj(g) dx): real part for 1, imaginary for i.
-        self.turned: Any = None
-        if any([of.kind == "complex" for of in self.chosen]) and any(
-            [type(of) is Space and of.kind != "complex" for of in others]
-        ):
-            self.turned = self._images_of(
-                lambda of, t: t * 1j if of.kind == "complex" else ZeroTangent()
-            )
-
-    def _images_of(self, seed: Callable[[Space, Any], Any]) -> Any:
+    def images_of(seed: Callable[[Space, Any], Any]) -> Any:
         """Images of a basis, of which ``seed(space, t)`` makes the seeds."""
-        zero = ZeroTangent()
-        if self.lender is not None:
-            found = iter(basis(self.chosen, self.lender))
-            seeds = [seed(of, next(found)) if type(of) is Space else zero for of in self.spaces]
-            return list(map(deliver, self.apply(seeds, True)))
+        if lender is not None:
+            found = iter(basis(chosen, lender))
+            seeds = [seed(of, next(found)) if type(of) is Space else zero for of in spaces]
+            return list(map(deliver, apply(seeds, True)))
         # Of one direction, or of Python's numbers alone, which no array holds.
         images = {}
-        for i, of in enumerate(self.spaces):
-            if type(of) is Space and of.size:
-                units: list[Any] = [zero] * len(self.spaces)
+        for i, of in enumerate(spaces):
+            if sizes[i]:
+                units: list[Any] = [zero] * len(spaces)
                 units[i] = seed(of, of.zeros() + 1)
-                images[i] = list(map(deliver, self.apply(units, False)))
+                images[i] = list(map(deliver, apply(units, False)))
         return images
 
-    def block(self, i: int, k: int) -> Any:
-        """Return the block of a space and one of the other side; None where it is zero."""
-        of, other = self.spaces[i], self.others[k]
-        if type(of) is not Space or not of.size:
-            return None
-        J = self._block(self.images, i, k)
-        if of.kind != "complex":
-            return J
-        if other.kind == "complex":
-            return v.conj(J) if self.adjoint and J is not None else J
-        turned = self._block(self.turned, i, k)
-        if turned is None:
-            return J
-        return 1j * turned if J is None else J + 1j * turned
-
-    def _block(self, images: Any, i: int, k: int) -> Any:
-        y, x = self.others[k], self.spaces[i]
-        if self.adjoint:
-            y, x = x, y
-        t = images[i][k] if self.lender is None else images[k]
+    def part(images: Any, i: int, k: int) -> Any:
+        y, x = (spaces[i], others[k]) if adjoint else (others[k], spaces[i])
+        t = images[i][k] if lender is None else images[k]
         if is_zero(t):
             return None
-        if self.lender is None:
+        if lender is None:
             return block(t, y, x)
-        return (row if self.adjoint else column)(t, self.places[i], y, x)
+        return (row if adjoint else column)(t, slice(stops[i], stops[i + 1]), y, x)
+
+    images = images_of(lambda of, t: t)
+    # Of a real y the gradient g has dy = Re(conj(g) dx): real part for 1, imaginary for i.
+    turned: Any = None
+    if any([of.kind == "complex" for of in chosen]) and any(
+        [type(of) is Space and of.kind != "complex" for of in others]
+    ):
+        turned = images_of(lambda of, t: t * 1j if of.kind == "complex" else zero)
+
+    def entry(i: int, k: int) -> Any:
+        """Return the block of a space and one of the other side; None where it is zero."""
+        if not sizes[i]:
+            return None
+        J = part(images, i, k)
+        if spaces[i].kind != "complex":
+            return J
+        if others[k].kind == "complex":
+            return v.conj(J) if adjoint and J is not None else J
+        imaginary = part(turned, i, k)
+        if imaginary is None:
+            return J
+        return 1j * imaginary if J is None else J + 1j * imaginary
+
+    return entry
 
 
 def projected_rows(rows: list[Any], ys: Sequence[Any], xs: Any, tree: Any) -> list[Any]:

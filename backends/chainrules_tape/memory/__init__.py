@@ -16,7 +16,7 @@ shares with others is noted in its `View`, once there is something to note::
      └── a write to it that is UNCLEAR: MutationError
 
 A current view and one that is outdated are the same object in two classes, so no operation asks
-which it is. How its memory lies decides whether reshaping gives a view; that is its `Layout`, and
+which it is. How its memory lies decides whether reshaping gives a view; that is its *layout*, and
 gets less known, never more, unless it is read again::
 
     LIKE ──── a copy of a small part, or a new value, that lies otherwise ────▶ UNLIKE

@@ -6,7 +6,6 @@ other arrays pay nothing for it. What becomes of them is drawn in `chainrules_ta
 
 from __future__ import annotations
 
-import enum
 import weakref
 from typing import Any, final
 
@@ -14,19 +13,10 @@ from chainrules_py.extend import Tracer, share_memory, type_info
 from chainrules_py.vocabulary.views import Index, read, sharing
 from chainrules_tape.core.links import LEAF
 
-
-class Layout(enum.IntEnum):
-    """Whether the memory of a tracer lies as NumPy's would: then reshaping gives a view of both."""
-
-    LIKE = 0
-    """It does."""
-    UNLIKE = 1
-    """It does not: whether NumPy's reshaping of it gives a view cannot be found out here."""
-    UNCLEAR = 2
-    """It is what such a reshaping gave, so that it may be a copy, and no view at all."""
-
-
-LIKE, UNLIKE, UNCLEAR = Layout
+LIKE, UNLIKE, UNCLEAR = range(3)
+"""The layout of a tracer: whether its memory lies as NumPy's would, so that reshaping gives a view
+of both. If it is unlike, that cannot be found out here; it is unclear of what such a reshaping
+gave, which may be a copy, and no view at all."""
 
 
 class Call(tuple[Any, tuple[Any, ...], Any]):
@@ -48,7 +38,7 @@ class View:
         What it was read from.
     how : object
         The index by which it was read, as it was written or an `Index`; or the `Call` of a word.
-    layout : Layout
+    layout : {LIKE, UNLIKE, UNCLEAR}
         Whether its memory is laid out as NumPy's would be.
     written : bool
         Whether it, or a part of it, was written to.
@@ -64,14 +54,14 @@ class View:
     # No __init__: each slice of a program makes one, where a call of ours would be a tenth.
     parent: Any = None
     how: Any = None
-    layout: Layout = LIKE
+    layout: int = LIKE
     written = False
     children: list[Any] | None = None
     limit = 16
     link: Any = LEAF
 
     @classmethod
-    def of(cls, parent: Any, how: Any, layout: Layout) -> View:
+    def of(cls, parent: Any, how: Any, layout: int) -> View:
         """Return the view of a tracer that nothing was read from yet."""
         view = cls()
         view.parent, view.how, view.layout = parent, how, layout
