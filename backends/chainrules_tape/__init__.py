@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
-from chainrules_tape.checkpoint.call import checkpoint
-from chainrules_tape.checkpoint.calls import name
+from chainrules_tape.checkpoint.calls import checkpoint, name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.functions.hooks import hook
 from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity

@@ -34,8 +34,7 @@ from chainrules_py.extend import (
     warn_unused,
 )
 from chainrules_tape.config import config, recorders
-from chainrules_tape.functions.answer import unit, units
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers, unit, units
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
 from chainrules_tape.functions.zeros import can_repair, is_lost, strong_pass
 

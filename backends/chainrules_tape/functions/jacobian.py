@@ -45,13 +45,14 @@ from chainrules_py.extend import (
     unflatten_tangent,
     zero_block,
 )
-from chainrules_tape.functions.answer import check_scalar, unit
 from chainrules_tape.functions.arguments import (
     Arguments,
     Names,
     Numbers,
     can_vary,
+    check_scalar,
     check_varies,
+    unit,
 )
 from chainrules_tape.functions.grad import derivative, jvp, pulled, vjp
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun

@@ -19,7 +19,7 @@ from chainrules_py.extend import (
 from chainrules_tape.core.links import INPUT, LEAF, parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.answer import unit
+from chainrules_tape.functions.arguments import unit
 from chainrules_tape.functions.run import Recorded
 from chainrules_tape.inspect.kept_calls import replayed
 
