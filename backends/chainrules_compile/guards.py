@@ -135,7 +135,7 @@ class Guards:
             self._names |= names
             for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
                 yield from self._note(name, cell, None, names)
-            for name in names & f.__globals__.keys():
+            for name in sorted(names & f.__globals__.keys()):
                 yield from self._note(name, f.__globals__, name, names)
             self._absent += [(x, f.__globals__, x) for x in names - f.__globals__.keys()]
             for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
@@ -167,7 +167,7 @@ class Guards:
             yield from self._attributes(name, value, names)
 
     def _attributes(self, name: str, x: Any, names: Iterable[str]) -> Iterator[tuple[Any, Any]]:
-        for key in names if is_own(x) else ():
+        for key in sorted(names) if is_own(x) else ():
             stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
             inner = getattr(stated, "fget", getattr(stated, "func", getattr(stated, "__func__", 0)))
             if isinstance(stated, types.FunctionType) or inner:  # a method, a property

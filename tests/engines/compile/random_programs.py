@@ -1,8 +1,9 @@
 """Random programs, compiled: as they are, and with their derivatives, at all kinds of arguments.
 
-A program is called again with other numbers, of which some take another branch, with arrays that
-lie otherwise, with the same array for several arguments, and from eight threads at once. It gives
-what it gives without `compile`, to rounding; what it is given stays as it is.
+A program is called again with other numbers, of which some take another branch and some are
+undefined, infinite or zero, with arrays that lie otherwise or cannot be written to, with the same
+array for several arguments, and from eight threads at once. It gives what it gives without
+`compile`, to rounding; what it is given stays as it is.
 
 Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300 0``.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import functools
+import itertools
 import sys
 import time
 import warnings
@@ -82,6 +84,30 @@ def arguments(xs):
     yield xs
 
 
+def put_first(x, value):
+    """Return a copy with a value in the first place, or the value; whole numbers stay."""
+    if not isinstance(x, np.ndarray):
+        return type(x)(value) if isinstance(x, (float, np.floating)) else x
+    x = x.copy()
+    if x.dtype.kind in "fc" and x.size:
+        x.flat[0] = value
+    return x
+
+
+def unwritable(x):
+    x = x.copy() if isinstance(x, np.ndarray) else x
+    if isinstance(x, np.ndarray):
+        x.flags.writeable = False
+    return x
+
+
+def extremes(xs):
+    """Give arguments that cannot be written to, and those that are undefined, infinite, or zero."""
+    yield tuple(map(unwritable, xs))
+    for value in (np.nan, np.inf, -np.inf, 0.0):
+        yield tuple([put_first(x, value) for x in xs])
+
+
 def forms(program):
     """Give the program, with a branch, and its derivatives."""
     xs, places = program.leaves, tuple(range(len(program.leaves)))
@@ -120,7 +146,8 @@ def compared(f, compiled, xs, equal=None):
         SAID["refused"] += 1
         return False
     assert equal(found, wanted), f"{found} for {wanted}\n{compiled.source}"
-    assert all(map(np.array_equal, kept, xs)), "an argument was written to"
+    unchanged = [np.array_equal(x, y, equal_nan=True) for x, y in zip(kept, xs, strict=True)]
+    assert all(unchanged), "an argument was written to"
     leaves = [x for x in flatten(found)[0] if isinstance(x, np.ndarray)]
     given = [x for x in xs if isinstance(x, np.ndarray)]
     for i, x in enumerate(leaves):
@@ -133,7 +160,8 @@ def check_compiled(program):
     """Compare a program and its derivatives, compiled, with those that it has otherwise."""
     for f in forms(program):
         compiled = compile(f)
-        if not all(compared(f, compiled, xs) for xs in arguments(program.leaves)):
+        given = itertools.chain(arguments(program.leaves), extremes(program.leaves))
+        if not all(compared(f, compiled, xs) for xs in given):
             continue
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import math
 import queue
 import types
 import warnings
 
 import numpy as np
 import pytest
+from scipy.linalg import lu_factor, lu_solve
 
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_py import ignore_derivatives, primitive
+from chainrules_compile.guards import Guards
+from chainrules_py import Array, NoTangent, ignore_derivatives, primitive, rrule
 from chainrules_tape import grad, value_and_grad
 
 X = np.linspace(0.1, 1.0, 5)
@@ -88,6 +92,38 @@ def test_what_the_code_does_not_name_is_not_compared(model):
     assert len(compiled.programs) == 1
     assert "unused" not in compiled.explain()
     assert "guard        self.w is" in compiled.explain()
+
+
+def tree(depth):
+    return types.SimpleNamespace(w=1.0, parts=[tree(depth - 1) for _ in range(2)] if depth else [])
+
+
+def table(n):
+    return pytest.importorskip("pandas").DataFrame({"a": np.ones(n), "b": ["text"] * n})
+
+
+MUCH = {
+    "dict": lambda n: dict.fromkeys(range(n), 1.0),
+    "objects": lambda n: [Model() for _ in range(n)],
+    "forest": lambda n: [tree(5) for _ in range(n)],
+    "table": table,
+    "array": np.ones,
+}
+
+
+@pytest.mark.parametrize("kind", MUCH)
+def test_what_is_compared_does_not_grow_with_what_is_captured(kind):
+    """A table of 1e6 rows took 534 ms a call, a forest of 100 trees 36 ms."""
+    counts = []
+    for n in (50, 400):
+        model = Model()
+        model.held = MUCH[kind](n)
+        compiled = compile(lambda x, model=model: np.sum(x * model.w) * len(model.held))
+        assert compiled(X) == np.sum(X * model.w) * n
+        guards = compiled.programs[0].guards
+        counts.append((len(guards.lookups), sum([part.size for _, part, _ in guards.samples])))
+    assert counts[0][0] == counts[1][0] < 12
+    assert max(counts[0][1], counts[1][1]) < 16
 
 
 def closure(k):
@@ -184,6 +220,42 @@ def test_what_is_written_outside_is_said_by_name_and_written_once(method, name):
     assert ours.last == theirs.last
     assert np.array_equal(ours.seen, theirs.seen)
     assert compiled.as_it_is
+
+
+@pytest.mark.parametrize("make", [lambda f: f, value_and_grad])
+def test_a_loop_that_keeps_a_history_is_never_recorded(make, monkeypatch):
+    """Its steps were recorded anew, twice at least."""
+    recorded, model, history = [], Model(), []
+    monkeypatch.setattr(Guards, "put_back", lambda self: recorded.append(self))
+
+    def step(x):
+        value = np.sum(x * model.w)
+        history.append(1.0)
+        return value
+
+    compiled = compile(make(step))
+    compiled(X)
+    with pytest.warns(RecordingWarning, match="each call changes history"):
+        compiled(X)
+    for _ in range(8):
+        compiled(X)
+    assert history == [1.0] * 10
+    assert not recorded
+
+
+class Naming:
+    def loss(self, x):
+        self.best = np.sum(x) * 2.0
+        return self.best
+
+
+def test_an_attribute_that_was_not_there_is_said():
+    naming = Naming()
+    compiled = compile(naming.loss)
+    compiled(X)
+    with pytest.warns(RecordingWarning, match=r"each call changes self\.best"):
+        compiled(2 * X)
+    assert naming.best == np.sum(2 * X) * 2.0
 
 
 def test_a_traced_value_that_is_stored_is_said():
@@ -304,6 +376,53 @@ def test_a_constant_of_what_is_differentiated_is_never_baked_in():
 @primitive
 def scaled_by(x, table):
     return x * table["rate"]
+
+
+libm = ctypes.CDLL(None)
+libm.cbrt.restype, libm.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
+
+
+@primitive
+def by_ctypes(x, _):
+    return np.array([libm.cbrt(float(v)) for v in x])
+
+
+@primitive
+def by_factors(x, factors):
+    return lu_solve(factors, np.asarray(x))
+
+
+@rrule.register(by_factors)
+def by_factors_rrule(x: Array, factors: object):
+    return by_factors(x, factors), lambda t: (lu_solve(factors, t, trans=1), NoTangent())
+
+
+@rrule.register(by_ctypes)
+def by_ctypes_rrule(x: Array, other: object):
+    y = by_ctypes(x, other)
+    return y, lambda t: (t / (3 * y * y), NoTangent())
+
+
+GIVEN = {
+    "number of the standard library": (lambda x, dt: x * math.exp(-dt), lambda k: 0.1 * k),
+    "generator": (lambda x, rng: x * rng.normal(size=5), np.random.default_rng),
+    "table": (lambda x, table: x * table["a"].to_numpy(), lambda k: table(5)),
+    "in a primitive, ctypes": (by_ctypes, lambda k: None),
+    "in a primitive, factors": (by_factors, lambda k: lu_factor(np.eye(5) * k + 1.0)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_else_is_given_is_never_an_error(name, target):
+    f, make = GIVEN[name]
+    g = value_and_grad(lambda x, given: np.sum(f(x, given) * x))
+    compiled = compile(g, target=target)
+    for k in (1, 2, 1, 3):
+        for found, wanted in zip(compiled(k * X, make(k)), g(k * X, make(k)), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    assert compiled.as_it_is == (name == "generator")
 
 
 def test_a_function_in_a_result_runs_as_it_is_with_the_line_to_write():
