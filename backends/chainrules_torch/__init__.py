@@ -14,8 +14,7 @@ from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.config import TorchConfig, config
 from chainrules_torch.engine.export import Exported, export
 from chainrules_torch.engine.import_rule import import_rule
-from chainrules_torch.engine.support import supports
-from chainrules_torch.engine.transform import transformations
+from chainrules_torch.engine.support import supports, transformations
 
 __all__ = [
     "Exported",

@@ -115,11 +115,6 @@ ELSEWHERE = (
         "tests/faults/test_pickles.py",
         "by what is made in another process",
     ),
-    (
-        "backends/chainrules_torch/engine/reuse_value.py",
-        "tests/core/engines/test_export.py",
-        "exported functions use it",
-    ),
     ("backends/chainrules_kit/forms/*", "tests/engines/kit/forms/test_forms.py", ROOM),
     ("chainrules_py/cli/*", "tests/cli/test_commands.py", "by the commands"),
     ("chainrules_py/__init__.py", "tests/house/test_face.py", "it is the face"),
@@ -350,11 +345,6 @@ ELSEWHERE = (
         "backends/chainrules_torch/engine/apart.py",
         "tests/engines/torch/test_programs.py",
         "solvers and kernels run apart",
-    ),
-    (
-        "backends/chainrules_torch/engine/solve.py",
-        "tests/engines/torch/test_programs.py",
-        "solvers are of programs",
     ),
     (
         "backends/chainrules_torch/engine/host.py",

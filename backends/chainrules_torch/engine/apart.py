@@ -18,8 +18,7 @@ from chainrules_py import ChainRulesError
 from chainrules_py.extend import TreeDef, flatten, partition, unflatten
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import is_abstract, leave_out
-from chainrules_torch.engine.config import floats, is_tensor, outside
-from chainrules_torch.engine.functorch import below, transformed
+from chainrules_torch.engine.config import below, floats, is_tensor, outside, transformed
 from chainrules_torch.engine.outputs import owned
 
 _functorch = _private.functorch

@@ -5,8 +5,9 @@ A call has *leaves*: the tensors, and numbers, that a function of PyTorch's take
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
 import torch
 
@@ -40,11 +41,77 @@ from chainrules_py.extend import (
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config, floats
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
-from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 
 Tensor = torch.Tensor
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
+
+
+@final
+class ReusedValue:
+    """Value of a call, which `known_value` finds in calls that are made `within` it.
+
+    Parameters
+    ----------
+    primal : Primitive
+        What was called.
+    operands, options
+        The call, in the one form.
+    y
+        Its value.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> x = 0.5
+    >>> value = ReusedValue(sin, (x,), {}, "its value")
+    >>> value.within(lambda: (known_value(sin, (x,), {}).y, known_value(sin, (0.25,), {})))
+    ('its value', None)
+    """
+
+    __slots__ = ("_before", "operands", "options", "primal", "y")
+
+    def __init__(
+        self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any], y: Any
+    ) -> None:
+        self.primal = primal
+        self.operands = operands
+        self.options = options
+        self.y = y
+
+    def within(self, call: Callable[..., Any], *operands: Any) -> Any:
+        """Make a call in which the value is known."""
+        before = self._before = known_values.get()
+        try:
+            known_values.set(self)
+            return call(*operands)
+        finally:
+            known_values.set(before)
+
+    def is_of(self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
+        """Tell whether a call is the one with this value: the same function of the same objects."""
+        return (
+            self.primal is primal
+            and len(operands) == len(self.operands)
+            and all([x is y for x, y in zip(operands, self.operands, strict=True)])
+            and options == self.options
+        )
+
+
+known_values: contextvars.ContextVar[ReusedValue | None] = contextvars.ContextVar(
+    "known_values", default=None
+)
+"""The value that is known here, which leads to those that are known outside."""
+
+
+def known_value(
+    primal: Any, operands: tuple[Any, ...], options: dict[str, Any]
+) -> ReusedValue | None:
+    """Find the `ReusedValue` that knows the value of a call, or None."""
+    known = known_values.get()
+    while known is not None and not known.is_of(primal, operands, options):
+        known = known._before
+    return known
 
 
 class Call:

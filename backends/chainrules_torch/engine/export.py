@@ -50,6 +50,7 @@ from chainrules_torch.engine.compilers import (
     unseen,
 )
 from chainrules_torch.engine.config import (
+    ASKED,
     Unlost,
     config,
     floats,
@@ -60,15 +61,15 @@ from chainrules_torch.engine.config import (
     is_tensor,
     outside,
     refuse_hidden,
+    transformed,
     uncast,
     varies,
 )
 from chainrules_torch.engine.functions import Transformed
-from chainrules_torch.engine.functorch import ASKED, transformed
+from chainrules_torch.engine.halves import solved
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.quick import eager
-from chainrules_torch.engine.solve import solved
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor

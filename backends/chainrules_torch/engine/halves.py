@@ -1,4 +1,4 @@
-"""Halves of rules: on tensors, and apart where they solve, or compute with NumPy, SciPy or C.
+"""Halves of rules: on tensors, on batches, and apart where they solve, or compute with NumPy or C.
 
 Such a half asks a tensor for its numbers. Tensors of a transformation, of a compiler, or of a dtype
 that NumPy lacks, have none to give: there the half runs apart, one element after the other under
@@ -14,14 +14,15 @@ from typing import Any, final
 import torch
 
 from chainrules_kit import UNFIT, AskedError, refused_half
-from chainrules_py import ChainRulesError, ProjectionError, TracerError
+from chainrules_py import ChainRulesError, NotDifferentiableError, ProjectionError, TracerError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import map_leaves
 from chainrules_torch import _private
 from chainrules_torch.engine.apart import apart, is_hidden
 from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.callback import array_of, brought, on_host, on_tensors
 from chainrules_torch.engine.compilers import forget, is_abstract, leave_out
-from chainrules_torch.engine.config import floats
-from chainrules_torch.engine.functorch import asking, refuse_asked
+from chainrules_torch.engine.config import asking, floats, is_tensor, refuse_asked
 
 _transforms_active = _private.transforms_active
 
@@ -192,3 +193,119 @@ def or_by_numpy(
 
 _OF_NUMPY = (AskedError, ProjectionError, TracerError)
 """Our own errors that rules meet which compute with NumPy."""
+
+
+# ------------------------------------------------------------------------------- of a batch
+
+
+@final
+class Mapped:
+    """A call for each element of a batch.
+
+    Attributes
+    ----------
+    call : Call or Mapped
+        That of one element.
+    dims : tuple of int or None
+        Which axis of each leaf counts the batch.
+    """
+
+    __slots__ = ("call", "dims")
+
+    def __init__(self, call: Call | Mapped, dims: Sequence[int | None]) -> None:
+        self.call, self.dims = call, tuple(dims)
+
+    def value(self, leaves: Sequence[Any]) -> Any:
+        """Compute the results, with the batch on their first axes."""
+        return self._map(self.call.value, (leaves, self.dims))
+
+    def pull(
+        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
+    ) -> list[Any]:
+        """Compute the cotangents of the leaves; of a leaf that all elements share, their sum."""
+        outputs, treedef = y
+
+        def each(xs: Any, ys: Any, y_bars: Any) -> Any:
+            return tuple(pull(self.call, xs, (ys, treedef), y_bars, needs))
+
+        found = self._map(each, (leaves, self.dims), _first(outputs), _first(bars))
+        return [_placed(bar, dim) for bar, dim in zip(found, self.dims, strict=True)]
+
+    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+        """Compute the tangents of the results."""
+        outputs, treedef = y
+
+        def each(xs: Any, ys: Any, x_dots: Any) -> Any:
+            return tuple(push(self.call, xs, (ys, treedef), x_dots))
+
+        return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
+
+    def _map(self, f: Callable[..., Any], *groups: tuple[Sequence[Any], Sequence[Any]]) -> Any:
+        """Map a function over groups of leaves, past which what is no tensor is carried."""
+        made: list[Any] = []
+
+        def mapped(*xs: Any) -> Any:
+            made[:] = [f(*xs)]
+            parts = made[0] if type(made[0]) is tuple else made
+            return tuple(filter(is_tensor, parts))
+
+        in_dims = [[d if is_tensor(x) else None for x, d in zip(*of, strict=True)] for of in groups]
+        rest = iter(torch.vmap(mapped, tuple(in_dims))(*[list(xs) for xs, _ in groups]))
+        out = made[0]
+        if type(out) is not tuple:
+            return next(rest) if is_tensor(out) else out
+        return tuple([next(rest) if is_tensor(x) else x for x in out])
+
+
+def _first(xs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
+    return xs, [0] * len(xs)
+
+
+def _placed(bar: Any, dim: int | None) -> Any:
+    if not is_tensor(bar):
+        return bar
+    return bar.sum(0) if dim is None else torch.movedim(bar, 0, dim)
+
+
+# --------------------------------------------------------------------- of what solves, apart
+
+
+def solved(call: Call, leaves: Sequence[Any], run: Callable[..., Any]) -> Any:
+    """Run a call apart, whose result is computed as ``run(*leaves)``."""
+
+    def pull(xs: Sequence[Any], y: Outputs, bars: Sequence[Any]) -> list[Any]:
+        return [bar for bar in call.pull(xs, y, bars, list(map(floats, xs))) if bar is not None]
+
+    return apart(run, leaves, lambda *xs: _like(call, xs), pull=pull)
+
+
+def _like(call: Call, leaves: Sequence[Any]) -> Any:
+    try:
+        like = _LIKE[call.plan.primal]
+    except KeyError:
+        msg = (
+            f"{call.plan.primal.__name__} looks at values, and under torch.compile it is not known "
+            f"what its result is like; call it outside of what is compiled"
+        )
+        raise NotDifferentiableError(msg) from None
+    return like(*call.operands(leaves))
+
+
+def _states(f: Any, y0: Any, t: torch.Tensor, *params: Any) -> Any:
+    shape = tuple(t.shape)
+    return map_leaves(lambda y: torch.empty((*shape, *y.shape), dtype=y.dtype, device=y.device), y0)
+
+
+_LIKE: dict[Any, Callable[..., Any]] = {
+    v.root: lambda f, x0, *params: x0,
+    v.fixed_point: lambda f, x0, *params: x0,
+    v.minimize: lambda f, x0, *params: x0,
+    v.linear_solve: lambda matvec, b, *params: b,
+    v.odeint: _states,
+}
+"""What the results of words that solve are like."""
+
+
+def is_known(word: Any) -> bool:
+    """Tell whether a compiler can be told what a word that solves will give."""
+    return word in _LIKE

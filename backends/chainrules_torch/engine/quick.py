@@ -19,8 +19,8 @@ from chainrules_py.extend import Bound
 from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.callback import NARROW
+from chainrules_torch.engine.config import asking, saved
 from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
-from chainrules_torch.engine.functorch import asking, saved
 from chainrules_torch.engine.maps import filled, plain_pulls, pull_plain, static
 from chainrules_torch.engine.outputs import written
 
