@@ -8,6 +8,7 @@ function of that name; a name with a dot is one of these alone: ``Tensor.where``
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
@@ -36,18 +37,10 @@ def _is_asked(x: Any) -> bool:
 
 def natives(name: str) -> Iterator[Any]:
     """Find the method, or property, and the function that have a name."""
-    if "." not in name:
-        found = [vars(base)[name] for base in torch.Tensor.__mro__ if name in vars(base)]
-        yield from found[:1]
-        if not found or callable(found[0]):  # torch.T there is not, torch.real there is
-            yield from filter(None, [getattr(torch, name, None)])
-        elif name in ("real", "imag"):
-            yield getattr(torch, name)
-        return
-    try:
-        yield operator.attrgetter(name.removeprefix("torch."))(torch)
-    except AttributeError:  # another release of PyTorch has it
-        return
+    paths = [name.removeprefix("torch.")] if "." in name else [f"Tensor.{name}", name]
+    for path in paths:
+        with contextlib.suppress(AttributeError):  # another release of PyTorch has it
+            yield operator.attrgetter(path)(torch)
 
 
 def word(names: str, f: Callable[..., Any]) -> None:
@@ -157,9 +150,7 @@ def _tensor(x: Any) -> Any:
 def _alike(tensors: Any) -> list[Any]:
     """Values of one dtype, as PyTorch puts them together."""
     each = flatten(tuple(tensors))[0]
-    dtype = each[0].dtype
-    for x in each:
-        dtype = torch.promote_types(dtype, x.dtype)
+    dtype = functools.reduce(torch.promote_types, [x.dtype for x in each])
     return [to(x, dtype) for x in each]
 
 
@@ -663,7 +654,11 @@ def _converted(dtype: torch.dtype) -> Callable[..., Any]:
 
 for _names, _f in _WORDS:
     word(_names, _f)
-for _names, _f in (*_ROWS, *[(x, _fact(x)) for x in _FACTS], *[(x, _read(x)) for x in _READ]):
+for _names, _f in (
+    *_ROWS,
+    *[(x, _fact(x)) for x in _FACTS],
+    *[(f"Tensor.{x}", _read(x)) for x in _READ],
+):
     row(_names)(_f)
 for _names, _f in (*_VIEWS, *[(f"Tensor.{x}", _converted(of)) for x, of in _DTYPES.items()]):
     row(_names, views=True)(_f)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,6 +26,8 @@ register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
 TENSOR: Any = torch.Tensor
 """What implementations are dispatched on; subclasses follow."""
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""Classes of tensors that are nothing else."""
 NUMERIC: Any = torch.Tensor | Scalar
 
 
@@ -57,11 +60,6 @@ def owner(x: torch.Tensor) -> Any:
     return x if base is None else base
 
 
-def layout(x: torch.Tensor) -> Any:
-    """Return the steps along the axes, in elements."""
-    return x.stride()
-
-
 def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """Copy x with the steps of ``like``; of a part of something larger, with those of a whole."""
     if like.is_contiguous():
@@ -75,19 +73,16 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
     """Return how many writes PyTorch has counted, and what NumPy keeps of the memory.
 
     Writes through ``x.data``, ``x.numpy()`` and the storage are not counted. On a device the memory
-    is not read, which would wait for it; where it is, is compared.
+    is not read, which would wait for it.
     """
     count = None if x.is_inference() else _private.version(x)
-    if type(x) not in _WHOLE or x.layout is not torch.strided or not (x.is_cpu or x.is_cuda):
-        return count
-    try:
-        where = x.data_ptr()
-    except RuntimeError:  # of a transformation, which may map
-        return count
-    # A compiler's tensors lie nowhere, and their views at an offset from there.
-    if not (x.is_cpu and where) or where == x.storage_offset() * x.element_size():
-        return count, where
-    return count, _of_numpy().fingerprint(np.asarray(_Seen(x, where)), full)
+    if type(x) in PLAIN and x.layout is torch.strided and x.is_cpu:
+        with contextlib.suppress(RuntimeError):  # of a transformation, which may map
+            where = x.data_ptr()
+            # A compiler's tensors lie nowhere, and their views at an offset from there.
+            if where != x.storage_offset() * x.element_size():
+                return count, _of_numpy().fingerprint(np.asarray(_Seen(x, where)), full)
+    return count
 
 
 @functools.cache
@@ -113,16 +108,15 @@ class _Seen:
         }
 
 
-_WHOLE = (torch.Tensor, torch.nn.Parameter)
-
-
 register_array_type(
     torch.Tensor,
     Library(
         xp,
         mutable=_is_plain_buffer,
         own=own,
-        memory=Memory(owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint),
+        memory=Memory(
+            owner=owner, layout=torch.Tensor.stride, laid_out=laid_out, fingerprint=fingerprint
+        ),
     ),
 )
 
@@ -144,17 +138,15 @@ def dtype_of(dtype: Any) -> Any:
     return getattr(torch, np.dtype(dtype).name)
 
 
-def _is_tensor(cls: type) -> bool:
-    return issubclass(cls, torch.Tensor)
-
-
 def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands with tensors for NumPy's arrays, which PyTorch's functions do not take.
 
     Beside tensors NumPy's scalars are numbers of Python's, which do not change the dtype.
     """
     kinds = tuple(map(type, operands))
-    if any([issubclass(cls, np.generic) for cls in kinds]) and any(map(_is_tensor, kinds)):
+    if any([issubclass(cls, np.generic) for cls in kinds]) and any(
+        [issubclass(cls, TENSOR) for cls in kinds]
+    ):
         operands = tuple([x.item() if isinstance(x, np.generic) else x for x in operands])
     if not any([isinstance(x, np.ndarray) for x in operands]):
         return operands

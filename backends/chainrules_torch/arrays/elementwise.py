@@ -16,8 +16,6 @@ from chainrules_torch import _private
 from chainrules_torch.tensors import TENSOR, alike, entered, implement, with_numbers
 
 _xp: Any = xp
-_word: Any
-_function: Any
 
 
 def _tensor(x: Any, beside: Any) -> torch.Tensor:
@@ -157,39 +155,35 @@ for _types in ((TENSOR, Scalar), (Scalar, TENSOR)):
     )
 
 # Of two or more, among them numbers.
-for _word, _function in (
-    (v.fmod, torch.fmod),
-    (v.logaddexp2, torch.logaddexp2),
-    (v.maximum, _maximum),
-    (v.minimum, _minimum),
-    (v.fmax, _extreme("fmax")),
-    (v.fmin, _extreme("fmin")),
-    (v.clip_below, _maximum),
-    (v.clip_above, _minimum),
-    (v.less, _compared("less")),
-    (v.less_equal, _compared("less_equal")),
-    (v.greater, _compared("greater")),
-    (v.greater_equal, _compared("greater_equal")),
-    (v.gcd, torch.gcd),
-    (v.lcm, torch.lcm),
-    (v.heaviside, torch.heaviside),
-):
-    entered(_word, with_numbers(_function))
-for _word, _function in (
-    (v.ldexp, _ldexp),
-    (v.nan_to_num, nan_to_num_standard),
-    (v.where, _where),
-    (v.clip, _clip),
-):
+_ENTRIES: dict[Any, Any] = {
+    v.ldexp: _ldexp,
+    v.nan_to_num: nan_to_num_standard,
+    v.where: _where,
+    v.clip: _clip,
+    v.fmod: with_numbers(torch.fmod),
+    v.logaddexp2: with_numbers(torch.logaddexp2),
+    v.maximum: with_numbers(_maximum),
+    v.minimum: with_numbers(_minimum),
+    v.fmax: with_numbers(_extreme("fmax")),
+    v.fmin: with_numbers(_extreme("fmin")),
+    v.clip_below: with_numbers(_maximum),
+    v.clip_above: with_numbers(_minimum),
+    v.less: with_numbers(_compared("less")),
+    v.less_equal: with_numbers(_compared("less_equal")),
+    v.greater: with_numbers(_compared("greater")),
+    v.greater_equal: with_numbers(_compared("greater_equal")),
+    v.gcd: with_numbers(torch.gcd),
+    v.lcm: with_numbers(torch.lcm),
+    v.heaviside: with_numbers(torch.heaviside),
+}
+for _word, _function in _ENTRIES.items():
     entered(_word, _function)
-
-
-_is_wrapped: Any = _private.functorch.is_functorch_wrapped_tensor
 
 
 def _report(condition: torch.Tensor, *, message: str) -> None:
     """Look at what can be looked at: nothing is waited for, nor asked of a value not yet there."""
-    if type(condition) is torch.Tensor and condition.is_cpu and not _is_wrapped(condition):
+    is_wrapped: Any = _private.functorch.is_functorch_wrapped_tensor
+    if type(condition) is torch.Tensor and condition.is_cpu and not is_wrapped(condition):
         v.report.__wrapped__(condition, message=message)
 
 

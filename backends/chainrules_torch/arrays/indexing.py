@@ -74,10 +74,7 @@ def _getitem(x: torch.Tensor, *arrays: Any, index: Any) -> Any:
 
 def _places(x: torch.Tensor, arrays: tuple[Any, ...], index: Any) -> torch.Tensor:
     """Where in memory order the elements are that an index picks."""
-    n = 1
-    for length in x.shape:
-        n *= length
-    every = torch.arange(n, device=x.device).reshape(x.shape)
+    every = torch.arange(x.numel(), device=x.device).reshape(x.shape)
     every, where = _arranged(every, index, arrays)
     return every[where]
 

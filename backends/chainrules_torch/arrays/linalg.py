@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import adjugate_by_svd
+from chainrules_py.extend import adjugate_by_svd, dot_standard, inner_standard
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
 from chainrules_py.vocabulary.linalg import SVDResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors
@@ -25,16 +25,9 @@ class SlogdetResult(NamedTuple):
 # ------------------------------------------------------------------------------------ products
 
 
-def _contracted(x: torch.Tensor, y: torch.Tensor, behind: int) -> Any:
-    if 0 in (x.ndim, y.ndim):
-        return x * y
-    dims: Any = ([-1], [max(-behind, -y.ndim)])
-    return torch.tensordot(x, y, dims=dims)
-
-
 entered(v.outer, with_numbers(lambda x, y: x.reshape(-1, 1) * y.reshape(-1)))
-entered(v.inner, with_numbers(lambda x, y: _contracted(x, y, 1)))
-entered(v.dot, with_numbers(lambda x, y: _contracted(x, y, 2)))
+entered(v.inner, inner_standard)
+entered(v.dot, dot_standard)
 
 
 @v.vecdot.implement

@@ -22,11 +22,7 @@ _special: Any = torch.special
 
 def _by_numpy(word: Any, *xs: Any) -> Any:
     """Compute a word as NumPy's backends do."""
-    classes = tuple(map(type, xs))
-    found = called_back(word, classes)
-    if found is None:
-        raise word.lacking(classes)
-    return found(*xs)
+    return called_back(word, tuple(map(type, xs)))(*xs)
 
 
 def _reals(word: Any, function: Any) -> None:

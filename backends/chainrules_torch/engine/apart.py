@@ -169,7 +169,7 @@ class Apart(Function):
         """Run it for each element; of an empty batch there is none to ask."""
         pairs = list(zip(xs, in_dims[1:], strict=True))
         if not info.batch_size:
-            like = [x if d is None else x.new_zeros(_shape(x, d)) for x, d in pairs]
+            like = [x if d is None else x.new_zeros(x.movedim(d, 0).shape[1:]) for x, d in pairs]
             found = [y.new_empty((0, *y.shape)) for y in program.templates(like)]
         else:
             each = [
@@ -178,11 +178,6 @@ class Apart(Function):
             ]
             found = [torch.stack(parts) for parts in zip(*each, strict=True)]
         return tuple(found), (0,) * len(found)
-
-
-def _shape(x: torch.Tensor, dim: int) -> list[int]:
-    """Return the shape of an element of a batch."""
-    return [n for i, n in enumerate(x.shape) if i != dim % x.ndim]
 
 
 def _refuse(program: Program) -> None:

@@ -6,8 +6,9 @@ A call has *leaves*: the tensors, and numbers, that a function of PyTorch's take
 from __future__ import annotations
 
 import contextvars
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -47,9 +48,13 @@ Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
 
 
-@final
-class ReusedValue:
+class ReusedValue(NamedTuple):
     """Value of a call, which `known_value` finds in calls that are made `within` it.
+
+    An engine that keeps inputs and outputs runs a rule again to differentiate it, or for the half
+    that it did not run before. A rule computes the value of its own call; here it gets the one
+    there is. So running it again costs what its halves cost, and derivatives of any order flow
+    through the output of the call.
 
     Parameters
     ----------
@@ -69,49 +74,35 @@ class ReusedValue:
     ('its value', None)
     """
 
-    __slots__ = ("_before", "operands", "options", "primal", "y")
-
-    def __init__(
-        self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any], y: Any
-    ) -> None:
-        self.primal = primal
-        self.operands = operands
-        self.options = options
-        self.y = y
+    primal: Any
+    operands: tuple[Any, ...]
+    options: dict[str, Any]
+    y: Any
 
     def within(self, call: Callable[..., Any], *operands: Any) -> Any:
         """Make a call in which the value is known."""
-        before = self._before = known_values.get()
+        token = known_values.set((self, *known_values.get()))
         try:
-            known_values.set(self)
             return call(*operands)
         finally:
-            known_values.set(before)
-
-    def is_of(self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-        """Tell whether a call is the one with this value: the same function of the same objects."""
-        return (
-            self.primal is primal
-            and len(operands) == len(self.operands)
-            and all([x is y for x, y in zip(operands, self.operands, strict=True)])
-            and options == self.options
-        )
+            known_values.reset(token)
 
 
-known_values: contextvars.ContextVar[ReusedValue | None] = contextvars.ContextVar(
-    "known_values", default=None
+known_values: contextvars.ContextVar[tuple[ReusedValue, ...]] = contextvars.ContextVar(
+    "known_values", default=()
 )
-"""The value that is known here, which leads to those that are known outside."""
+"""The values that are known here, the innermost first."""
 
 
 def known_value(
     primal: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> ReusedValue | None:
-    """Find the `ReusedValue` that knows the value of a call, or None."""
-    known = known_values.get()
-    while known is not None and not known.is_of(primal, operands, options):
-        known = known._before
-    return known
+    """Find the `ReusedValue` of a call, the same function of the same objects, or None."""
+    for known in known_values.get():
+        same = known.primal is primal and len(known.operands) == len(operands)
+        if same and all(map(operator.is_, known.operands, operands)) and known.options == options:
+            return known
+    return None
 
 
 class Call:
@@ -234,8 +225,6 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
     found = primal.implementation(classes)
     if found is None or found in BY_METHODS:
         found = called_back(primal, classes)
-    if found is None:
-        raise primal.lacking(classes)
     return of_body(primal, found)
 
 
@@ -376,9 +365,6 @@ class Plan(Call):
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
         """Return the flags of the leaves."""
         return tuple(leaves)
-
-    def __repr__(self) -> str:
-        return f"<{self.primal.__name__} for {', '.join(cls.__name__ for cls in self.classes)}>"
 
 
 def _is_plain(x: Any) -> bool:

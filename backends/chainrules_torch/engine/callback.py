@@ -27,7 +27,6 @@ from chainrules_kit import (
 )
 from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError
 from chainrules_py.extend import (
-    Cache,
     HigherOrder,
     flatten,
     map_leaves,
@@ -39,10 +38,7 @@ from chainrules_torch import _private
 from chainrules_torch.engine.apart import apart
 from chainrules_torch.engine.compilers import forget, refuse_captured
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
-from chainrules_torch.tensors import entered, shown
-
-_is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
-_transforms_active = _private.transforms_active
+from chainrules_torch.tensors import PLAIN, entered, shown
 
 
 def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:
@@ -134,26 +130,19 @@ def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
     return map_leaves(lambda leaf: leaf if is_tensor(leaf) else _as_tensor(leaf, device), y)
 
 
-def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
-    """Find the function that computes a word by NumPy where PyTorch has none for it; or None."""
+def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
+    """Find the function that computes a word by NumPy, where PyTorch has none for it.
+
+    Raises
+    ------
+    NoRuleError
+        If nothing does.
+    """
     plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
-    key = (word, plain)
-    try:
-        return _called_back.table[key]  # type: ignore[no-any-return]
-    except KeyError:
-        table = _called_back.open()
-        found = table[key] = _find(word, plain)
-        return found
-
-
-_called_back = Cache()
-
-
-def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., Any] | None:
     try:
         body = word.plain_implementation(plain)
     except NoRuleError:
-        return None
+        raise word.lacking(classes) from None
     return _by_numpy(word, body, None)
 
 
@@ -186,9 +175,16 @@ class _Kernel:
         tensors = _tensors(operands)
         if not computing.get() and any(map(is_differentiated, tensors)):
             raise unstated(self.f)
-        if any([type(x) not in _EAGER or _is_wrapped(x) or x.is_meta for x in tensors]):
+        if any(
+            [
+                type(x) not in PLAIN
+                or _private.functorch.is_functorch_wrapped_tensor(x)
+                or x.is_meta
+                for x in tensors
+            ]
+        ):
             return apart(self.compute, operands, self.like, refusal=unstated(self.f))
-        if not _transforms_active():
+        if not _private.transforms_active():
             return self.compute(*operands)
         with _private.without_levels():  # which would make the arrays abstract
             return self.compute(*operands)
@@ -299,7 +295,6 @@ def brought(t: Any, like: torch.Tensor) -> torch.Tensor:
 
 
 _SAME: Mapping[Any, Any] = {}
-_EAGER = (torch.Tensor, torch.nn.Parameter)
 
 
 def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) -> Any:

@@ -21,11 +21,6 @@ def is_abstract(x: Any) -> bool:
     return isinstance(x, (_private.FakeTensor, _private.FunctionalTensor))
 
 
-def is_elsewhere(x: Any) -> bool:
-    """Tell whether a value is a tensor that no compiler works with: code captured it."""
-    return isinstance(x, torch.Tensor) and not is_abstract(x)
-
-
 def captured_there(name: str) -> TracerError:
     """Make the error for a tensor that code captured, where a compiler has tensors of its own.
 

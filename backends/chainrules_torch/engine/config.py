@@ -39,7 +39,6 @@ from chainrules_torch.engine.compilers import is_abstract, is_writing_down, leav
 from chainrules_torch.tensors import halves, shown
 
 _func: Any = torch.func
-_transforms_active = _private.transforms_active
 alive: Callable[[torch.Tensor], torch.Tensor] = _private.functorch.unwrap_if_dead
 _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
 
@@ -47,11 +46,6 @@ _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_ten
 def in_forward_mode() -> bool:
     """Tell whether a level of dual numbers is open."""
     return _private.dual_level() >= 0
-
-
-def _is_users_level() -> bool:
-    """Tell whether a level of dual numbers is open that no transformation opened."""
-    return in_forward_mode() and not _private.eager_transforms.JVP_NESTING
 
 
 def varies(x: Any) -> bool:
@@ -147,7 +141,7 @@ def uncast(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
 
 def is_quiet() -> bool:
     """Tell whether nothing at all is being differentiated here, nor mapped over."""
-    return not (torch.is_grad_enabled() or _transforms_active() or in_forward_mode())
+    return not (torch.is_grad_enabled() or _private.transforms_active() or in_forward_mode())
 
 
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
@@ -215,7 +209,9 @@ class Unlost(TorchFunctionMode):
                     f"derivative would be lost"
                 )
                 raise AskedError(told(msg, line, instead or exported_line(line, "PyTorch")))
-            if f in _READ and _transforms_active():  # which wrap even what is none of theirs
+            if (
+                f in _READ and _private.transforms_active()
+            ):  # which wrap even what is none of theirs
                 with _private.without_levels():
                     return f(*args, **(kwargs or {}))
         return f(*args, **(kwargs or {}))
@@ -292,7 +288,9 @@ class TorchConfig(Config):
         call = Opened(f, operands, options, _moves, floats)
         moved = tuple(map(as_tensor, call.moved))
         dots = tuple(map(dense, call.dots(tangents), moved))
-        push = _twice_transposed if _is_users_level() else _func.jvp
+        # A level of dual numbers that no transformation opened lets none be opened inside.
+        nests = _private.eager_transforms.JVP_NESTING or not in_forward_mode()
+        push: Any = torch.func.jvp if nests else _twice_transposed
         with _private.unhooked():
             found, found_dot = push(call, moved, dots)
         y = call.closed(found)
@@ -314,7 +312,7 @@ def _watched(run: Callable[..., Any], *operands: Any) -> Any:
     """Differentiate where nothing is given that is differentiated, so that what is hidden shows."""
     if not watching.get():
         return run(*operands)
-    alone = not _transforms_active()  # elsewhere what is around may be differentiated
+    alone = not _private.transforms_active()  # elsewhere what is around may be differentiated
     with torch.enable_grad():
         found = run(*operands)
     if alone:
@@ -368,7 +366,7 @@ def asking(plan: Any, tensors: Sequence[Any]) -> Any:
 
     Until a half has run once without asking for numbers, it may ask for none at all.
     """
-    asked = not plan.is_proven or _transforms_active() or any(map(varies_still, tensors))
+    asked = not plan.is_proven or _private.transforms_active() or any(map(varies_still, tensors))
     return Unlost(in_half=True) if asked else _NOTHING
 
 
@@ -431,7 +429,7 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
     PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
     that a derivative of this one would be zero, without a word.
     """
-    if not _transforms_active():  # dual numbers alone do not nest
+    if not _private.transforms_active():  # dual numbers alone do not nest
         return push(tensors, dots)
     interpreter = _private.current_interpreter()
     level = interpreter.level()
@@ -449,9 +447,7 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
 
 
-_transform: Any = _private.custom_function_call
-
-
 def transformed(function: Any, *leaves: Any) -> Any:
     """Apply a function of autograd, at all levels of `torch.func`."""
-    return _transform(function, *leaves) if _transforms_active() else function.apply(*leaves)
+    applied: Any = _private.custom_function_call
+    return applied(function, *leaves) if _private.transforms_active() else function.apply(*leaves)

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -43,7 +42,6 @@ from chainrules_torch.engine.compilers import (
     captured_there,
     check_result,
     is_abstract,
-    is_elsewhere,
     leave_out,
     of_graph,
     refuse_captured,
@@ -77,7 +75,6 @@ _transforms_active = _private.transforms_active
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _unseen: Any = torch.compiler.disable
 _compiling: Callable[[], bool] = torch.compiler.is_dynamo_compiling
-_requires_grad: Callable[[Any], bool] = operator.attrgetter("requires_grad")
 
 
 def export(f: Callable[..., Any], /) -> Exported:
@@ -299,7 +296,7 @@ def _needs(x: Any) -> bool:
 @unseen
 def _recorded(plan: Plan, operands: tuple[Any, ...], plans: Any) -> Any:
     """Run an eager call; remember what runs those where all operands are plain and wanted."""
-    needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
+    needs = tuple(map(_needs, operands))
     if True not in needs:
         return applied(plan, plan, operands)
     run = plan.short.get(needs) or eager(plan, needs)
@@ -367,17 +364,13 @@ def _is_captured(x: Any) -> bool:
     return varies(x) or is_abstract(x)
 
 
-def _is_moved(x: Any) -> bool:
-    """Tell whether a value depends on one that PyTorch differentiates, or maps over."""
-    return is_mapped(x) or is_differentiated(x)
-
-
 def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
     """Raise for a tensor that a rule captured, in a program that is compiled.
 
     It would be met where the rule pulls, when no call is left out of the graph any more.
     """
-    if any(map(is_abstract, leaves)) and is_captured(plan.primal, is_elsewhere, False):
+    elsewhere = lambda x: is_tensor(x) and not is_abstract(x)
+    if any(map(is_abstract, leaves)) and is_captured(plan.primal, elsewhere, False):
         raise captured_there(plan.primal.__name__)
 
 
@@ -399,7 +392,7 @@ def applied(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
 def _by_rule(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     """Run a call that is differentiated by its rule."""
     if not (plan.is_static or is_quiet()):
-        check_options(plan.primal, plan.options, _is_moved)
+        check_options(plan.primal, plan.options, lambda x: is_mapped(x) or is_differentiated(x))
         check_options(plan.primal, {}, is_differentiated, call.operands(leaves))
     if plan.lookups:
         if is_captured(plan.primal, varies, any(map(varies, leaves))):

@@ -15,24 +15,29 @@ were, connected. Where a rule saved something else, it is run again on these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, final
 
 import torch
 from torch.autograd.function import Function
 
-from chainrules_py import NoRuleError, Primitive, space
+from chainrules_py import LinearMap, NoRuleError, Primitive, space, unthunk
 from chainrules_py.extend import (
     AbstractZero,
     Bound,
+    Space,
+    StructureSpace,
     TreeDef,
+    Unbroadcast,
     brought_home,
     check_result,
+    fit,
     flatten,
     map_leaves,
     partition,
     unflatten,
 )
+from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Outputs, Plan
 from chainrules_torch.engine.compilers import is_writing_down, unseen
@@ -48,12 +53,97 @@ from chainrules_torch.engine.config import (
     saved,
     watching,
 )
-from chainrules_torch.engine.halves import Half, Mapped, or_by_numpy, pull, push
-from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
-from chainrules_torch.engine.outputs import another, cotangent, owned, split, wrap
+from chainrules_torch.engine.halves import Half, Mapped, or_by_numpy
+from chainrules_torch.engine.outputs import another, cotangent, owned, split, wrap, written
 
 Tensor = torch.Tensor
-_transforms_active = _private.transforms_active
+
+
+_CONSTANT: set[type] = {
+    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
+    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
+}  # fmt: skip
+"""Classes of what holds no tensor."""
+_NUMBERS = (float, complex)
+"""Classes of what a rule may have computed from a tensor."""
+
+
+def holds_nothing(f: FunctionType) -> bool:
+    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
+    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
+
+
+def plain_pulls(
+    maps: Sequence[Any],
+    xs: Sequence[Any],
+    places: Sequence[int],
+    known: Sequence[Any],
+    tensors: list[Any],
+) -> list[tuple[Any, ...]] | None:
+    """Take the maps of some operands apart, for `pull_plain`; add what they saved to ``tensors``.
+
+    None where a pull keeps something from the moment it was made, or saved anything but constants
+    and tensors that are ``known``.
+    """
+    pulls = []
+    for i in places:
+        m, x = maps[i], xs[i]
+        if type(m) is not LinearMap:
+            return None
+        half, saved = m.pull, m.saved
+        if type(half) is not FunctionType or half.__closure__ is not None:
+            return None
+        if half.__defaults__ or half.__kwdefaults__:
+            return None
+        statics: Sequence[tuple[Any, ...]] = ()
+        for y in saved:
+            if isinstance(y, Tensor) or type(y) in _NUMBERS:
+                for z in known:
+                    if y is z:
+                        break
+                else:
+                    return None
+            elif type(y) not in _CONSTANT:
+                return None
+            if not isinstance(y, Tensor):
+                statics = [static(y) for y in saved]
+        tensors += saved if not statics else [y for y in saved if isinstance(y, Tensor)]
+        count = statics.count(()) if statics else len(saved)
+        pulls.append((half, statics, count, x.dtype, x.shape))
+    return pulls
+
+
+def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
+    """Pull back by each of some maps; what does not fit its operand is brought to it."""
+    bars = []
+    at = 0
+    for half, statics, n, dtype, shape in pulls:
+        if statics:
+            bar = filled(half, statics, y_bar, *tensors[at : at + n])
+        else:
+            bar = half(y_bar, *tensors[at : at + n])
+        at += n
+        if not (isinstance(bar, Tensor) and bar.dtype is dtype and bar.shape == shape):
+            bar = fitted(bar, y_bar, dtype, shape)
+        bars.append(bar)
+    return tuple(bars) if len(bars) > 1 else bars[0]
+
+
+def fitted(bar: Any, y_bar: Any, dtype: Any, shape: Any) -> Any:
+    """Bring a cotangent to its operand, of this dtype and shape."""
+    onto = space(y_bar.new_empty((), dtype=dtype)).with_shape(tuple(shape))
+    return written(fit(unthunk(bar), onto), onto)
+
+
+def static(x: Any) -> tuple[Any, ...]:
+    """Return a saved constant, or () for a tensor."""
+    return () if isinstance(x, Tensor) else (x,)
+
+
+def filled(half: Any, statics: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
+    """Pull back with saved values of which some are no tensors."""
+    rest = iter(tensors)
+    return half(y_bar, *[x[0] if x else next(rest) for x in statics])
 
 
 @final
@@ -89,18 +179,18 @@ class Again:
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """Compute the cotangents of the leaves."""
         leaves, y = self.restored(tensors)
-        return pull(self.call, leaves, y, bars, needs)
+        return Half(self.call, "reverse", leaves, y, bars, needs).run()
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
         """Compute the tangents of the result's leaves."""
         leaves, y = self.restored(tensors)
-        found = push(self.call, leaves, y, dots)
+        found = Half(self.call, "forward", leaves, y, dots).run()
         return found[0] if self.treedef is None else (*found, None)
 
 
 def is_open(x: Any) -> bool:
     """Tell whether a value holds no tensor that cannot be seen: it is no closure, nor an object."""
-    if isinstance(x, (Tensor, Primitive, AbstractZero)) or type(x) in PLAIN:
+    if isinstance(x, (Tensor, Primitive, AbstractZero)) or type(x) in _CONSTANT:
         return True
     return isinstance(x, FunctionType) and holds_nothing(x)
 
@@ -150,7 +240,7 @@ class Record:
         self.exact = all([id(x) in known for x in self.tensors])
         for x in flatten(record[2:])[0]:
             # A person's rule may have computed a number from operands.
-            computed = call.plan.is_own and type(x) in NUMBERS and id(x) not in given
+            computed = call.plan.is_own and type(x) in _NUMBERS and id(x) not in given
             self.exact = self.exact and is_open(x) and not computed
         self.again: Again | None = None
         # A half that computes with NumPy runs on them; whether it does, its first run tells.
@@ -190,10 +280,6 @@ def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
         watching.set(before)
 
 
-def _detached(x: Any) -> Any:
-    return x.detach() if isinstance(x, Tensor) else x
-
-
 def kept(
     ctx: Any,
     call: Call,
@@ -229,7 +315,9 @@ def run_plain(ctx: Any, call: Call, leaves: Sequence[Any], needs: Sequence[bool]
         return _later(ctx, call, leaves)
     of = bound
     if plan.solves:
-        y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
+        y, record = _watched(
+            plan, bound, call.operands([x.detach() if isinstance(x, Tensor) else x for x in leaves])
+        )
         return kept(ctx, call, bound, record, leaves, needs, map_leaves(outside, y))
     run = lambda: of.run(None, *call.operands(leaves), **plan.options)
     found = or_by_numpy(call, None, run, lambda _: None)
@@ -301,7 +389,7 @@ class Transformed(Function):
         if not (
             True in ctx.needs_input_grad
             or _private.dual_level() >= 0
-            or _transforms_active()  # a compiled program says no more of dual numbers
+            or _private.transforms_active()  # a compiled program says no more of dual numbers
         ):
             return
         call, *leaves = inputs

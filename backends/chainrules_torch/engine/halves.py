@@ -24,20 +24,6 @@ from chainrules_torch.engine.callback import array_of, brought, on_host, on_tens
 from chainrules_torch.engine.compilers import forget, is_abstract, leave_out
 from chainrules_torch.engine.config import asking, floats, is_tensor, refuse_asked
 
-_transforms_active = _private.transforms_active
-
-
-def pull(
-    call: Any, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
-) -> Sequence[Any]:
-    """Pull the cotangents of a result back to the leaves."""
-    return Half(call, "reverse", leaves, y, bars, needs).run()
-
-
-def push(call: Any, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Sequence[Any]:
-    """Push the tangents of leaves forward to those of the result's leaves."""
-    return Half(call, "forward", leaves, y, dots).run()
-
 
 @final
 class Half:
@@ -99,9 +85,6 @@ class Half:
             return self.call.pull(leaves, y, given, self.needs)  # type: ignore[no-any-return]
         return self.call.push(leaves, y, given)  # type: ignore[no-any-return]
 
-    def _on_arrays(self, leaves: Any, outputs: Any, given: Any) -> Sequence[Any]:
-        return self.call.on_arrays(self.mode, leaves, self.treedef, given, self.needs)  # type: ignore[no-any-return]
-
     def _apart(
         self, compute: Callable[..., Any], refusal: ChainRulesError | None = None
     ) -> Sequence[Any]:
@@ -131,7 +114,8 @@ class Half:
             like = groups[self.mode == "forward"]
             with torch.no_grad():
                 try:
-                    found = self._on_arrays(*on_tensors(array_of, groups))
+                    xs, _, given = on_tensors(array_of, groups)
+                    found = self.call.on_arrays(self.mode, xs, self.treedef, given, self.needs)
                 except UNFIT as of_arrays:
                     try:
                         found = self.on_tensors(*on_tensors(on_host, groups))
@@ -150,7 +134,7 @@ class Half:
             raise
         except Exception:  # it is the rule that is wrong
             raise error from None
-        if not (_transforms_active() or any(map(is_abstract, self.groups[0]))):
+        if not (_private.transforms_active() or any(map(is_abstract, self.groups[0]))):
             plan.of_numpy = error  # elsewhere it may have failed for other reasons
         return found
 
@@ -226,7 +210,7 @@ class Mapped:
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, y_bars: Any) -> Any:
-            return tuple(pull(self.call, xs, (ys, treedef), y_bars, needs))
+            return tuple(Half(self.call, "reverse", xs, (ys, treedef), y_bars, needs).run())
 
         found = self._map(each, (leaves, self.dims), _first(outputs), _first(bars))
         return [_placed(bar, dim) for bar, dim in zip(found, self.dims, strict=True)]
@@ -236,7 +220,7 @@ class Mapped:
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, x_dots: Any) -> Any:
-            return tuple(push(self.call, xs, (ys, treedef), x_dots))
+            return tuple(Half(self.call, "forward", xs, (ys, treedef), x_dots).run())
 
         return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
 

@@ -107,13 +107,11 @@ def import_rule(
         names, rest = parameters_of_imported(f, operands)
         primal = declared(f, names, rest, lambda xs, given: computed_by_torch(f, xs, given))
     primal.opaque = primal.opaque or to is None
-    rule = ImportedRule(f, functools.partial(_moving, f), _pushed, _pulled, _half)
+    rule = ImportedRule(
+        f, functools.partial(_moving, f), _pushed, _pulled, lambda half, n: import_rule(half)
+    )
     state_imported(primal, rule, module="chainrules_torch", engine="PyTorch")
     return primal
-
-
-def _half(half: Callable[..., Any], n: int) -> Primitive[..., Any]:
-    return import_rule(half)
 
 
 @contextlib.contextmanager

@@ -20,12 +20,20 @@ from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.config import asking, saved
-from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
-from chainrules_torch.engine.maps import filled, plain_pulls, pull_plain, static
+from chainrules_torch.engine.functions import (
+    Plain,
+    filled,
+    kept,
+    plain_pulls,
+    pull_plain,
+    pulled,
+    run_plain,
+    static,
+)
 from chainrules_torch.engine.outputs import written
+from chainrules_torch.tensors import PLAIN
 
 Tensor = torch.Tensor
-_PLAIN = (Tensor, torch.nn.Parameter)
 _ANSWERS = (Tensor, tuple)
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 
@@ -162,7 +170,7 @@ def _by_partial(plan: Plan, bound: Bound, used: tuple[int, ...]) -> Callable[...
     seen: set[torch.dtype] = set()
 
     def forward(ctx: Any, x: Any) -> Any:
-        if x.dtype in seen and type(x) in _PLAIN and not x.is_meta:
+        if x.dtype in seen and type(x) in PLAIN and not x.is_meta:
             y = compute(x)
             if type(y) is Tensor and y.dtype is x.dtype:
                 ctx.to_save = (y, x) if of_both else (y if of_result else x,)
@@ -186,10 +194,8 @@ def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[
         if is_plain:
             y, maps = maps_of(leaves, options)
             tensors: list[Any] = []
-            pulls = None
-            if isinstance(y, Tensor):
-                pulls = plain_pulls(maps, leaves, active, (y, *leaves), tensors)
-            if pulls is not None:
+            found = isinstance(y, Tensor)
+            if found and (pulls := plain_pulls(maps, leaves, active, (y, *leaves), tensors)):
                 ctx.half = functools.partial(pull_plain, pulls)
                 ctx.to_save = tuple(tensors)  # as save_for_backward does
                 return y

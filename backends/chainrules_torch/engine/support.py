@@ -21,7 +21,6 @@ from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import export, is_program
 from chainrules_torch.engine.halves import is_known
 
-_func: Any = torch.func
 _compile: Any = torch.compile
 
 
@@ -99,16 +98,16 @@ def _compiled(f: Callable[..., Any]) -> Callable[..., Any]:
 
 transformations = Transformations(
     {
-        **nestings(_func.grad, lambda f, z, u: _func.jvp(f, (z,), (u,))[1]),
+        **nestings(torch.func.grad, lambda f, z, u: torch.func.jvp(f, (z,), (u,))[1]),
         "backward": Transformation("gradient", _backward),
         "double backward": Transformation("curvature", _double_backward),
-        "vmap": Transformation("value", lambda f, z, u: _func.vmap(f)(_rows(z, u))[1]),
+        "vmap": Transformation("value", lambda f, z, u: torch.func.vmap(f)(_rows(z, u))[1]),
         "vmap of grad": Transformation(
-            "gradient", lambda f, z, u: _func.vmap(_func.grad(f))(_rows(z, u))[1], "vmap"
+            "gradient", lambda f, z, u: torch.func.vmap(torch.func.grad(f))(_rows(z, u))[1], "vmap"
         ),
-        "jacrev": Transformation("gradient", lambda f, z, u: _func.jacrev(f)(z)),
-        "jacfwd": Transformation("gradient", lambda f, z, u: _func.jacfwd(f)(z)),
-        "hessian": Transformation("curvature", lambda f, z, u: _func.hessian(f)(z) @ u),
+        "jacrev": Transformation("gradient", lambda f, z, u: torch.func.jacrev(f)(z)),
+        "jacfwd": Transformation("gradient", lambda f, z, u: torch.func.jacfwd(f)(z)),
+        "hessian": Transformation("curvature", lambda f, z, u: torch.func.hessian(f)(z) @ u),
         "compile": Transformation("value", lambda f, z, u: _compiled(f)(z)),
         "backward of compile": Transformation(
             "gradient", lambda f, z, u: _backward(_compiled(f), z, u), "compile"
