@@ -88,8 +88,7 @@ ELSEWHERE = {
         "_MaskedBinaryOperation",
         "_MaskedUnaryOperation",
     },
-    "chainrules_scipy/interpolate/polynomials.py": {"_y_axis", "_y_extra_shape"},
-    "chainrules_scipy/signal/followed.py": {"_as_tf"},
+    "chainrules_scipy/signal.py": {"_as_tf"},
     "chainrules_scipy/sparse/linalg.py": {"_matvec"},
     "chainrules_scipy/stats/__init__.py": {"_parse_args"},
     "chainrules_scipy/stats/distributions.py": {

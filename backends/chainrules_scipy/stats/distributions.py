@@ -34,9 +34,9 @@ from chainrules_scipy.stats.formulas import (
     INTEGRATED,
     LOG_DENSITIES,
     LOG_PROBABILITIES,
+    exponential,
     integrated,
 )
-from chainrules_scipy.stats.powers import exponential
 
 _Compute = Callable[..., Any]
 static_types.add(common_base(scipy.stats.rv_continuous, scipy.stats.rv_discrete))
@@ -513,7 +513,7 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
             values[i] = theta[k]
         return nnlf(dist, values, x)
 
-    from chainrules_scipy.optimize.least import located
+    from chainrules_scipy.optimize import located
 
     found = located(loss, np.array([known[i] for i in free]), polishes=True)
     return tuple(

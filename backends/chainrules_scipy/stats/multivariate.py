@@ -15,10 +15,10 @@ from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.following import follow_class, of_followed
 from chainrules_scipy.installing import choose
-from chainrules_scipy.linalg.solving import read
+from chainrules_scipy.linalg import read
 from chainrules_scipy.rows import adjoint, anchored, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
-from chainrules_scipy.stats.powers import product
+from chainrules_scipy.stats.formulas import product
 
 _PSD = private("_PSD")
 

@@ -1,0 +1,901 @@
+"""Interpolation of ``scipy.interpolate``, in values and places."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as native
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import advise, varies
+from chainrules_scipy.agreeing import Beside, agreeing, of_both, plainly
+from chainrules_scipy.following import follow_all, follow_class
+from chainrules_scipy.installing import place_constructor, place_method
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    attribute,
+    described,
+    readable,
+    refused,
+    reject,
+    stands_for,
+)
+
+__all__ = [
+    "Akima1DInterpolator",
+    "BSpline",
+    "CloughTocher2DInterpolator",
+    "CubicHermiteSpline",
+    "CubicSpline",
+    "KroghInterpolator",
+    "LinearNDInterpolator",
+    "NearestNDInterpolator",
+    "PPoly",
+    "PchipInterpolator",
+    "RBFInterpolator",
+    "RegularGridInterpolator",
+    "griddata",
+    "interp1d",
+    "interpn",
+    "make_interp_spline",
+]
+
+
+# -------- piecewise polynomials of traced coefficients, knots and places, and those through
+
+
+class Calling(Beside):
+    """A function of places, which stands for an object of SciPy's that is called."""
+
+    def __init__(
+        self, function: Callable[..., Any], theirs: Callable[..., Any], tolerance: float = 1e-6
+    ) -> None:
+        self.function, self.theirs, self.tolerance = function, theirs, tolerance
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Call both."""
+        return of_both(self.function, self.theirs, args, options, self.tolerance)
+
+
+def method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a method look at that of SciPy's object beside it (a decorator)."""
+
+    @functools.wraps(function)
+    def both(self: Any, *args: Any, **options: Any) -> Any:
+        if self.theirs is None:
+            return function(self, *args, **options)
+        theirs = getattr(self.theirs, function.__name__)
+        return of_both(functools.partial(function, self), theirs, args, options)
+
+    return both
+
+
+def constructs(
+    cls: Any,
+    made_of: Callable[[Any], tuple[Any, ...]] | None = None,
+    methods: tuple[str, ...] = ("__call__",),
+    tolerance: float = 1e-6,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say that a function makes what a class of SciPy's makes (a decorator).
+
+    Parameters
+    ----------
+    cls : type
+        The class; the function is given an instance of plain values, and then the arguments.
+    made_of : callable, optional
+        Returns the arguments of which an instance of SciPy's was made; so its methods take traced
+        places.
+    methods : tuple of str
+        The names of these methods.
+    tolerance : float
+        How far values may be from SciPy's.
+    """
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(cls, updated=())
+        def made(*args: Any, **options: Any) -> Any:
+            theirs = cls(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
+            found = function(theirs, *args, **options)
+            if not isinstance(found, Beside):
+                return Calling(found, theirs, tolerance)
+            found.theirs = theirs
+            return found
+
+        def of_instances(name: str, theirs: Any) -> Callable[..., Any]:
+            @functools.wraps(theirs)
+            def both(self: Any, *args: Any, **options: Any) -> Any:
+                ours = getattr(function(self, *made_of(self)), name)  # type: ignore[misc]
+                return of_both(ours, theirs.__get__(self), args, options)
+
+            return both
+
+        place_constructor(cls, made)
+        for name in methods if made_of else ():
+            place_method(cls, of_instances(name, getattr(cls, name)), name)
+        advise(
+            cls.__init__,
+            f"use {cls.__name__}, which takes the same, by "
+            f"'from chainrules_scipy.interpolate import {cls.__name__}'",
+        )
+        made.__doc__, made.__module__ = function.__doc__, function.__module__
+        return described(made, cls)
+
+    return enter
+
+
+def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say that a function computes what one of SciPy's does (a decorator)."""
+    return lambda function: stands_for(native)(agreeing(native, function))
+
+
+def refuse(*xs: Any) -> None:
+    """Refuse places, knots and weights that are differentiated."""
+    if varies(xs):
+        reject(
+            "this spline has derivatives in values, coefficients and the places where it is taken; "
+            "PchipInterpolator and Akima1DInterpolator have them in their knots as well"
+        )
+
+
+def first(y: Any, axis: int) -> tuple[Any, int]:
+    """Return the values with the axis of the knots first, and which one that was."""
+    y = array_of(y)
+    axis = range(y.ndim)[axis]
+    return v.permute_dims(y, axes=(axis, *(i for i in range(y.ndim) if i != axis))), axis
+
+
+def placed(y: Any, n: int, axis: int) -> Any:
+    """Put the first n axes, of places, where the axis of the knots stood."""
+    order = (*range(n, n + axis), *range(n), *range(n + axis, y.ndim))
+    return v.permute_dims(y, axes=order)
+
+
+def times(matrices: Any, y: Any) -> Any:
+    """Return ``Σ_j T[..., j] y[j]``."""
+    return v.tensordot(matrices, y, axes=((matrices.ndim - 1,), (0,)))
+
+
+def steps(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the distances of the knots, and the slopes between them."""
+    h = v.reshape(x[1:] - x[:-1], shape=(-1,) + (1,) * (y.ndim - 1))
+    return h, (y[1:] - y[:-1]) / h
+
+
+class PiecewisePolynomial(Beside):
+    """A polynomial of (x - x_i) between each knot and the next, as ``scipy.interpolate.PPoly``.
+
+    Parameters
+    ----------
+    c : array, shape (k, m, ...)
+        The coefficients, that of the highest power first.
+    x : array, shape (m + 1,)
+        The knots, increasing or decreasing.
+    extrapolate : bool or "periodic"
+        Whether the first and the last one go on; False gives NaN outside.
+    axis : int
+        Where the axis of the places stands in the results.
+    """
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = True, axis: int = 0) -> None:
+        self.c = self.powers = array_of(c)
+        self.x = self.knots = array_of(x)
+        self.axis = axis
+        self.extrapolate = True if extrapolate is None else extrapolate
+
+    @method
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Evaluate it, or a derivative, at places of any shape."""
+        x, how = array_of(x), self.extrapolate if extrapolate is None else extrapolate
+        if how == "periodic":
+            start, period = self.knots[0], self.knots[-1] - self.knots[0]
+            x, how = start + (x - start) % period, False
+        return self.at(x, nu, bool(how))
+
+    @method
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Integrate from a to b."""
+        how = self.extrapolate if extrapolate is None else extrapolate
+        whole, start, end = self.antiderivative(), self.knots[0], self.knots[-1]
+
+        def up_to(x: Any) -> Any:
+            x = array_of(x)
+            if how != "periodic":
+                return whole.at(x, 0, bool(how))
+            turns = np.floor_divide(readable(x - start), readable(end - start))
+            x = start + (x - start) % (end - start)
+            return turns * whole.at(end, 0, True) + whole.at(x, 0, True)
+
+        return up_to(b) - up_to(a)
+
+    def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
+        return PiecewisePolynomial(c, self.knots, extrapolate, self.axis)
+
+    @method
+    def derivative(self, nu: int = 1) -> Any:
+        """Return the derivative, a polynomial as well."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        c = self.powers
+        for _ in range(nu):
+            powers = np.arange(c.shape[0] - 1, 0, -1.0)
+            shape = (-1,) + (1,) * (c.ndim - 1)
+            c = c[:-1] * np.reshape(powers, shape) if len(powers) else 0.0 * c
+        return self._like(c, self.extrapolate)
+
+    @method
+    def antiderivative(self, nu: int = 1) -> Any:
+        """Return the integral from the first knot on, a polynomial as well."""
+        if nu <= 0:
+            return self.derivative(-nu)
+        c = self.powers
+        for _ in range(nu):
+            powers = np.reshape(np.arange(c.shape[0], 0, -1.0), (-1,) + (1,) * (c.ndim - 1))
+            high = c / powers
+            h = v.reshape(self.knots[1:] - self.knots[:-1], shape=(-1,) + (1,) * (c.ndim - 2))
+            areas: Any = sum(high[i] * h ** (c.shape[0] - i) for i in range(c.shape[0]))
+            before = v.cumulative_sum(areas, axis=0)[:-1]
+            low = v.concat(v.zeros_like(areas[:1]), before, axis=0)
+            c = v.concat(high, v.expand_dims(low, axis=0), axis=0)
+        return self._like(c, False if self.extrapolate == "periodic" else self.extrapolate)
+
+    def at(self, x: Any, nu: int, beyond: bool) -> Any:
+        """Evaluate it, or a derivative, at places; outside of the knots NaN, or what goes on."""
+        x, knots = array_of(x), readable(self.knots)
+        places = readable(x)
+        unknown = np.isnan(places)
+        low, high = min(knots[0], knots[-1]), max(knots[0], knots[-1])
+        outside = unknown if beyond else unknown | ~((low <= places) & (places <= high))
+        if unknown.any():
+            x = v.where(unknown, low, x)
+        sign = 1.0 if knots[-1] >= knots[0] else -1.0
+        piece = np.searchsorted(sign * knots, sign * readable(x), "right") - 1
+        piece = np.clip(piece, 0, len(knots) - 2)
+        t, c = x - v.take(self.knots, piece, axis=0), self.powers
+        t = v.reshape(t, shape=(*t.shape, *(1,) * (c.ndim - 2)))
+        y: Any = None
+        for i in range(c.shape[0] - nu):
+            power = c.shape[0] - 1 - i
+            term = v.take(c[i], piece, axis=0) * math.perm(power, nu)
+            y = term if y is None else y * t + term
+        if y is None:
+            y = 0.0 * v.take(c[0], piece, axis=0)
+        if outside.any():
+            y = v.where(np.reshape(outside, t.shape), math.nan, y)
+        return placed(y, x.ndim, self.axis) if self.axis else y
+
+
+def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePolynomial:
+    """Make the cubic polynomials of values and slopes at knots, along the first axis."""
+    h = v.reshape(x[1:] - x[:-1], shape=(-1,) + (1,) * (y.ndim - 1))
+    slope = (y[1:] - y[:-1]) / h
+    t = (s[:-1] + s[1:] - 2 * slope) / h
+    c = v.stack(t / h, (slope - s[:-1]) / h - t, s[:-1], y[:-1], axis=0)
+    return PiecewisePolynomial(c, x, extrapolate, axis)
+
+
+@constructs(
+    native.PPoly,
+    lambda p: (np.moveaxis(p.c, (0, 1), (p.axis, p.axis + 1)), p.x, p.extrapolate, p.axis),
+    ("__call__", "integrate"),
+)
+def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:  # noqa: N802
+    """Make a piecewise polynomial, in coefficients, knots and places."""
+    c = array_of(c)
+    others = (i for i in range(c.ndim) if i not in (axis, axis + 1))
+    c = v.permute_dims(c, axes=(axis, axis + 1, *others))
+    return PiecewisePolynomial(c, x, extrapolate, axis)
+
+
+def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, Any]:
+    """Return what SciPy fits to unit vectors, and the coefficients: they are linear in y.
+
+    Parameters
+    ----------
+    fit : callable
+        SciPy's fit of plain values, with conditions at both ends.
+    y : array
+        The values, along the first axis.
+    bc_type : str, tuple or None
+        The conditions; the values of derivatives in them are constant.
+    """
+    n, start = y.shape[0], 0.0
+    unit = np.eye(n)
+    if isinstance(bc_type, tuple):
+        start = fit(np.zeros(y.shape), bc_type).c
+        bc_type = tuple(_without_values(end, n) for end in bc_type)
+    elif bc_type == "periodic":  # the last value is the first one
+        unit[-1], unit[:, -1] = unit[0], 0.0
+    linear = fit(unit, bc_type)
+    return linear, times(linear.c, y) + start
+
+
+def _without_values(end: Any, n: int) -> Any:
+    """Return the conditions at an end with values 0, which are linear in y."""
+    if end is None or isinstance(end, str):
+        return end
+    if isinstance(end[0], int):
+        return end[0], np.zeros(n)
+    return [(nu, np.zeros(n)) for nu, _ in end]
+
+
+_cubic: Any = native.CubicSpline
+
+
+@constructs(native.CubicSpline)
+def CubicSpline(  # noqa: N802
+    known: Any, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", *_: Any, **__: Any
+) -> Any:
+    """Interpolate by cubic polynomials with two continuous derivatives."""
+    refuse(x, bc_type)
+    y, axis = first(y, axis)
+    _, c = fitted(lambda y, ends: _cubic(known.x, y, bc_type=ends), y, bc_type)
+    return PiecewisePolynomial(c, known.x, known.extrapolate, axis)
+
+
+@constructs(native.CubicHermiteSpline)
+def CubicHermiteSpline(  # noqa: N802
+    known: Any, x: Any, y: Any, dydx: Any, axis: int = 0, *_: Any, **__: Any
+) -> Any:
+    """Interpolate values and slopes by cubic polynomials."""
+    y, s = first(y, axis)[0], first(dydx, axis)[0]
+    return hermite(array_of(x), y, s, known.extrapolate, known.axis)
+
+
+@constructs(native.PchipInterpolator)
+def PchipInterpolator(known: Any, x: Any, y: Any, axis: int = 0, *_: Any, **__: Any) -> Any:  # noqa: N802
+    """Interpolate by cubic polynomials that are monotone where the values are.
+
+    F. N. Fritsch and J. Butland, SIAM J. Sci. Comput. 5 (1984) 300.
+    """
+    x = array_of(x)
+    y, axis = first(y, axis)
+    h, m = steps(x, y)
+    if x.shape[0] == 2:
+        return hermite(x, y, v.concat(m, m, axis=0), known.extrapolate, axis)
+    sign = np.sign(readable(m))
+    flat = (sign[1:] != sign[:-1]) | (sign[1:] == 0) | (sign[:-1] == 0)
+    a, b = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+    safe = [v.where(flat, 1.0, part) for part in (m[:-1], m[1:])]
+    mean = (a / safe[0] + b / safe[1]) / (a + b)
+    inner = v.where(flat, 0.0, 1 / mean)
+    ends = [
+        _pchip_end(h[:1], h[1:2], m[:1], m[1:2]),
+        _pchip_end(h[-1:], h[-2:-1], m[-1:], m[-2:-1]),
+    ]
+    return hermite(x, y, v.concat(ends[0], inner, ends[1], axis=0), known.extrapolate, axis)
+
+
+def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+    """Three points, kept in the shape."""
+    d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    plain, p0, p1 = readable(d), readable(m0), readable(m1)
+    other = np.sign(plain) != np.sign(p0)
+    steep = (np.sign(p0) != np.sign(p1)) & (abs(plain) > 3 * abs(p0)) & ~other
+    return v.where(other, 0.0, v.where(steep, 3 * m0, d))
+
+
+@constructs(native.Akima1DInterpolator)
+def Akima1DInterpolator(  # noqa: N802
+    known: Any, x: Any, y: Any, axis: int = 0, *, method: str = "akima", **_: Any
+) -> Any:
+    """Interpolate by cubic polynomials whose slopes weigh those on both sides.
+
+    H. Akima, J. ACM 17 (1970) 589.
+    """
+    x = array_of(x)
+    y, axis = first(y, axis)
+    _, inner = steps(x, y)
+    if x.shape[0] == 2:
+        slopes = v.concat(inner, inner, axis=0)
+        return hermite(x, y, slopes, known.extrapolate, axis)
+    (a, b), (c, d) = (inner[:1], inner[1:2]), (inner[-2:-1], inner[-1:])
+    m = v.concat(3 * a - 2 * b, 2 * a - b, inner, 2 * d - c, 3 * d - 2 * c, axis=0)
+    jumps = v.abs(m[1:] - m[:-1])
+    if method == "makima":
+        jumps = jumps + v.abs(m[1:] + m[:-1]) / 2
+    left, right = jumps[2:], jumps[:-2]
+    total = left + right
+    some = readable(total) > 1e-9 * np.max(readable(total), initial=-math.inf)
+    mixed = (left * m[1:-2] + right * m[2:-1]) / v.where(some, total, 1.0)
+    flat = 0.0 if method == "makima" else 0.5 * (m[3:] + m[:-3])
+    slopes = v.where(some, mixed, flat)
+    return hermite(x, y, slopes, known.extrapolate, axis)
+
+
+FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
+KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
+
+
+_KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
+refused(
+    native,
+    {
+        "lagrange": "write np.linalg.solve(np.vander(x), w), and np.polyval",
+        "BarycentricInterpolator": _KROGH,
+        "barycentric_interpolate": _KROGH,
+    },
+)
+
+
+# -------- splines of knots and coefficients, and interpolation by them and by lines
+
+
+class Spline(PiecewisePolynomial):
+    """A spline of knots and coefficients, as ``scipy.interpolate.BSpline``.
+
+    Parameters
+    ----------
+    t : array, shape (n + k + 1,)
+        The knots, which are constant.
+    c : array, shape (>= n, ...)
+        The coefficients.
+    k : int
+        The degree.
+    extrapolate : bool or "periodic"
+        Whether the first and the last polynomial go on; False gives NaN outside.
+    axis : int
+        Where the axis of the coefficients stands.
+    """
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+        refuse(t)
+        c, axis = first(c, axis)
+        t, k = np.asarray(t, float), int(k)
+        n = len(t) - k - 1
+        knots, basis = t[k : n + 1], native.BSpline(t, np.eye(n), k)
+        parts = [basis(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
+        super().__init__(times(np.stack(parts), c[:n]), knots, extrapolate, axis)
+        self.t, self.c, self.k, self.tck = t, c[:n], k, (t, c[:n], k)
+
+    def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
+        found = super()._like(c, extrapolate)
+        del found.c, found.x  # SciPy's object has those of a spline
+        return found
+
+
+def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:
+    """Fit by what SciPy makes of the unit vectors."""
+    y, axis = first(y, axis)
+    unit, c = fitted(fit, y, bc_type)
+    found = Spline(unit.t, c, unit.k, unit.extrapolate)
+    found.axis = axis
+    return found
+
+
+@constructs(
+    native.BSpline,
+    lambda s: (s.t, np.moveaxis(s.c, 0, s.axis), s.k, s.extrapolate, s.axis),
+    ("__call__", "integrate"),
+)
+def BSpline(known: Any, *args: Any, **options: Any) -> Spline:  # noqa: N802
+    """Make a spline, in coefficients and places."""
+    return Spline(*args, **options)
+
+
+@computes(native.make_interp_spline)
+def make_interp_spline(
+    x: Any,
+    y: Any,
+    k: int = 3,
+    t: Any = None,
+    bc_type: Any = None,
+    axis: int = 0,
+    *_: Any,
+    **__: Any,
+) -> Any:
+    """Interpolate by splines of a degree, in the values."""
+    refuse(x, t)
+    return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
+
+
+def _kind(line: Any) -> Any:
+    return line._spline.k if line._kind == "spline" else line._kind
+
+
+@constructs(
+    native.interp1d, lambda f: (f.x, f.y, _kind(f), f.axis, True, False, f.fill_value, True)
+)
+def interp1d(
+    known: Any,
+    x: Any,
+    y: Any,
+    kind: Any = "linear",
+    axis: int = -1,
+    copy: bool = True,
+    bounds_error: bool | None = None,
+    fill_value: Any = math.nan,
+    assume_sorted: bool = False,
+) -> Callable[..., Any]:
+    """Interpolate by lines or splines."""
+    degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
+    degree: Any = degrees.get(kind, kind)
+    y, axis = first(y, axis)
+    x = array_of(x)
+    if not assume_sorted:
+        order = np.argsort(readable(x), kind="mergesort")
+        x, y = v.take(x, order, axis=0), v.take(y, order, axis=0)
+    if degree == 0 or isinstance(degree, str):
+        line: Any = functools.partial(_stepped, x, y, degree)
+    elif degree == 1:
+        _, slope = steps(x, y)
+        line = PiecewisePolynomial(v.stack(slope, y[:-1], axis=0), x)
+    else:
+        line = make_interp_spline(x, y, degree)
+        line.theirs = None
+    ends = _ends(y, fill_value, kind)
+    low, high = readable(x)[0], readable(x)[-1]
+
+    def interpolated(at: Any) -> Any:
+        at = array_of(at)
+        beyond = [readable(at) < low, readable(at) > high]
+        outside = np.logical_or(*beyond)
+        moves = ends is not None and outside.any()
+        found = line(v.where(outside, low, at) if moves else at)
+        for end, there in zip(ends or (), beyond, strict=False) if moves else ():
+            shape = there.shape + (1,) * (found.ndim - there.ndim)
+            found = v.where(np.reshape(there, shape), end, found)
+        return placed(found, at.ndim, axis)
+
+    return interpolated
+
+
+def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
+    """Return what stands before and behind the places, or None where the line goes on."""
+    if isinstance(fill_value, str) and fill_value == "extrapolate":
+        goes_on = {"previous": (math.nan, y[-1]), "next": (y[0], math.nan)}
+        return goes_on.get(kind)
+    both = (
+        fill_value if isinstance(fill_value, tuple) and len(fill_value) == 2 else [fill_value] * 2
+    )
+    return [v.reshape(e, shape=()) if y.ndim == 1 else e for e in map(array_of, both)]
+
+
+def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
+    """Take a value beside each place, whose number SciPy finds; it is constant between jumps."""
+    on: Any = "extrapolate"
+    number = native.interp1d(readable(x), np.arange(len(x)), kind, fill_value=on)
+    return v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
+
+
+_SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
+_FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(n), k)(x), y)[0], k)"
+_GRID = "write RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
+refused(
+    native,
+    {
+        "InterpolatedUnivariateSpline": _SPLINE,
+        "UnivariateSpline": _SPLINE,
+        "splrep": _SPLINE,
+        "LSQUnivariateSpline": _FIT,
+        "make_lsq_spline": _FIT,
+        "make_smoothing_spline": _FIT,
+        "splev": "write BSpline(t, c, k)(x), which has derivatives in coefficients and places",
+        "splint": "write BSpline(t, c, k).integrate(a, b)",
+        "splder": "write BSpline(t, c, k).derivative()(x)",
+        "splantider": "write BSpline(t, c, k).antiderivative()(x)",
+        "RectBivariateSpline": _GRID,
+        "SmoothBivariateSpline": _GRID,
+        "LSQBivariateSpline": _GRID,
+    },
+)
+
+
+# -------- interpolation on grids, and between points that lie anywhere
+
+
+@constructs(
+    native.RegularGridInterpolator,
+    lambda f: (f.grid, f.values, f.method, f.bounds_error, f.fill_value),
+)
+def RegularGridInterpolator(  # noqa: N802
+    known: Any,
+    points: Any,
+    values: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = math.nan,
+    **_: Any,
+) -> Callable[..., Any]:
+    """Interpolate on a grid, by the corners of the box that a point is in."""
+    axes, values = [array_of(p) for p in points], array_of(values)
+    turned = [k for k, axis in enumerate(axes) if readable(axis)[-1] < readable(axis)[0]]
+    axes = [v.flip(axis, axis=0) if k in turned else axis for k, axis in enumerate(axes)]
+    values = v.flip(values, axis=tuple(turned)) if turned else values
+    low, high = (np.stack([readable(axis)[end] for axis in axes]) for end in (0, -1))
+    splines = functools.cache(functools.partial(_splines, axes, values))
+    if method in DEGREES:
+        splines(method)
+
+    def interpolated(xi: Any, method: str | None = method, *, nu: Any = None) -> Any:
+        x = _places((xi,))
+        x = v.reshape(x, shape=(-1, len(axes))) if x.ndim == 1 else x
+        at, how = readable(x), method or known.method
+        unknown = np.any(np.isnan(at), axis=-1)
+        outside = np.any((at < low) | (at > high), axis=-1)
+        if unknown.any():
+            x = v.where(unknown[..., None], low, x)
+        if how in DEGREES:
+            bases, coefficients = splines(how)
+            orders = (0,) * len(bases) if nu is None else nu
+            parts = [b.at(x[..., k], orders[k], True) for k, b in enumerate(bases)]
+            y = _of_splines(coefficients, parts, x.ndim - 1)
+        elif how == "pchip":
+            y = _folded(axes, values, x)
+        else:
+            y = _of_corners(axes, values, x, how)
+        shape = outside.shape + (1,) * (values.ndim - len(axes))
+        if fill_value is not None and not bounds_error and outside.any():
+            y = v.where(np.reshape(outside, shape), fill_value, y)
+        return v.where(np.reshape(unknown, shape), math.nan, y) if unknown.any() else y
+
+    return interpolated
+
+
+DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
+"""Methods that are splines along every axis."""
+
+
+def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], Any]:
+    """Return the splines along each axis, and their coefficients.
+
+    SciPy solves for these step by step, to some five digits: so the coefficients have its values,
+    of which the places are differentiated, and the derivatives of those that are exact.
+    """
+    if any(map(varies, axes)):
+        reject(f"RegularGridInterpolator(method={method!r}) has no derivative in its points")
+    plain, degree = tuple(map(readable, axes)), DEGREES[method]
+    fits = [native.make_interp_spline(x, np.eye(len(x)), degree) for x in plain]
+    bases = [Spline(fit.t, np.eye(len(x)), degree) for fit, x in zip(fits, plain, strict=True)]
+    exact = values
+    for k, fit in enumerate(fits):
+        exact = v.tensordot(fit.c, exact, axes=((1,), (k,)))
+        exact = v.permute_dims(exact, axes=(*range(1, k + 1), 0, *range(k + 1, exact.ndim)))
+    theirs = native.RegularGridInterpolator(plain, readable(values), method)
+    known = getattr(getattr(theirs, "_spline", None), "c", None)
+    return bases, exact if known is None else anchored(np.asarray(known), exact)
+
+
+def _of_splines(coefficients: Any, parts: Any, n: int) -> Any:
+    y = v.tensordot(parts[0], coefficients, axes=((-1,), (0,)))
+    for basis in parts[1:]:
+        basis = v.reshape(basis, shape=(*basis.shape, *(1,) * (y.ndim - n - 1)))
+        y = v.sum(basis * y, axis=n)
+    return y
+
+
+def _folded(axes: list[Any], values: Any, x: Any) -> Any:
+    """Interpolate along the last axis, of what comes out along the one before, and so on."""
+    along = lambda at, y, k: PchipInterpolator(axes[k], y, axis=k)(at[k])
+    order, places = range(len(axes))[::-1], v.reshape(x, shape=(-1, len(axes)))
+    found = [functools.reduce(functools.partial(along, at), order, values) for at in places]
+    return v.reshape(v.stack(*found), shape=(*x.shape[:-1], *values.shape[len(axes) :]))
+
+
+def _of_corners(axes: list[Any], values: Any, x: Any, method: str) -> Any:
+    if method not in ("linear", "nearest"):
+        reject(f"RegularGridInterpolator(method={method!r}) has no derivative; take 'cubic'")
+    places: list[Any] = []
+    parts: list[Any] = []
+    for k, axis in enumerate(axes):
+        knots = readable(axis)
+        j = np.clip(np.searchsorted(knots, readable(x[..., k]), "right") - 1, 0, len(knots) - 2)
+        start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
+        places.append(j)
+        parts.append((x[..., k] - start) / (end - start))
+    if method == "nearest":
+        return values[tuple(j + (readable(t) > 0.5) for j, t in zip(places, parts, strict=True))]
+    total: Any = 0.0
+    for corner in np.ndindex(*(2,) * len(axes)):
+        weight: Any = math.prod([t if up else 1 - t for up, t in zip(corner, parts, strict=True)])
+        weight = v.reshape(weight, shape=(*weight.shape, *(1,) * (values.ndim - len(axes))))
+        total = total + weight * values[tuple(map(operator.add, places, corner))]
+    return total
+
+
+@computes(native.interpn)
+def interpn(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    bounds_error: bool = True,
+    fill_value: Any = math.nan,
+) -> Any:
+    """Interpolate on a grid, as `RegularGridInterpolator` does."""
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+
+
+_RADIAL: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda r: -r,
+    "cubic": lambda r: r**3,
+    "quintic": lambda r: -(r**5),
+    "thin_plate_spline": lambda r: v.xlogy(r * r, v.where(readable(r) > 0, r, 1.0)),
+    "multiquadric": lambda r: -v.sqrt(r * r + 1),
+    "inverse_multiquadric": lambda r: 1 / v.sqrt(r * r + 1),
+    "inverse_quadratic": lambda r: 1 / (r * r + 1),
+    "gaussian": lambda r: v.exp(-r * r),
+}
+
+
+@constructs(
+    native.RBFInterpolator,
+    lambda f: (
+        *(f.y, np.reshape(f.d, (len(f.d), *f.d_shape)), f.neighbors, f.smoothing, f.kernel),
+        f.epsilon,
+    ),
+)
+def RBFInterpolator(  # noqa: N802
+    known: Any,
+    y: Any,
+    d: Any,
+    neighbors: Any = None,
+    smoothing: Any = 0.0,
+    kernel: str = "thin_plate_spline",
+    epsilon: Any = None,
+    degree: Any = None,
+) -> Callable[..., Any]:
+    """Interpolate scattered points by radial functions and a polynomial."""
+    if neighbors is not None and neighbors < len(y):
+        reject(
+            "RBFInterpolator(neighbors=...) has no derivative here; leave it out",
+            UnsupportedKeywordError,
+        )
+    points, values = array_of(y), array_of(d)
+    epsilon = 1.0 if epsilon is None else epsilon
+    plain = readable(points)
+    low, high = plain.min(axis=0), plain.max(axis=0)
+    shift, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+    n, size = len(plain), len(known.powers)
+    columns = v.reshape(values, shape=(n, math.prod(values.shape[1:])))
+
+    def functions(x: Any) -> Any:
+        gaps = v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0)
+        radial = _RADIAL[kernel](epsilon * v.vector_norm(gaps, axis=-1))
+        if not size:
+            return radial
+        z, one = (x - shift) / scale, v.ones_like(x[:, 0])
+        powers = [[z[:, k] ** m for k, m in enumerate(p.tolist()) if m] for p in known.powers]
+        return v.concat(radial, v.stack(*[math.prod(p, start=one) for p in powers], axis=1), axis=1)
+
+    top = functions(points)
+    top = top + np.eye(n, n + size) * v.reshape(array_of(smoothing), shape=(-1, 1))
+    below = v.concat(v.matrix_transpose(top[:, n:]), np.zeros((size, size)), axis=1)
+    matrix = v.concat(top, below, axis=0) if size else top
+    right = v.concat(columns, np.zeros((size, columns.shape[1])), axis=0) if size else columns
+    weights = v.solve(matrix, right)
+
+    def interpolated(x: Any) -> Any:
+        found = v.matmul(functions(array_of(x)), weights)
+        return v.reshape(found, shape=(found.shape[0], *values.shape[1:]))
+
+    return interpolated
+
+
+refused(native, {"Rbf": "write RBFInterpolator(points, values)(places)"})
+
+
+def _places(args: tuple[Any, ...]) -> Any:
+    """Return points with their coordinates along the last axis, as people give them."""
+    if len(args) == 1 and not isinstance(args[0], tuple):
+        return array_of(args[0])
+    parts = list(map(array_of, args[0] if len(args) == 1 else args))
+    shape = np.broadcast_shapes(*[p.shape for p in parts])
+    return v.stack(*[v.broadcast_to(p, shape=shape) for p in parts], axis=-1)
+
+
+def _plain(points: Any) -> Any:
+    if varies(points):
+        reject(
+            "interpolation of scattered points has derivatives in values and places; not in points"
+        )
+    return points
+
+
+def _values(f: Any) -> tuple[Any, Any]:
+    return None, np.reshape(f.values, (f.values.shape[0], *f.values_shape))
+
+
+@constructs(native.LinearNDInterpolator, _values)
+def LinearNDInterpolator(  # noqa: N802
+    known: Any, points: Any, values: Any, *_: Any, **__: Any
+) -> Callable[..., Any]:
+    """Interpolate in triangles: as ``scipy.interpolate.LinearNDInterpolator``."""
+    _plain(points)
+    triangles, values = known.tri, array_of(values)
+    d = triangles.points.shape[1]
+    offset, size = (0.0, 1.0) if known.scale is None else (known.offset, known.scale)
+
+    def interpolated(*args: Any) -> Any:
+        x = (_places(args) - offset) / size
+        x = v.reshape(x, shape=(*x.shape, 1)) if d == 1 and x.ndim == 1 else x
+        which = triangles.find_simplex(readable(x))
+        change = triangles.transform[which]
+        inner = v.squeeze(
+            change[..., :d, :] @ v.expand_dims(x - change[..., d, :], axis=-1), axis=-1
+        )
+        parts = v.concat(inner, 1 - v.sum(inner, axis=-1, keepdims=True), axis=-1)
+        corners = v.take(values, triangles.simplices[which], axis=0)
+        parts = v.reshape(parts, shape=(*parts.shape, *(1,) * (values.ndim - 1)))
+        y = v.sum(parts * corners, axis=which.ndim)
+        outside: Any = np.reshape(which < 0, which.shape + (1,) * (values.ndim - 1))
+        return v.where(outside, known.fill_value, y) if outside.any() else y
+
+    return interpolated
+
+
+@constructs(native.NearestNDInterpolator, lambda f: (None, f.values))
+def NearestNDInterpolator(  # noqa: N802
+    known: Any, x: Any, y: Any, *_: Any, **__: Any
+) -> Callable[..., Any]:
+    """Take the nearest value: as ``scipy.interpolate.NearestNDInterpolator``."""
+    _plain(x)
+    values, number = array_of(y), copy.copy(known)
+    number.values = np.arange(len(values))
+    return lambda *args, **how: v.take(
+        values, number(readable(_places(args)), **how).astype(int), axis=0
+    )
+
+
+@constructs(native.CloughTocher2DInterpolator, tolerance=1e-4)
+def CloughTocher2DInterpolator(  # noqa: N802
+    known: Any,
+    points: Any,
+    values: Any,
+    fill_value: Any = math.nan,
+    tol: float = 1e-6,
+    maxiter: int = 400,
+    rescale: bool = False,
+) -> Callable[..., Any]:
+    """Interpolate smoothly: as ``scipy.interpolate.CloughTocher2DInterpolator``, in the values."""
+    values = array_of(values)
+    units = np.eye(values.shape[0])
+    unit = native.CloughTocher2DInterpolator(_plain(points), units, math.nan, 1e-12, 4000, rescale)
+
+    def interpolated(*args: Any) -> Any:
+        at = _places(args)
+        if varies(at):
+            reject(
+                "CloughTocher2DInterpolator has derivatives in the values, and none in the places"
+            )
+        basis = unit(at)
+        outside = np.isnan(basis).any(axis=-1)
+        y = v.tensordot(np.where(outside[..., None], 0.0, basis), values, axes=((-1,), (0,)))
+        mask = np.reshape(outside, outside.shape + (1,) * (values.ndim - 1))
+        return v.where(mask, fill_value, y) if outside.any() else y
+
+    return interpolated
+
+
+@computes(native.griddata)
+def griddata(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    fill_value: Any = math.nan,
+    rescale: bool = False,
+) -> Any:
+    """Interpolate between points that lie anywhere: as ``scipy.interpolate.griddata``."""
+    place = _places((points,))
+    if place.ndim < 2 or place.shape[-1] == 1:
+        x, at = (
+            v.reshape(array_of(a[0] if isinstance(a, tuple) else a), shape=(-1,))
+            for a in (points, xi)
+        )
+        fill: Any = "extrapolate" if method == "nearest" else fill_value
+        return interp1d(x, values, method, 0, bounds_error=False, fill_value=fill)(at)
+    if method == "nearest":
+        return NearestNDInterpolator(points, values, rescale)(xi)
+    made = LinearNDInterpolator if method == "linear" else CloughTocher2DInterpolator
+    return made(points, values, fill_value, rescale=rescale)(xi)
+
+
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

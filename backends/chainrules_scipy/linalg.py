@@ -1,0 +1,992 @@
+"""The functions of ``scipy.linalg`` as they are, of traced values too.
+
+They take what SciPy's functions of the same names take. ``overwrite_a`` and its kin permit to
+destroy an argument, and ``lapack_driver`` says by which routine: neither changes what is computed,
+and here nothing is destroyed, and NumPy's routines are called where it has them, because the thread
+pools of NumPy and SciPy get into each other's way.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import scipy
+import scipy.linalg as native
+
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import alias, kind_of, namespace_of, products_composites, untraced, varies
+from chainrules_py.vocabulary.linalg import resolution
+from chainrules_scipy.following import follow, follow_all
+from chainrules_scipy.rows import (
+    adjoint,
+    anchored,
+    array_of,
+    attribute,
+    checked,
+    constant,
+    nested,
+    of_lapack,
+    of_stacks,
+    permutation_of,
+    readable,
+    refused,
+    reject,
+    stands_for,
+    static,
+    words,
+)
+
+__all__ = [
+    "cho_factor",
+    "cho_solve",
+    "cho_solve_banded",
+    "cholesky_banded",
+    "circulant",
+    "eig",
+    "eig_banded",
+    "eigh",
+    "eigh_tridiagonal",
+    "fractional_matrix_power",
+    "funm",
+    "hankel",
+    "lstsq",
+    "lu",
+    "lu_solve",
+    "norm",
+    "pinv",
+    "polar",
+    "qr",
+    "qr_multiply",
+    "rq",
+    "schur",
+    "signm",
+    "solve",
+    "solve_banded",
+    "solve_continuous_are",
+    "solve_continuous_lyapunov",
+    "solve_discrete_are",
+    "solve_toeplitz",
+    "solve_triangular",
+    "toeplitz",
+]
+
+
+# -------- systems of linear equations, inverses, and factors of matrices
+
+
+def _mirrored(a: Any, lower: bool, turn: Any, diagonal: Any) -> Any:
+    """Complete a matrix from one triangle, whose turned half is the other one."""
+    half = v.tril(a, k=-1) if lower else v.triu(a, k=1)
+    n = a.shape[-1]
+    return half + turn(half) + v.from_diagonal(diagonal(v.diagonal(a)), rows=n, columns=n)
+
+
+_READ: dict[str, Any] = {
+    "general": lambda a, _: a,
+    "diagonal": lambda a, _: v.from_diagonal(v.diagonal(a), rows=a.shape[-2], columns=a.shape[-1]),
+    "tridiagonal": lambda a, _: v.triu(v.tril(a, k=1), k=-1),
+    "upper triangular": lambda a, _: v.triu(a),
+    "lower triangular": lambda a, _: v.tril(a),
+    "symmetric": lambda a, lower: _mirrored(a, lower, v.matrix_transpose, lambda d: d),
+    "hermitian": lambda a, lower: _mirrored(a, lower, adjoint, v.real),
+    "positive definite": lambda a, lower: _mirrored(a, lower, adjoint, v.real),
+}
+_SHORT = {
+    "gen": "general",
+    "banded": "general",
+    "sym": "symmetric",
+    "her": "hermitian",
+    "pos": "positive definite",
+}
+
+
+def read(a: Any, structure: str | None, lower: bool) -> Any:
+    """Complete the matrix that is meant from the part that SciPy reads."""
+    structure = structure or "general"
+    how = _READ.get(_SHORT.get(structure, structure))
+    if how is None:
+        reject(f"assume_a={structure!r} is no structure that SciPy knows", ValueError)
+    return how(a, lower)
+
+
+def solve_twice(factor: Any, b: Any) -> Any:
+    """Solve with L Lᴴ, of a lower triangle, or several, each for the same vector."""
+    is_vector = b.ndim == 1 and factor.ndim > 2
+    y = v.solve_triangular(factor, b[:, None] if is_vector else b)
+    x = v.solve_triangular(adjoint(factor), y, upper=True)
+    return x[..., 0] if is_vector else x
+
+
+@stands_for(native.solve, finite="a b")
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    """Solve ``a @ x == b``."""
+    if assume_a in ("upper triangular", "lower triangular"):
+        trans = 1 if transposed else 0
+        return solve_triangular(a, b, trans, assume_a == "lower triangular", check_finite=False)
+    if assume_a in ("pos", "positive definite"):
+        factor = v.cholesky(a, upper=not lower)
+        factor = adjoint(factor) if not lower else factor
+        factor = v.conj(factor) if transposed else factor
+        return solve_twice(factor, b)
+    a = read(a, assume_a, lower)
+    return v.solve(v.matrix_transpose(a) if transposed else a, b)
+
+
+@stands_for(native.solve_triangular, finite="a b")
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve ``a @ x == b``, where one triangle of a is read."""
+    kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
+    kind = kinds.get(trans)
+    if kind is None:
+        reject(f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'", ValueError)
+    if kind:
+        a, lower = (v.matrix_transpose(a) if kind == 1 else adjoint(a)), not lower
+    return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))
+
+
+def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
+    if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]:
+        return np.full(b.shape[1:], np.nan, y.dtype)
+    return v.reshape(y, shape=()) if b.ndim == 1 and y.shape == (1,) else y
+
+
+# Of a matrix with less than full rank, what no residuals are; none at all before SciPy 1.18.
+_SINCE_1_18 = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
+
+
+@stands_for(native.lstsq, finite="a b")
+@of_stacks(a=2, b=0)
+def lstsq(
+    a: Any,
+    b: Any,
+    cond: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str | None = None,
+) -> Any:
+    """Find the shortest x that minimises ``norm(a @ x - b)``."""
+    rcond = resolution(a) if cond is None else float(untraced(cond))
+    x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
+    rank = int(untraced(rank))
+    if lapack_driver == "gelsy":
+        return x, v.full_like(x, shape=(0,), fill=0), rank, None
+    return x, _residuals(residuals, a, b, rank), rank, s
+
+
+def _pinv(a: Any, atol: Any, rtol: Any, return_rank: bool, hermitian: bool = False) -> Any:
+    """Compute the pseudoinverse; both tolerances are one share of the largest singular value."""
+    share = eps = max(a.shape[-2:]) * resolution(a)
+    s = np.zeros(1)
+    if atol or return_rank:
+        s = np.linalg.svd(readable(a), compute_uv=False, hermitian=hermitian)
+    largest = s.max(initial=0.0)
+    if atol is not None or rtol is not None:
+        share = (0.0 if atol is not None else eps) if rtol is None else float(rtol)
+        share += float(atol or 0.0) / largest if largest else 0.0
+    y = v.pinv(a, rtol=None if atol is rtol is None else share, hermitian=hermitian)
+    return (y, int(np.sum(s > share * largest))) if return_rank else y
+
+
+@stands_for(native.pinv, finite="a")
+def pinv(
+    a: Any,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the pseudoinverse."""
+    compute = of_stacks(a=2)(_pinv) if atol or return_rank else _pinv
+    return compute(a, atol, rtol, return_rank)
+
+
+# ---------------------------------------------------------------- Cholesky
+
+
+@stands_for(native.cho_factor, finite="a")
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Factor positive definite matrices, for `cho_solve`."""
+    factor = v.cholesky(a, upper=not lower)
+    if not _SINCE_1_18:  # what is in the other triangle stays there
+        factor = factor + (v.triu(a, k=1) if lower else v.tril(a, k=-1))
+    return factor, lower
+
+
+@stands_for(native.cho_solve)
+def cho_solve(
+    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve ``a @ x == b`` with the factor of a."""
+    c, lower = c_and_lower
+    lower = bool(np.all(lower))  # SciPy gives one for each matrix
+    c, b = checked(check_finite, c, b)
+    return solve_twice(c if lower else adjoint(c), b)
+
+
+# ---------------------------------------------------------------- Gauss
+
+
+def _packed(a: Any) -> tuple[Any, Any, Any]:
+    """Factor a matrix of any shape; triangular systems with the square part give the rest."""
+    m, n = a.shape[-2:]
+    if m == n:
+        y = v.lu_factor(a)
+        return y.lu, y.pivots, y.permutation
+    pivots = np.asarray(native.lu_factor(readable(a))[1])
+    rows = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m))
+    k = min(m, n)
+    longer = np.concatenate((pivots, rows[..., k:]), -1)
+    p = permutation_of(longer)
+    a = _rows(a, p)
+    square = v.lu_factor(a[..., :k, :k]).lu
+    if m < n:
+        right = v.solve_triangular(square, a[..., :, k:], unit_diagonal=True)
+        return v.concat(square, right, axis=-1), pivots, p
+    below = adjoint(v.solve_triangular(adjoint(square), adjoint(a[..., k:, :])))
+    return v.concat(square, below, axis=-2), pivots, p
+
+
+def _rows(a: Any, p: Any) -> Any:
+    """Rows of each matrix, in another order for each."""
+    if p.ndim == 1:
+        return v.take(a, p, axis=-2)
+    batch = np.broadcast_shapes(a.shape[:-2], p.shape[:-1])
+    a = v.broadcast_to(a, shape=(*batch, *a.shape[-2:]))
+    return v.take_along_axis(a, np.broadcast_to(p, (*batch, p.shape[-1]))[..., None], axis=-2)
+
+
+@stands_for(native.lu_solve)
+def lu_solve(
+    lu_and_piv: Any,
+    b: Any,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve ``a @ x == b`` with the factors of a."""
+    factors, pivots = lu_and_piv
+    factors, b = checked(check_finite, factors, b)
+    p = permutation_of(readable(pivots))
+    vector = b.ndim == 1
+    y = v.expand_dims(b, axis=-1) if vector else b
+    if trans == 0:
+        y = v.solve_triangular(factors, _rows(y, p), unit_diagonal=True)
+        y = v.solve_triangular(factors, y, upper=True)
+    elif trans in (1, 2):
+        turned = v.matrix_transpose(factors) if trans == 1 else adjoint(factors)
+        y = v.solve_triangular(turned, y)
+        y = v.solve_triangular(turned, y, upper=True, unit_diagonal=True)
+        y = _rows(y, np.argsort(p, axis=-1))
+    else:
+        reject(f"trans={trans!r}: there are 0, 1 and 2", ValueError)
+    return v.squeeze(y, axis=-1) if vector else y
+
+
+@stands_for(native.lu, finite="a")
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> Any:
+    """Factor matrices into a permutation and two triangular ones."""
+    factors, _, p = _packed(a)
+    m, k = a.shape[-2], min(a.shape[-2:])
+    lower = v.tril(factors[..., :, :k], k=-1) + v.eye_like(a, rows=m, columns=k)
+    upper = v.triu(factors[..., :k, :])
+    back = np.argsort(readable(p), axis=-1)
+    if permute_l:
+        return _rows(lower, back), upper
+    p = back if p_indices else v.take(v.eye_like(v.real(a), rows=m), back, axis=0)
+    return p, lower, upper
+
+
+# ---------------------------------------------------------------- orthogonal
+
+
+@stands_for(native.qr, finite="a")
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Factor a matrix into a unitary and a triangular one."""
+    if mode not in ("full", "r", "economic"):
+        reject(
+            f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'",
+            UnsupportedKeywordError,
+        )
+    last: tuple[Any, ...] = ()
+    if pivoting:
+        last = (np.asarray(native.qr(readable(a), mode="r", pivoting=True)[-1]),)
+        a = v.take_along_axis(a, last[0][..., None, :], axis=-1)
+    if mode == "economic":
+        y = v.qr(a)
+        return y.Q, y.R, *last
+    y = v.qr(a, mode="complete")
+    return (y.R, *last) if mode == "r" else (y.Q, y.R, *last)
+
+
+@stands_for(native.polar, arrays="a")
+def polar(a: Any, side: str = "right") -> Any:
+    """Factor a matrix into a unitary and a positive semidefinite one."""
+    if side not in ("right", "left"):
+        reject(f"side={side!r}: there are 'right' and 'left'", ValueError)
+    u = v.unitary_factor(a)
+    p = adjoint(u) @ a if side == "right" else a @ adjoint(u)
+    return u, 0.5 * (p + adjoint(p))
+
+
+OF_SYSTEMS = words(
+    native,
+    finite="a",
+    cholesky=lambda a, lower: v.cholesky(a, upper=not lower),
+    det=lambda a: v.det(a),  # noqa: PLW0108 - the parameters are SciPy's
+    inv=lambda a, assume_a, lower: v.inv(read(a, assume_a, lower)),
+    lu_factor=lambda a: _packed(a)[:2],
+    pinvh=of_stacks(a=2)(
+        lambda a, atol, rtol, lower, return_rank: _pinv(
+            a if lower else adjoint(a), atol, rtol, return_rank, hermitian=True
+        )
+    ),
+    svd=lambda a, full_matrices, compute_uv: (
+        tuple(v.svd(a, full_matrices=bool(full_matrices))) if compute_uv else v.svdvals(a)
+    ),
+    svdvals=lambda a: v.svdvals(a),  # noqa: PLW0108 - the parameters are SciPy's
+)
+
+
+# -------- eigenvalues and eigenvectors
+
+
+def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
+    """Which eigenvalues are asked for; those in an interval are constant in number."""
+    if by_index is not None and by_value is not None:
+        reject("Either index or value subset can be requested.", ValueError)
+    if by_index is not None:
+        first, last = map(int, by_index)
+        return slice(first, last + 1)
+    if by_value is None:
+        return slice(None)
+    low, high = by_value
+    known = readable(w)
+    return slice(int(np.sum(known <= low)), int(np.sum(known <= high)))
+
+
+def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
+    """Return a Hermitian matrix with equal eigenvalues, and a function to map eigenvectors back."""
+    factor = v.cholesky(b, upper=not lower)
+    factor = factor if lower else adjoint(factor)
+    whole = read(a, "hermitian", lower)
+    if type == 1:  # a v = w b v
+        right = adjoint(v.solve_triangular(factor, whole))
+        return v.solve_triangular(factor, right), lambda y: v.solve_triangular(
+            adjoint(factor), y, upper=True
+        )
+    inner = adjoint(factor) @ whole @ factor
+    if type == 2:  # a b v = w v
+        return inner, lambda y: v.solve_triangular(adjoint(factor), y, upper=True)
+    if type != 3:
+        reject(f"type={type!r}: there are 1, 2 and 3", ValueError)
+    return inner, lambda y: factor @ y  # b a v = w v
+
+
+@stands_for(native.eigh, finite="a b")
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: str | None = None,
+) -> Any:
+    """Compute eigenvalues and eigenvectors of Hermitian matrices."""
+    back: Any = lambda y: y
+    if b is not None:
+        (a, back), lower = _hermitian(a, b, lower, type), True
+    if eigvals_only:
+        w = v.eigvalsh(a, upper=not lower)
+        return w[..., _wanted(w, subset_by_index, subset_by_value)]
+    w, V = v.eigh(a, upper=not lower)
+    wanted = _wanted(w, subset_by_index, subset_by_value)
+    return w[..., wanted], back(V)[..., wanted]
+
+
+def _complex(x: Any) -> Any:
+    """SciPy's eigenvalues are complex, also where all are real."""
+    if kind_of(x) == "complex":
+        return x
+    xp = namespace_of(type(x))
+    return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
+
+
+@stands_for(native.eig, finite="a b")
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Compute eigenvalues and right eigenvectors of matrices."""
+    if homogeneous_eigvals:
+        reject(
+            "eig(homogeneous_eigvals=True) has no derivative here; leave it out",
+            UnsupportedKeywordError,
+        )
+    if b is None and not left:
+        if not right:
+            return _complex(v.eigvals(a))
+        w, V = v.eig(a)
+        return _complex(w), V
+    given = None if b is None else readable(b)  # by another routine, which has other phases
+    b = np.eye(a.shape[-1]) if b is None else b
+    if a.ndim > 2 or b.ndim > 2:
+        reject(
+            "eig(a, b) and eig(left=True) have no derivative here for more than one matrix",
+            UnsupportedKeywordError,
+        )
+    theirs = native.eig(readable(a), given, left=True, right=True)
+    w, V = v.eig(v.solve(b, a))
+    assign = scipy.optimize.linear_sum_assignment  # loads much, when it is first named
+    order = assign(np.abs(theirs[0][:, None] - readable(w)))[1]
+    w, V = w[order], V[:, order]
+    L = adjoint(v.inv(b @ V))
+    L = L / v.sqrt(v.sum(v.real(L) ** 2 + v.imag(L) ** 2, axis=0))
+    vectors = [of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
+    found = [y for y, wanted in zip(vectors, (left, right), strict=True) if wanted]
+    return (_complex(w), *found) if found else _complex(w)
+
+
+def of_phase(V: Any, known: Any) -> Any:
+    """Turn vectors to the phases that SciPy's have: these are free, and constant here."""
+    overlap = np.sum(np.conj(readable(V)) * known, axis=0)
+    phase = overlap / np.abs(overlap)
+    return V * (phase if np.iscomplexobj(known) else phase.real)
+
+
+OF_SPECTRA = words(
+    native,
+    finite="a b",
+    eigvals=lambda a, b, homogeneous_eigvals: eig(
+        a, b, right=False, check_finite=False, homogeneous_eigvals=homogeneous_eigvals
+    ),
+    eigvalsh=lambda a, b, lower, type, subset_by_index, subset_by_value: eigh(  # noqa: A006
+        a,
+        b,
+        lower=lower,
+        eigvals_only=True,
+        type=type,
+        check_finite=False,
+        subset_by_index=subset_by_index,
+        subset_by_value=subset_by_value,
+    ),
+)
+
+
+# -------- matrices made of others, forms to which they are brought, their functions and equations
+
+
+def _with_axes(x: Any, n: int) -> Any:
+    """Convert to an array with at least n axes; integers stay integers."""
+    x = array_of(x, floating=False)
+    return x if x.ndim >= n else v.reshape(x, shape=(*(1,) * (n - x.ndim), *x.shape))
+
+
+def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
+    """Broadcast an array to these axes before its last n."""
+    shape = (*batch, *x.shape[-n:])
+    return x if x.shape == shape else v.broadcast_to(x, shape=shape)
+
+
+@stands_for(native.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Make a matrix that is constant along its diagonals."""
+    c = _with_axes(c, 1)
+    r = v.conj(c) if r is None else _with_axes(r, 1)
+    m, n = c.shape[-1], r.shape[-1]
+    return _gathered(v.flip(c, axis=-1), r, np.arange(n) - np.arange(m)[:, None] + m - 1)
+
+
+@stands_for(native.circulant)
+def circulant(c: Any) -> Any:
+    """Make a matrix whose columns are one vector, turned."""
+    c = _with_axes(c, 1)
+    places = np.arange(c.shape[-1])
+    return v.take(c, (places[:, None] - places) % max(c.shape[-1], 1), axis=-1)
+
+
+@stands_for(native.hankel)
+def hankel(c: Any, r: Any = None) -> Any:
+    """Make a matrix that is constant along the diagonals from the right to the left."""
+    c = v.reshape(array_of(c, floating=False), shape=(-1,))
+    r = v.zeros_like(c) if r is None else v.reshape(array_of(r, floating=False), shape=(-1,))
+    return _gathered(c, r, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
+
+
+def _gathered(c: Any, r: Any, places: Any) -> Any:
+    """Elements of c, and of r behind its first, where the places say."""
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    c, r = _repeated(c, batch, 1), _repeated(r, batch, 1)
+    return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
+
+
+@stands_for(native.norm, finite="a")
+def norm(
+    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
+) -> Any:
+    """Compute a norm of vectors or matrices."""
+    if varies(ord):
+        reject("norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)")
+    return products_composites.norm(a, ord, static(axis), keepdims)
+
+
+_SYLVESTER: Any = native.solve_sylvester
+_LYAPUNOV: Any = native.solve_continuous_lyapunov
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("block_diag", "companion", "convolution_matrix", "coshm", "cosm", "diagsvd", "expm_cond"),
+    *("fiedler", "khatri_rao", "leslie", "matmul_toeplitz", "null_space", "orth"),
+    *("orthogonal_procrustes", "sinhm", "sinm", "solve_circulant", "subspace_angles", "tanhm"),
+    *("tanm", "eigvals_banded", "eigvalsh_tridiagonal", "solve_discrete_lyapunov"),
+) | {
+    name: follow(getattr(native, name), range=np.arange)
+    for name in ("cdf2rdf", "fiedler_companion")
+}
+
+
+FOLLOWED |= words(
+    native,
+    arrays="A a b q",
+    expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
+    logm=lambda A: v.logm(A),  # noqa: PLW0108 - the parameters are SciPy's
+    sqrtm=lambda A: v.sqrtm(of_lapack(A)),
+    solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
+)
+FOLLOWED |= words(
+    native,
+    finite="A E",
+    expm_frechet=lambda A, E, compute_expm: (
+        (v.expm(A), v.expm_frechet(A, E)) if compute_expm else v.expm_frechet(A, E)
+    ),
+)
+refused(
+    native,
+    {
+        "hessenberg": "write eigvals, or schur",
+        "ldl": "write cho_factor for a definite matrix, or lu_factor",
+        "matrix_balance": "write ignore_derivatives(matrix_balance(A)): the scales are constant",
+    },
+)
+
+
+for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
+    alias(
+        _block_diag,
+        to=lambda arrs: FOLLOWED["block_diag"](*arrs),
+        parameters={"arrs": ()},
+        gather="arrs",
+    )
+
+
+@stands_for(native.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both."""
+    a, known = array_of(A), native.fractional_matrix_power(readable(A), readable(t))
+    if type(t) is int or (type(t) is float and t == int(t)):
+        return np.linalg.matrix_power(a, int(t))
+    y = v.expm(t * v.logm(a))
+    return anchored(known, y if np.iscomplexobj(known) else v.real(y))
+
+
+@stands_for(native.signm, arrays="A")
+def signm(A: Any, disp: Any = None) -> Any:
+    """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``."""
+    y = A @ v.inv(v.sqrtm(of_lapack(A @ A)))
+    return y if kind_of(A) == "complex" else v.real(y)
+
+
+@stands_for(native.funm, arrays="A")
+@of_stacks(A=2)
+def funm(A: Any, func: Any, disp: Any = True) -> Any:
+    """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``."""
+    w, u = eig(A)
+    y = (u * func(w)) @ v.inv(u)
+    known = readable(y)
+    size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)
+    is_real = kind_of(A) != "complex" and np.allclose(known.imag, 0, atol=size)
+    return v.real(y) if is_real else y
+
+
+@stands_for(native.rq, finite="a")
+@of_stacks(a=2)
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    check_finite: bool = True,
+) -> Any:
+    """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``."""
+    m, n = a.shape
+    if m > n:  # the last rows are square, and have the same Q
+        r, q = rq(a[m - n :])
+        r = v.concat(a[: m - n] @ adjoint(q), r, axis=0)
+        return r if mode == "r" else (r, q)
+    q, r = qr(adjoint(a[::-1]), mode="full" if mode == "full" else "economic")
+    r, q, more = adjoint(r[:m])[::-1, ::-1], adjoint(q[:, :m])[::-1], adjoint(q[:, m:])
+    known = native.rq(readable(a), mode="full")
+    diagonal = np.diagonal(known[0][:, n - m :])
+    sign = np.where(diagonal == 0, 1, diagonal)
+    sign = np.where(diagonal == 0, 1, sign / np.where(diagonal == 0, 1, np.diagonal(readable(r))))
+    r, q = r * sign, q * np.conj(sign)[:, None]
+    if mode != "economic":
+        r = v.pad(r, 0.0, widths=((0, 0), (n - m, 0)))
+    if mode == "full" and m < n:  # rows that SciPy chose, turned as those are
+        q = v.concat((known[1][: n - m] @ adjoint(readable(more))) @ more, q, axis=0)
+    return r if mode == "r" else (r, q)
+
+
+@stands_for(native.qr_multiply, arrays="a c")
+@of_stacks(a=2, c=0)
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> Any:
+    """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
+    q, *rest = qr(a, mode="economic", pivoting=pivoting)
+    q = v.conj(q) if conjugate else q
+    return (c @ q if mode == "right" else q @ c, *rest)
+
+
+@stands_for(native.schur, finite="a")
+@of_stacks(a=2)
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Bring a real matrix with real and different eigenvalues to Schur's form.
+
+    With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
+    L - Lᵀ. Every step brings one order more.
+    """
+    known, z = native.schur(readable(a), output, sort=sort)[:2]
+    n, w = a.shape[0], np.diagonal(known)
+    near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
+    if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
+        reject(
+            "schur is differentiated for real matrices with different real eigenvalues: at others "
+            "phases and rotations are free"
+        )
+    rows, columns = np.tril_indices(n, -1)
+    units = np.zeros((len(rows), n, n))
+    units[np.arange(len(rows)), rows, columns] = 1
+    moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
+    index, places = v.Index.split((rows, columns))
+    for _ in range(nested(a)):
+        f = v.matrix_transpose(z) @ a @ z
+        lower = moved @ -f[rows, columns]
+        half = v.scatter_add(
+            v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index
+        )
+        half = half - v.matrix_transpose(half)
+        z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
+    t = v.triu(v.matrix_transpose(z) @ a @ z)
+    return t, z
+
+
+FOLLOWED |= {
+    name: constant(getattr(native, name)) for name in ("bandwidth", "ishermitian", "issymmetric")
+}
+
+# ------------------------------------------------- Sylvester's, Lyapunov's, Riccati's equations
+
+
+def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
+    """Return a solution, if SciPy's is one: beside complex matrices it misreads real ones."""
+    if len({kind_of(x) == "complex" for x in operands}) == 2:
+        known = theirs(*map(readable, operands))
+        if not np.allclose(readable(found), known, rtol=1e-3, atol=1e-3 * np.max(np.abs(known))):
+            reject(
+                f"{theirs.__name__} of real matrices beside complex ones gives in SciPy what does "
+                "not solve the equation; make all of them complex"
+            )
+    return found
+
+
+@stands_for(native.solve_continuous_lyapunov, arrays="a")
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Solve ``a @ x + x @ a.conj().T == q``."""
+    q = array_of(q)
+    return _as_scipy(_LYAPUNOV, v.solve_sylvester(a, adjoint(a), q), a, q)
+
+
+def _riccati(
+    solve: Any, gain: Any, equation: Any, sign: int, *operands: Any, balanced: bool
+) -> Any:
+    """Solve by SciPy, and by a step of Newton's method for each order of derivatives.
+
+    A step solves Lyapunov's equation of the closed loop A - B K.
+    """
+    x = known = solve(*[y if y is None else readable(y) for y in operands], balanced)
+    arrays: list[Any] = [y if y is None else np.atleast_2d(array_of(y)) for y in operands]
+    a, b, q, r, e, s = arrays
+    s = np.zeros(b.shape) if s is None else s
+    if e is not None:  # X of the equation that is multiplied by E⁻ᴴ and E⁻¹
+        under = v.inv(e)
+        a, q, s = a @ under, adjoint(under) @ q @ under, adjoint(under) @ s
+    for _ in range(max(map(nested, arrays)).bit_length()):
+        k = gain(x, a, b, r, s)
+        rest = q + adjoint(k) @ r @ k - s @ k - adjoint(k) @ adjoint(s)
+        x = equation(adjoint(a - b @ k), sign * rest)
+    return anchored(known, x)
+
+
+@stands_for(native.solve_continuous_are)
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solve Aᴴ X + X A - (X B + S) R⁻¹ (Bᴴ X + Sᴴ) + Q = 0.
+
+    D. Kleinman, "On an iterative technique for Riccati equation computations" (1968).
+    """
+    gain = lambda x, _a, b, r, s: v.solve(r, adjoint(b) @ x + adjoint(s))
+    of = native.solve_continuous_are, gain, solve_continuous_lyapunov, -1
+    return _riccati(*of, a, b, q, r, e, s, balanced=balanced)
+
+
+@stands_for(native.solve_discrete_are)
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solve Aᴴ X A - X - (Aᴴ X B + S) (R + Bᴴ X B)⁻¹ (Bᴴ X A + Sᴴ) + Q = 0.
+
+    G. Hewer, "An iterative technique for the computation of the steady state gains for the
+    discrete optimal regulator" (1971).
+    """
+    gain = lambda x, a, b, r, s: v.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a + adjoint(s))
+    of = native.solve_discrete_are, gain, FOLLOWED["solve_discrete_lyapunov"], 1
+    return _riccati(*of, a, b, q, r, e, s, balanced=balanced)
+
+
+# -------- matrices that are given by their diagonals, or by one row and column
+
+# Systems with few diagonals are solved on the pattern of these: nothing dense is made, and
+# cotangents have the shape of the diagonals.
+
+
+def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
+    """Return elements with rows and columns, of diagonals of which some are above the main."""
+    n = ab.shape[-1]
+    of = [(i, above - i) for i in range(ab.shape[0])]
+    columns = [np.arange(max(k, 0), max(n + min(k, 0), k, 0)) for _, k in of]
+    data = [
+        ab[i, c[0] : c[-1] + 1] if c.size else ab[i, :0]
+        for (i, _), c in zip(of, columns, strict=True)
+    ]
+    rows = [c - k for (_, k), c in zip(of, columns, strict=True)]
+    return v.concat(*data, axis=0), np.concatenate(rows), np.concatenate(columns)
+
+
+def _solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
+    import scipy.sparse  # takes as long as all else here
+
+    from chainrules_scipy.sparse import patterns
+
+    n = b.shape[0]
+    pattern = patterns.Pattern(scipy.sparse.coo_array, "coo", (rows, columns), (n, n))
+    return patterns.sparse_solve(data, b, pattern=pattern)
+
+
+def _both_sides(ab: Any, lower: bool) -> tuple[Any, Any, Any]:
+    """Return the elements of a Hermitian matrix, of which one side is given."""
+    data, rows, columns = _elements(ab, 0 if lower else ab.shape[0] - 1)
+    other = rows != columns
+    if kind_of(data) == "complex":  # LAPACK reads the real part of the main diagonal
+        data = v.where(other, data, v.real(data) + 0j)
+    mirrored = v.conj(v.take(data, np.flatnonzero(other), axis=0))
+    return (
+        v.concat(data, mirrored, axis=0),
+        np.concatenate([rows, columns[other]]),
+        np.concatenate([columns, rows[other]]),
+    )
+
+
+def _dense(data: Any, rows: Any, columns: Any, n: int) -> Any:
+    index, places = v.Index.split((rows, columns))
+    return v.scatter_add(v.full_like(data, shape=(n, n), fill=0), data, *places, index=index)
+
+
+@stands_for(native.solve_banded, finite="ab b")
+@of_stacks(ab=2, b=0)
+def solve_banded(
+    l_and_u: Any,
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a system whose matrix is given by its diagonals."""
+    below, above = l_and_u
+    if ab.shape[0] != below + above + 1:
+        reject(f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}", ValueError)
+    return _solved(*_elements(ab, above), b)
+
+
+@stands_for(native.cho_solve_banded)
+def cho_solve_banded(
+    cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve a system whose matrix has a factor that is given by its diagonals."""
+    cb, lower = cb_and_lower
+    return _cho_solved(*checked(check_finite, cb, b), lower)
+
+
+@of_stacks(cb=2, b=0)
+def _cho_solved(cb: Any, b: Any, lower: bool) -> Any:
+    data, rows, columns = _elements(cb, 0 if lower else cb.shape[0] - 1)
+    outer, inner = ((data, rows, columns), (v.conj(data), columns, rows))
+    first, second = (outer, inner) if lower else (inner, outer)
+    return _solved(*second, _solved(*first, b))
+
+
+@stands_for(native.cholesky_banded, finite="ab")
+@of_stacks(ab=2)
+def cholesky_banded(
+    ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
+) -> Any:
+    """Compute the Cholesky factor of a matrix that is given by its diagonals."""
+    n, count = ab.shape[-1], ab.shape[0]
+    factor = v.cholesky(_dense(*_both_sides(ab, lower), n), upper=not lower)
+    offsets = range(0, -count, -1) if lower else range(count - 1, -1, -1)
+    rows = [v.diagonal(factor, offset=k) for k in offsets]
+    rests = [ab[i, n - abs(k) :] if lower else ab[i, : abs(k)] for i, k in enumerate(offsets)]
+    both = zip(rows, rests, strict=True)
+    return v.stack(*[v.concat(*((r, x) if lower else (x, r)), axis=0) for r, x in both])
+
+
+def _spectrum(a: Any, known: Any, wants_vectors: bool, select: Any, select_range: Any) -> Any:
+    """Take eigenvalues, and vectors with the signs of SciPy's, of a dense matrix."""
+    w, u = eigh(a)
+    values, chosen = readable(w), slice(None)
+    if str(select) in ("i", "2", "index"):
+        chosen = slice(int(select_range[0]), int(select_range[1]) + 1)
+    elif str(select) in ("v", "1", "value"):
+        low, high = np.searchsorted(values, select_range, side="right")
+        chosen = slice(int(low), int(high))
+    if not wants_vectors:
+        return w[chosen]
+    return w[chosen], of_phase(u[:, chosen], known[1])
+
+
+@stands_for(native.eig_banded, finite="a_band")
+@of_stacks(a_band=2)
+def eig_banded(
+    a_band: Any,
+    lower: bool = False,
+    eigvals_only: bool = False,
+    overwrite_a_band: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    max_ev: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
+    known = None
+    if not eigvals_only:
+        known = native.eig_banded(readable(a_band), lower, select=select, select_range=select_range)
+    a = _dense(*_both_sides(a_band, lower), a_band.shape[-1])
+    return _spectrum(a, known, not eigvals_only, select, select_range)
+
+
+@stands_for(native.eigh_tridiagonal, finite="d e")
+@of_stacks(d=1, e=1)
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    eigvals_only: bool = False,
+    select: Any = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    """Compute the spectrum of a symmetric matrix of three diagonals."""
+    n = d.shape[0]
+    known = None
+    if not eigvals_only:
+        known = native.eigh_tridiagonal(
+            readable(d), readable(e), select=select, select_range=select_range
+        )
+    beside = [v.from_diagonal(e, rows=n, columns=n, offset=k) for k in (-1, 1)]
+    a = v.from_diagonal(d, rows=n, columns=n) + beside[0] + beside[1]
+    return _spectrum(a, known, not eigvals_only, select, select_range)
+
+
+@stands_for(native.solve_toeplitz)
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+    """Solve a system whose matrix is constant along its diagonals."""
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    if np.ndim(c) != 1:
+        reject(
+            "solve_toeplitz of several columns has no derivative here; solve one after another",
+            UnsupportedKeywordError,
+        )
+    return solve(toeplitz(c, r), b, check_finite=check_finite)
+
+
+OF_BANDS = words(
+    native,
+    finite="ab b",
+    solveh_banded=of_stacks(ab=2, b=0)(lambda ab, b, lower: _solved(*_both_sides(ab, lower), b)),
+)
+
+
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED | OF_BANDS | OF_SPECTRA | OF_SYSTEMS)
