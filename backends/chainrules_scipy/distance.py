@@ -152,7 +152,11 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
         )
     a, b = array_of(XA), array_of(XB)
     distance = _metric(metric, kwargs, [a, b])
-    return distance(v.expand_dims(a, axis=1), v.expand_dims(b, axis=0))
+    left, right = v.expand_dims(a, axis=1), v.expand_dims(b, axis=0)
+    if a is not b or callable(metric):
+        return distance(left, right)
+    same = np.eye(a.shape[0])  # a point is at no distance from itself, wherever it is
+    return v.where(same == 1, 0.0, distance(left, right + same[..., None]))
 
 
 @stands_for(native.pdist)

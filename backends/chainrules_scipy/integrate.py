@@ -613,11 +613,9 @@ def _listed(events: Any) -> Any:
 
 def _of_numbers(event: Any, args: Any) -> Any:
     """Return an event of plain numbers, with what its attributes say of it."""
-
-    @functools.wraps(event)
-    def plain(t: Any, y: Any) -> float:
-        return float(readable(event(t, y, *args)))
-
+    known = of_values(event, args)
+    plain = lambda t, y: float(readable(known(t, y)))
+    vars(plain).update(vars(event))
     return plain
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.spatial.distance as theirs
 
 import chainrules_scipy.distance as ours
-from chainrules_py import UnsupportedKeywordError
-from chainrules_tape import grad
+from chainrules_py import DegeneracyWarning, UnsupportedKeywordError
+from chainrules_tape import grad, hessian
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(4)
@@ -63,3 +65,14 @@ def test_squares():
 def test_what_is_not_taken():
     with pytest.raises(UnsupportedKeywordError, match="hamming"):
         ours.cdist(A, B, "hamming")
+
+
+def test_points_and_themselves():
+    """The distance of a point to itself is 0 wherever it is: no length without a derivative."""
+    x = np.random.default_rng(2).normal(size=(4, 2))
+    f = lambda x: np.sum(ours.cdist(x, x) ** 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DegeneracyWarning)
+        found = hessian(f)(x)
+    truth = hessian(lambda x: np.sum((x[:, None] - x) ** 2))(x)
+    np.testing.assert_allclose(found, truth, atol=1e-12)

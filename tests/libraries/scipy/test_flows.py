@@ -320,3 +320,36 @@ def test_values_are_those_of_lsoda(size, options):
     np.testing.assert_array_equal(vjp(lambda z: solved(z, odeint), z)[0], known)
     full = vjp(lambda z: solved(z, odeint, full_output=True)[0], z)[0]
     np.testing.assert_array_equal(full, known)
+
+
+def _in_two_parts(p):
+    """Solve from where the rate jumps, at the time p, on."""
+    before = scipy.integrate.solve_ivp(lambda t, y: [p], (0.0, p), [0.0]).y[:, -1]
+    return scipy.integrate.solve_ivp(lambda t, y: [3.0], (p, 2.0), before).y[0, -1]
+
+
+def _until_the_jump(p):
+    """Solve until the state is p², where the rate jumps, and on from there."""
+
+    def jump(t, y):
+        return y[0] - p * p
+
+    jump.terminal = True  # type: ignore[attr-defined]
+    before = scipy.integrate.solve_ivp(lambda t, y: [p], (0.0, 2.0), [0.0], events=jump)
+    return scipy.integrate.solve_ivp(lambda t, y: [3.0], (before.t[-1], 2.0), before.y[:, -1]).y[
+        0, -1
+    ]
+
+
+@pytest.mark.parametrize("last", [_in_two_parts, _until_the_jump])
+def test_a_jump_of_the_rate_that_moves(last):
+    """The last state is p² + 3 (2 - p)."""
+    with chainrules_scipy.install():
+        assert abs(grad(last)(1.0) + 1.0) < 1e-9
+
+
+def test_a_jump_of_the_rate_at_a_fixed_time():
+    rate = lambda p: lambda t, y: [p if t < 1.0 else 3.0 * p]
+    with chainrules_scipy.install():
+        slope = grad(lambda p: scipy.integrate.solve_ivp(rate(p), (0.0, 2.0), [0.0]).y[0, -1])(1.0)
+    assert abs(slope - 4.0) < 1e-6
