@@ -3,7 +3,7 @@
 import functools
 
 from chainrules_scipy.rows import attribute
-from chainrules_scipy.sparse import linalg, operators
+from chainrules_scipy.sparse import linalg
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
 from chainrules_scipy.sparse.patterns import Pattern, sampled, sparse_product, sparse_solve
 from chainrules_scipy.sparse.traced import MAKING, TracedSparse, with_data
@@ -12,7 +12,6 @@ __all__ = [
     "Pattern",
     "TracedSparse",
     "linalg",
-    "operators",
     "sampled",
     "sparse_product",
     "sparse_solve",
