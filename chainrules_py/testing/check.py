@@ -227,8 +227,8 @@ class Settings:
             raise ValueError(msg)
         default = [name for name in CHECKS if self.thorough or name not in THOROUGH]
         asked = default if self.checks is None else self.checks
-        names = [n for n in asked if self.vary is not False or n not in _VARIATIONS]
-        chosen = [(name, CHECKS[name]) for name in names]
+        varied = self.vary is not False
+        chosen = [(n, CHECKS[n]) for n in asked if varied or n not in _VARIATIONS]
         vary = self.vary
         if isinstance(vary, Mapping):
             chosen.append(("varied", lambda case: variants.check_varied(case, vary)))

@@ -257,13 +257,9 @@ class Case:
 
     def push(self, vector: Any) -> Any:
         """Compute the value and the tangent along a direction, as the rule gives them."""
-        tangents: list[Any] = []
-        for part, x, segment in zip(self.parts, self.operands, self.split(vector), strict=True):
-            if is_zero(space(x)):
-                tangents.append(NoTangent())
-            else:
-                tangents.append(part.tangent(segment) if np.any(segment) else ZeroTangent())
-        return self.frule(tuple(tangents))
+        dense = zip(self.tangents(vector), self.split(vector), strict=True)
+        either = [t if type(t) is NoTangent or np.any(s) else ZeroTangent() for t, s in dense]
+        return self.frule(tuple(either))
 
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Compute the value and the pullback, to those operands that a rule says anything about."""
@@ -315,8 +311,7 @@ class Case:
     def tangents(self, vector: Any) -> tuple[Any, ...]:
         """Make one tangent per operand, dense wherever something can be perturbed."""
         cut = zip(self.parts, self.operands, self.split(vector), strict=True)
-        moves = lambda p, x: not is_zero(space(x)) and (p.is_leaf or p.size > 0)
-        return tuple([p.tangent(s) if moves(p, x) else NoTangent() for p, x, s in cut])
+        return tuple([p.tangent(s) if _varies(p, x) else NoTangent() for p, x, s in cut])
 
     def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Compute the value and the tangent of the result, for given tangents."""
@@ -533,3 +528,8 @@ class Case:
         n = len(self.operands)
         variadic = getattr(self.f, "variadic", None) or "x"
         return [names[i] if i < len(names) else f"{variadic}{i - len(names)}" for i in range(n)]
+
+
+def _varies(part: Coordinates, x: Any) -> bool:
+    """Tell whether an operand can be perturbed; a list of indices is one array to NumPy."""
+    return (part.is_leaf or part.size > 0) and not is_zero(space(x))

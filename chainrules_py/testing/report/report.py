@@ -130,10 +130,8 @@ class Report:
             if len(shown) < len(failed):
                 lines.append(f"... {len(failed)} cells in all: report.failures")
         silent = [f for f in self.findings if f.verdict == "not judged"]
-        if self.layout is not None:
-            lines.append(self.layout(self.findings))
-        else:
-            lines += [f"not judged, {f.check}: {f.text}" for f in silent]
+        reasons = [f"not judged, {f.check}: {f.text}" for f in silent]
+        lines += reasons if self.layout is None else [self.layout(self.findings)]
         if self.patterns == ["no rule"]:  # there is nothing to look at, or to check again
             return failed[0].text
         if self.not_tried:

@@ -63,17 +63,14 @@ class Outcome:
             for field in dataclasses.fields(self)
             if field.name != "error"
         }
-        kept["findings"] = [dataclasses.asdict(f) for f in self.findings]
-        kept["modes"] = list(self.modes)
-        return kept
+        findings = [dataclasses.asdict(f) for f in self.findings]
+        return {**kept, "findings": findings, "modes": list(self.modes)}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Outcome:
         """Make an outcome of the result of `as_dict`."""
-        given: dict[str, Any] = dict(kept)
-        given["modes"] = tuple(kept["modes"])
-        given["findings"] = tuple([Finding(**found) for found in kept["findings"]])
-        return cls(**given)
+        findings = tuple([Finding(**found) for found in kept["findings"]])
+        return cls(**{**kept, "modes": tuple(kept["modes"]), "findings": findings})
 
 
 @final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,11 @@ RNG = np.random.default_rng(11)
 X = RNG.standard_normal((2, 3))
 Z = RNG.standard_normal((2, 3))
 SQUARE = RNG.standard_normal((3, 3))
+REGULAR = SQUARE + 3.0 * np.eye(3)
 VECTOR = RNG.standard_normal(3)
+FIVE = np.asarray([0.3, -1.2, 2.5, 0.9, -0.4])
 LONG = RNG.standard_normal(2000)
+MANY = RNG.standard_normal(50_000)
 POSITIVE = X * X + 0.5
 COMPLEX = X + 1j * Z
 
@@ -47,8 +51,8 @@ class Plant:
     f: Callable[..., Any]
     operands: tuple[Any, ...]
     says: str
-    options: dict[str, Any] = dataclasses.field(default_factory=dict)
     cites: str = ""
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,45 +74,89 @@ class Right:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
+def declared(value: Callable[..., Any], count: int) -> Any:
+    """A function with so many positional operands; one with options is declared as it is."""
+    if inspect.isfunction(value) and value.__code__.co_kwonlyargcount:
+        return primitive(value)
+    forms: Any = (
+        lambda x, /: value(x),
+        lambda a, b, /: value(a, b),
+        lambda a, b, c, /: value(a, b, c),
+    )
+    f = forms[count - 1]
+    f.__name__ = f.__qualname__ = "f"
+    return primitive(f)
+
+
+def both(value: Callable[..., Any], *halves: Any) -> Any:
+    """A function, with pairs of halves of ``(t, *operands, **options)``; None for no derivative."""
+    f = declared(value, len(halves))
+
+    def f_rule(*xs, **options):
+        given = lambda half: lambda t, *xs: half(t, *xs, **options)
+        maps = [NoTangent() if h is None else LinearMap(*map(given, h), *xs) for h in halves]
+        return value(*xs, **options), tuple(maps)
+
+    f_rule.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]
+    rule(f)(f_rule)
+    return f
+
+
+def back(value: Callable[..., Any], *pulls: Any) -> Any:
+    """A function of NumPy's arrays with a reverse rule alone: pulls as the second of `both`."""
+    f = declared(value, len(pulls))
+
+    def f_rrule(*xs, **options):
+        pull = lambda t: [NoTangent() if p is None else p(t, *xs, **options) for p in pulls]
+        return value(*xs, **options), lambda t: tuple(pull(t))
+
+    f_rrule.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]
+    rrule.register(f, types=(np.ndarray,) * len(pulls))(f_rrule)
+    return f
+
+
+def slope(value: Callable[..., Any], *partials: Any, **keywords: Any) -> Any:
+    """A function that acts element by element, with these partials of ``(y, *operands)``."""
+    f = declared(value, len(partials))
+    scalar_rule(f, *partials, **keywords)
+    return f
+
+
 def sine(partial: Callable[..., Any], **keywords: Any) -> Any:
     """The sine, with this for its derivative."""
-
-    @primitive
-    def f(x, /):
-        return v.sin(x)
-
-    scalar_rule(f, partial, **keywords)
-    return f
+    return slope(v.sin, partial, **keywords)
 
 
-def slope(value: Any, partial: Any, **keywords: Any) -> Any:
-    """A function of one operand with a derivative of ``(y, x)``."""
-
-    @primitive
-    def f(x, /):
-        return value(x)
-
-    scalar_rule(f, partial, **keywords)
-    return f
+def halves(value: Callable[..., Any], push: Any, pull: Any) -> Any:
+    """A function of one operand, with halves of ``(t, x)``."""
+    return both(value, (push, pull))
 
 
-def one(x):
-    return x * 0.0 + 1.0
+def wrong_for(test: Any, factor: float = 2.0) -> Any:
+    """The sine, with a derivative that is off by a factor for some operands."""
+    half = lambda t, x: t * v.cos(x) * (factor if test(x) else 1.0)
+    return halves(v.sin, half, half)
 
 
 def times(push: Any, pull: Any, second: Any = None) -> Any:
-    """The product, with these for the halves of the first map, or of the second."""
+    """The product, with these for the halves of the first map, or of the second, of ``(t, c)``."""
+    of_b = second or (scaled, adjoint_scaled)
+    first = [lambda t, a, b, h=h: h(t, b) for h in (push, pull)]
+    return both(v.multiply, first, [lambda t, a, b, h=h: h(t, a) for h in of_b])
 
-    @primitive
-    def f(a, b, /):
-        return v.multiply(a, b)
 
-    @rule(f)
-    def f_rule(a, b):
-        mine = (push, pull), second or (scaled, adjoint_scaled)
-        return v.multiply(a, b), (LinearMap(*mine[0], b), LinearMap(*mine[1], a))
+def acting(*partials: Any) -> list[Any]:
+    """The halves of a function that acts element by element, of its partial derivatives."""
+    return [
+        (lambda t, *xs, p=p: t * p(*xs), lambda t, *xs, p=p: t * v.conj(p(*xs))) for p in partials
+    ]
 
-    return f
+
+def of_gradients(*gradients: Any) -> list[Any]:
+    """The halves of a function with one number for its result, of its gradients."""
+    return [
+        (lambda t, *xs, g=g: v.sum(t * g(*xs)), lambda t, *xs, g=g: t * g(*xs)) for g in gradients
+    ]
 
 
 def scaled(t, c):
@@ -119,18 +167,12 @@ def adjoint_scaled(t, c):
     return t * v.conj(c)
 
 
-def halves(value: Callable[..., Any], push: Any, pull: Any) -> Any:
-    """A function of one operand, with halves of ``(t, x)``."""
+def one(x):
+    return x * 0.0 + 1.0
 
-    @primitive
-    def f(x, /):
-        return value(x)
 
-    @rule(f)
-    def f_rule(x):
-        return value(x), (LinearMap(push, pull, x),)
-
-    return f
+def mt(x):
+    return v.matrix_transpose(x)
 
 
 def summed(transpose: Any) -> Any:
@@ -158,106 +200,14 @@ def right_sum(y_bar, x, *, axis, keepdims):
     return spread(y_bar, x, axis, keepdims)
 
 
-def product_of_matrices(pull_a: Any, pull_b: Any) -> Any:
-    @primitive
-    def f(a, b, /):
-        return v.matmul(a, b)
-
-    @rule(f)
-    def f_rule(a: Array, b: Array):
-        push_a, push_b = lambda t, b: v.matmul(t, b), lambda t, a: v.matmul(a, t)
-        return v.matmul(a, b), (LinearMap(push_a, pull_a, b), LinearMap(push_b, pull_b, a))
-
-    return f
-
-
-def shifted(pull_b: Any) -> Any:
-    """x + b with b along the rows."""
-
-    @primitive
-    def f(x, b, /):
-        return v.add(x, b)
-
-    @rrule.register(f)
-    def f_rrule(x: Array, b: Array):
-        return v.add(x, b), lambda y_bar: (y_bar, pull_b(y_bar, b))
-
-    return f
-
-
-def along_columns(pull_b: Any) -> Any:
-    """x + b[:, None]: not the way that projection sums by itself."""
-
-    @primitive
-    def f(x, b, /):
-        return v.add(x, v.expand_dims(b, axis=-1))
-
-    @rule(f)
-    def f_rule(x: Array, b: Array):
-        push_b = lambda t, n: v.broadcast_to(v.expand_dims(t, axis=-1), shape=(b.shape[0], n))
-        maps = (
-            LinearMap(lambda t: t, lambda y_bar: y_bar),
-            LinearMap(push_b, pull_b, x.shape[-1]),
-        )
-        return f(x, b), maps
-
-    return f
-
-
-def gathered(pull: Any) -> Any:
-    @primitive
-    def f(x, indices, /):
-        return v.take(x, indices, axis=0)
-
-    @rule(f)
-    def f_rule(x: Array, indices: Array):
-        push = lambda t, n, i: v.take(t, i, axis=0)
-        return v.take(x, indices, axis=0), (LinearMap(push, pull, x.shape[0], indices), NoTangent())
-
-    return f
-
-
-def adding(y_bar, n, indices):
-    zeros = v.full_like(y_bar, shape=(n, *y_bar.shape[1:]), fill=0.0)
-    return v.scatter_add(zeros, y_bar, indices, index=v.Index((v.Index.HOLE,)))
-
-
 def frozen(x):
     """What is behind all levels of tracing."""
     return frozen(x.value) if hasattr(x, "value") else x
 
 
-def cube(partial: Any) -> Any:
-    @primitive
-    def f(x, /):
-        return x * x * x
-
-    scalar_rule(f, partial)
-    return f
-
-
 def mean_rule(pull: Any) -> Any:
-    @primitive
-    def f(x, /):
-        return v.sum(x) / (x.size or 1)
-
-    @rule(f)
-    def f_rule(x: Array):
-        return f(x), (LinearMap(lambda t, like: v.sum(t) / (like.size or 1), pull, x),)
-
-    return f
-
-
-def flipped(pull: Any) -> Any:
-    @primitive
-    def f(x, /):
-        return v.flip(x)
-
-    @rule(f)
-    def f_rule(x: Array):
-        return v.flip(x), (LinearMap(v.flip, pull),)
-
-    return f
+    """The mean, which is zero of nothing, with a pull of ``(t, x)``."""
+    return halves(lambda x: v.sum(x) / (x.size or 1), lambda t, x: v.sum(t) / (x.size or 1), pull)
 
 
 def with_pull_into(pull_into: Any) -> Any:
@@ -272,111 +222,11 @@ def with_pull_into(pull_into: Any) -> Any:
     return f
 
 
-def adding_into(buffer, y_bar, slope):
-    buffer += y_bar * slope
-
-
 def two_outputs(pull: Any) -> Any:
-    @primitive
-    def f(x, /):
-        return v.sin(x), v.cos(x)
-
-    @rule(f)
-    def f_rule(x):
-        y = v.sin(x), v.cos(x)
-        return y, (LinearMap(lambda t, s, c: (c * t, -s * t), pull, *y),)
-
-    return f
-
-
-def numpy_rule(f: Any, pull: Any) -> Any:
-    """A function of NumPy's, with a reverse rule alone, as one writes it for NumPy."""
-    g = primitive(lambda x, /: f(x))
-
-    @rrule.register(g)
-    def g_rrule(x: np.ndarray):
-        return f(x), lambda y_bar: (pull(y_bar, x),)
-
-    return g
-
-
-def wrong_for(test: Any, factor: float = 2.0) -> Any:
-    """The sine, with a derivative that is off by a factor for some operands."""
-    slope = lambda x: v.cos(x) * (factor if test(x) else 1.0)
-    return halves(v.sin, lambda t, x: t * slope(x), lambda t, x: t * slope(x))
-
-
-def pair(value: Callable[..., Any], *partials: Callable[..., Any]) -> Any:
-    """A function of two operands that acts element by element, with these for its partials."""
-
-    @primitive
-    def f(a, b, /):
-        return value(a, b)
-
-    scalar_rule(f, *partials)
-    return f
-
-
-def binary(value: Callable[..., Any], first: tuple[Any, Any], second: tuple[Any, Any]) -> Any:
-    """A function of two operands, with pairs of halves of ``(t, a, b)``."""
-
-    @primitive
-    def f(a, b, /):
-        return value(a, b)
-
-    @rule(f)
-    def f_rule(a, b):
-        return value(a, b), (LinearMap(*first, a, b), LinearMap(*second, a, b))
-
-    return f
-
-
-def along(value: Callable[..., Any], push: Any, pull: Any) -> Any:
-    """A function of one operand with an axis, with halves of ``(t, x, axis)``."""
-
-    @primitive
-    def f(x, /, *, axis=-1):
-        return value(x, axis)
-
-    @rule(f)
-    def f_rule(x: Array, *, axis):
-        return value(x, axis), (LinearMap(push, pull, x, axis),)
-
-    return f
-
-
-def numpy_pair(value: Callable[..., Any], first: Any, second: Any) -> Any:
-    """A function of NumPy's of two operands, with a reverse rule alone: pulls of ``(t, a, b)``."""
-
-    @primitive
-    def f(a, b, /):
-        return value(a, b)
-
-    @rrule.register(f)
-    def f_rrule(a: np.ndarray, b: np.ndarray):
-        pulls = [p if p is None else (lambda t, p=p: p(t, a, b)) for p in (first, second)]
-        return value(a, b), lambda t: tuple([NoTangent() if p is None else p(t) for p in pulls])
-
-    return f
-
-
-def chosen(pull: Any) -> Any:
-    """One of two arrays where a condition holds, with this pull to the first, of ``(t, c)``."""
-
-    @primitive
-    def f(c, x, y, /):
-        return v.where(c, x, y)
-
-    @rule(f)
-    def f_rule(c: Array, x: Array, y: Array):
-        rest = lambda t, c: v.where(c, 0.0, t)
-        return v.where(c, x, y), (NoTangent(), LinearMap(kept, pull, c), LinearMap(rest, rest, c))
-
-    return f
-
-
-def kept(t, c):
-    return v.where(c, t, 0.0)
+    """Sine and cosine, with a pull of ``(t, s, c)``."""
+    value = lambda x: (v.sin(x), v.cos(x))
+    push = lambda t, x: (v.cos(x) * t, -v.sin(x) * t)
+    return halves(value, push, lambda t, x: pull(t, *value(x)))
 
 
 def alone(*xs: Any, axes: int = 2) -> None:

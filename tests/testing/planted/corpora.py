@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from tests.testing.planted import (
-    arrangement,
-    calls,
-    conduct,
-    elementwise,
-    forward,
-    found,
-    indexing,
-    large,
-    linalg,
-    memory,
-    numbers,
-    reductions,
-    right_edges,
-    right_ordinary,
-    right_others,
-    right_refusing,
-    structures,
-    waves,
-)
+import importlib
+from types import ModuleType
+
 from tests.testing.planted.build import Plant, Right
 
+
+def topics(*names: str) -> dict[str, ModuleType]:
+    return {name: importlib.import_module(f"tests.testing.planted.{name}") for name in names}
+
+
 WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
-    "numbers": numbers.WRONG,
-    "conduct": conduct.WRONG,
-    "other calls": calls.WRONG,
-    "elementwise": elementwise.WRONG,
-    "reductions": reductions.WRONG,
-    "indexing": indexing.WRONG,
-    "linear algebra": linalg.WRONG,
-    "many elements": large.WRONG,
-    "waves": waves.WRONG,
-    "memory": memory.WRONG,
-    "arrangements": arrangement.WRONG,
-    "structures": structures.WRONG,
-    "found": found.WRONG,
-    "forward": forward.WRONG,
+    name: module.WRONG
+    for name, module in topics(
+        *("mutated", "calls", "conduct", "elementwise", "reductions", "indexing", "linalg"),
+        *("arrangement", "waves", "structures", "forward"),
+    ).items()
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
-    "ordinary": right_ordinary.RIGHT,
-    "edges": right_edges.RIGHT,
-    "others": right_others.RIGHT,
-    "refusing": right_refusing.RIGHT,
-    "forward": forward.RIGHT,
+    name: module.RIGHT
+    for name, module in topics(
+        "mutated", "right_edges", "right_others", "right_refusing", "forward"
+    ).items()
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

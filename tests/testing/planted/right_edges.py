@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import Array, LinearMap, linear_rule, primitive, rule
 from chainrules_py import vocabulary as v
-from tests.testing.planted.build import Right, halves, mean_rule, numpy_rule, sine, slope
+from tests.testing.planted.build import Right, back, both, mean_rule, of_gradients, sine, slope
 from tests.testing.planted.draws import SHAPE, given, normal
 
 
@@ -16,63 +15,20 @@ def with_zero(rng: Any) -> Any:
     return (np.concatenate([[0.0], rng.standard_normal(4)]),)
 
 
-def positive_part() -> Any:
-    """As most people write it: the machinery gives the partial its dtype."""
-    return slope(lambda x: v.maximum(x, 0.0), lambda _y, x: v.where(x > 0, 1.0, 0.0))
-
-
-def leaky_part() -> Any:
-    return slope(lambda x: v.where(x > 0, x, 0.1 * x), lambda _y, x: v.where(x > 0, 1.0, 0.1))
-
-
 def step(word: Any) -> Any:
     """A function that is constant between its jumps."""
     return slope(word, lambda _y, x: 0.0 * x)
 
 
-def branches() -> Any:
-    """Two smooth functions, with a jump where they meet."""
-    return slope(
-        lambda x: v.where(x > 0, v.exp(x), -x * x),
-        lambda _y, x: v.where(x > 0, v.exp(x), -2.0 * x),
-    )
+def root_slope(_y, x):
+    """Nothing infinite where the root is not used."""
+    return v.where(x > 0, 0.5 / v.sqrt(v.where(x > 0, x, 1.0)), 0.0)
 
 
-def safe_root() -> Any:
-    """The square root of the positive part, with nothing infinite in its pull."""
-
-    def gradient(x):
-        inside = x > 0
-        return v.where(inside, 0.5 / v.sqrt(v.where(inside, x, 1.0)), 0.0)
-
-    return slope(lambda x: v.sqrt(v.maximum(x, 0.0)), lambda _y, x: gradient(x))
-
-
-def safe_length() -> Any:
-    def unit(x):
-        y = v.sqrt(v.sum(x * x))
-        return x / v.where(y > 0, y, 1.0)
-
-    return halves(
-        lambda x: v.sqrt(v.sum(x * x)), lambda t, x: v.sum(unit(x) * t), lambda t, x: t * unit(x)
-    )
-
-
-def shared_maximum() -> Any:
-    """The maximum, whose derivative is shared by all that are equal to it."""
-
-    def share(x):
-        is_largest = v.where(x == v.max(x), 1.0, 0.0)
-        return is_largest / v.sum(is_largest)
-
-    return halves(v.max, lambda t, x: v.sum(t * share(x)), lambda t, x: t * share(x))
-
-
-def clipped() -> Any:
-    return slope(
-        lambda x: v.minimum(v.maximum(x, -1.0), 1.0),
-        lambda _y, x: v.where(v.abs(x) <= 1.0, 1.0, 0.0),
-    )
+def shares(x):
+    """One for the maximum, shared by all that are equal to it."""
+    is_largest = v.where(x == v.max(x), 1.0, 0.0)
+    return is_largest / v.sum(is_largest)
 
 
 def put(t, x):
@@ -82,74 +38,54 @@ def put(t, x):
     return x_bar
 
 
-def sorted_rows() -> Any:
-    def pull(t, x):
-        x_bar = np.empty(t.shape)
-        np.put_along_axis(x_bar, np.argsort(x, axis=-1), t, axis=-1)
-        return x_bar
-
-    return numpy_rule(lambda x: np.sort(x, axis=-1), pull)
+def unsorted(t, x):
+    x_bar = np.empty(t.shape)
+    np.put_along_axis(x_bar, np.argsort(x, axis=-1), t, axis=-1)
+    return x_bar
 
 
 def nothing(*shape: int) -> Any:
     return given(np.zeros(shape))
 
 
-def linear(value: Any, transpose: Any) -> Any:
-    @primitive
-    def f(x, /):
-        return value(x)
-
-    linear_rule(f, transpose)
-    return f
-
-
-def doubled() -> Any:
-    return linear(lambda x: 2.0 * x, lambda y_bar, x: 2.0 * y_bar)
-
-
-def squared_norm() -> Any:
-    @primitive
-    def f(x, /):
-        return v.sum(x * x)
-
-    @rule(f)
-    def f_rule(x: Array):
-        push, pull = lambda t, x: v.sum(2.0 * x * t), lambda t, x: 2.0 * x * t
-        return f(x), (LinearMap(push, pull, x),)
-
-    return f
+def unit(x):
+    y = v.sqrt(v.sum(x * x))
+    return x / v.where(y > 0, y, 1.0)
 
 
 INF = float("inf")
+POSITIVE_PART = slope(lambda x: v.maximum(x, 0.0), lambda _y, x: v.where(x > 0, 1.0, 0.0))
+SAFE_ROOT = slope(lambda x: v.sqrt(v.maximum(x, 0.0)), root_slope)
+SHARED_MAXIMUM = both(v.max, *of_gradients(shares))
+LEAKY = slope(lambda x: v.where(x > 0, x, 0.1 * x), lambda _y, x: v.where(x > 0, 1.0, 0.1))
+BRANCHES = slope(
+    lambda x: v.where(x > 0, v.exp(x), -x * x), lambda _y, x: v.where(x > 0, v.exp(x), -2.0 * x)
+)
+CLIPPED = slope(lambda x: v.clip(x, -1.0, 1.0), lambda _y, x: v.where(v.abs(x) <= 1.0, 1.0, 0.0))
+SQUARED_NORM = both(lambda x: v.sum(x * x), *of_gradients(lambda x: 2.0 * x))
+SAFE_LENGTH = both(lambda x: v.sqrt(v.sum(x * x)), *of_gradients(unit))
 
 RIGHT: dict[str, Right] = {
     # ---------------------------------------------------------------------- kinks and steps
-    "positive part, away from zero": Right(positive_part(), normal(SHAPE)),
-    "positive part at zero": Right(positive_part(), with_zero),
-    "positive part near zero": Right(positive_part(), given(np.asarray([1e-9, 1.3, -1e-7]))),
+    "positive part at zero": Right(POSITIVE_PART, with_zero),
+    "positive part near zero": Right(POSITIVE_PART, given(np.asarray([1e-9, 1.3, -1e-7]))),
     "positive part in single precision": Right(
-        positive_part(), lambda rng: (rng.standard_normal(SHAPE).astype(np.float32),)
+        POSITIVE_PART, lambda rng: (rng.standard_normal(SHAPE).astype(np.float32),)
     ),
-    "positive part of a whole number": Right(positive_part(), given(3)),
-    "leaky part": Right(leaky_part(), normal(SHAPE)),
-    "leaky part at zero": Right(leaky_part(), with_zero),
-    "floor": Right(step(v.floor), normal(SHAPE)),
+    "positive part of a whole number": Right(POSITIVE_PART, given(3)),
+    "leaky part": Right(LEAKY, normal(SHAPE)),
+    "leaky part at zero": Right(LEAKY, with_zero),
     "floor at whole numbers": Right(step(v.floor), given(np.asarray([0.0, 1.0, -2.0]))),
-    "sign": Right(step(v.sign), normal(SHAPE)),
     "sign at zero": Right(step(v.sign), with_zero),
     "round at halves": Right(step(v.round), given(np.asarray([0.5, 1.5, 2.0]))),
     "step": Right(step(lambda x: v.where(x > 0, 1.0, 0.0) + 0.0 * x), normal(SHAPE)),
-    "branches with a jump": Right(branches(), normal(SHAPE)),
-    "branches at the jump": Right(branches(), with_zero),
-    "clipped": Right(clipped(), normal(SHAPE)),
-    "clipped at its bounds": Right(clipped(), given(np.asarray([1.0, -1.0, 0.3]))),
-    "root of the positive part": Right(safe_root(), normal(SHAPE)),
-    "root of the positive part at zero": Right(safe_root(), with_zero),
-    "length at zero": Right(safe_length(), given(np.zeros(3))),
-    "length": Right(safe_length(), normal(SHAPE)),
-    "shared maximum": Right(shared_maximum(), normal(SHAPE)),
-    "shared maximum of ties": Right(shared_maximum(), given(np.asarray([1.0, 2.0, 2.0]))),
+    "branches with a jump": Right(BRANCHES, normal(SHAPE)),
+    "branches at the jump": Right(BRANCHES, with_zero),
+    "clipped at its bounds": Right(CLIPPED, given(np.asarray([1.0, -1.0, 0.3]))),
+    "root of the positive part": Right(SAFE_ROOT, normal(SHAPE)),
+    "root of the positive part at zero": Right(SAFE_ROOT, with_zero),
+    "length at zero": Right(SAFE_LENGTH, given(np.zeros(3))),
+    "shared maximum of ties": Right(SHARED_MAXIMUM, given(np.asarray([1.0, 2.0, 2.0]))),
     "word sinc at zero": Right(v.sinc, with_zero),
     "word abs at zero": Right(v.abs, with_zero),
     "word maximum of ties": Right(
@@ -176,12 +112,11 @@ RIGHT: dict[str, Right] = {
         v.remainder, lambda rng: (4.0 * rng.standard_normal(SHAPE), rng.uniform(1, 2, SHAPE))
     ),
     "word det of zeros": Right(v.det, given(np.zeros((3, 3)))),
-    "NumPy: maximum by assignment": Right(numpy_rule(np.max, put), normal((5,))),
-    "NumPy: sorted rows": Right(sorted_rows(), normal(SHAPE)),
+    "NumPy: maximum by assignment": Right(back(np.max, put), normal((5,))),
+    "NumPy: sorted rows": Right(back(lambda x: np.sort(x, axis=-1), unsorted), normal(SHAPE)),
     # -------------------------------------------------------------------------------- nothing
     "sine of nothing": Right(sine(lambda _y, x: v.cos(x)), nothing(0)),
-    "twice nothing": Right(doubled(), nothing(0, 3)),
-    "squared norm of nothing": Right(squared_norm(), nothing(3, 0)),
+    "squared norm of nothing": Right(SQUARED_NORM, nothing(3, 0)),
     "mean of nothing": Right(
         mean_rule(lambda t, x: v.broadcast_to(t / (x.size or 1), shape=x.shape)), nothing(0)
     ),
@@ -195,7 +130,7 @@ RIGHT: dict[str, Right] = {
     "word cumulative_sum of nothing": Right(v.cumulative_sum, nothing(0), {"axis": 0}),
     # -------------------------------------------------------------------------- small shapes
     "no axes": Right(sine(lambda _y, x: v.cos(x)), normal(())),
-    "one element": Right(squared_norm(), normal((1, 1, 1))),
+    "one element": Right(SQUARED_NORM, normal((1, 1, 1))),
     "variance of one element": Right(v.var, normal((1,))),
     "deviation of two": Right(v.std, normal((2,))),
 }

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_py import Array, LinearMap, Tangent, frule, linear_rule, primitive, rrule, rule
+from chainrules_py import Tangent, frule, linear_rule, primitive, rrule
 from chainrules_py import vocabulary as v
 from tests.testing.planted.build import (
     POSITIVE,
@@ -15,6 +15,8 @@ from tests.testing.planted.build import (
     Plant,
     X,
     Z,
+    back,
+    both,
     frozen,
     halves,
     two_outputs,
@@ -38,10 +40,7 @@ class Moments(NamedTuple):
 
 def line_with(pull: Any) -> Any:
     """A line at a place, with this pull to the line, of ``(t, x)``."""
-
-    @primitive
-    def f(line, x, /):
-        return line.slope * x + line.offset
+    f = primitive(lambda line, x, /: line.slope * x + line.offset)
 
     @rrule.register(f)
     def f_rrule(line: Line, x: np.ndarray):
@@ -52,39 +51,18 @@ def line_with(pull: Any) -> Any:
 
 def moments_with(pull: Any) -> Any:
     """Two moments, with a pull of ``(t, x)``."""
-
-    @primitive
-    def f(x, /):
-        return Moments(np.mean(x), np.mean(x * x))
-
-    @rrule.register(f)
-    def f_rrule(x: np.ndarray):
-        return Moments(np.mean(x), np.mean(x * x)), lambda t: (pull(t, x),)
-
-    return f
+    return back(lambda x: Moments(np.mean(x), np.mean(x * x)), pull)
 
 
 def dict_with(pull: Any) -> Any:
     """Two results by name, with a pull of ``(t, x)``."""
-
-    @primitive
-    def f(x, /):
-        return {"sin": v.sin(x), "cos": v.cos(x)}
-
-    @rule(f)
-    def f_rule(x: Array):
-        push = lambda t, x: {"sin": t * v.cos(x), "cos": -t * v.sin(x)}
-        return {"sin": v.sin(x), "cos": v.cos(x)}, (LinearMap(push, pull, x),)
-
-    return f
+    push = lambda t, x: {"sin": t * v.cos(x), "cos": -t * v.sin(x)}
+    return halves(lambda x: {"sin": v.sin(x), "cos": v.cos(x)}, push, pull)
 
 
 def listed(pull: Any) -> Any:
     """The first element of a list less half of the second, with a pull of ``t``."""
-
-    @primitive
-    def f(xs, /):
-        return xs[0] - 0.5 * xs[1]
+    f = primitive(lambda xs, /: xs[0] - 0.5 * xs[1])
 
     @rrule.register(f)
     def f_rrule(xs: list):
@@ -93,55 +71,34 @@ def listed(pull: Any) -> Any:
     return f
 
 
-def forward(tangent: Any, value: Any = None) -> Any:
+def forward(tangent: Any, value: Any = v.sin) -> Any:
     """The sine with a forward rule alone, that gives this of ``(t, x)``."""
-
-    @primitive
-    def f(x, /):
-        return v.sin(x)
-
-    @frule.register(f)
-    def f_frule(tangents, x: Array):
-        return (value or v.sin)(x), tangent(tangents[0], x)
-
+    f = primitive(lambda x, /: v.sin(x))
+    frule.register(f, types=(np.ndarray,))(lambda ts, x: (value(x), tangent(ts[0], x)))
     return f
 
 
-def last_of_a_loop() -> Any:
-    """The pulls are made in a loop, and see its variable when they are called."""
-
-    @primitive
-    def f(*xs):
-        total = 0.0
-        for k, x in enumerate(xs):
-            total = total + (k + 1) * x
-        return total
+def of_any_number(value: Any, pulls: Any) -> Any:
+    """A function of any number of operands, with these pulls of the operands."""
+    f = primitive(lambda *xs: value(xs))
 
     @rrule.register(f)
-    def f_rrule(*xs: Array):
-        pulls = []
-        for k in range(len(xs)):
-            pulls += [lambda t: (k + 1) * t]  # noqa: B023
-        return f(*xs), lambda t: tuple([pull(t) for pull in pulls])
+    def f_rrule(*xs: np.ndarray):
+        return value(xs), lambda t: tuple([pull(t) for pull in pulls(xs)])
 
     return f
 
 
-def first_of_three() -> Any:
-    """The sum of squares of any number of operands, with their order reversed in the pull."""
+def weighted(xs):
+    return sum([(k + 1) * x for k, x in enumerate(xs)], start=0.0)
 
-    @primitive
-    def f(*xs):
-        total = 0.0
-        for x in xs:
-            total = total + x * x
-        return total
 
-    @rrule.register(f)
-    def f_rrule(*xs: Array):
-        return f(*xs), lambda t: tuple([2.0 * t * x for x in reversed(xs)])
-
-    return f
+def last_of_a_loop(xs):
+    """The pulls see the variable of the loop when they are called."""
+    pulls = []
+    for k in range(len(xs)):
+        pulls += [lambda t: (k + 1) * t]  # noqa: B023
+    return pulls
 
 
 def triangle() -> Any:
@@ -155,34 +112,16 @@ def triangle() -> Any:
     return f
 
 
-def scan() -> Any:
-    """Sums from the beginning or from the end, always pulled back from the end."""
-
-    @primitive
-    def f(x, /, *, reverse=False):
-        return np.flip(np.cumsum(np.flip(x))) if reverse else np.cumsum(x)
-
-    @rrule.register(f)
-    def f_rrule(x: np.ndarray, *, reverse):
-        return f(x, reverse=reverse), lambda t: (np.flip(np.cumsum(np.flip(t))),)
-
-    return f
+def scan(x, /, *, reverse=False):
+    return np.flip(np.cumsum(np.flip(x))) if reverse else np.cumsum(x)
 
 
-def norm_of_order() -> Any:
-    """The p-norm, with the gradient of the Euclidean one."""
+def norm_of_order(x, /, *, p=2):
+    return v.sum(v.abs(x) ** p) ** (1 / p)
 
-    @primitive
-    def f(x, /, *, p=2):
-        return v.sum(v.abs(x) ** p) ** (1 / p)
 
-    @rule(f)
-    def f_rule(x: Array, *, p):
-        y = f(x, p=p)
-        push = lambda t, x, y: v.sum(t * x) / y
-        return y, (LinearMap(push, lambda t, x, y: t * x / y, x, y),)
-
-    return f
+def euclidean(sum_of: Any) -> Any:
+    return lambda t, x, p: sum_of(t * x) / norm_of_order(x, p=p)
 
 
 def newton_root(x):
@@ -192,48 +131,38 @@ def newton_root(x):
     return y
 
 
-def tanh_slope(x):
+def kept_tanh(t, x):
     """The slope with a value that was computed outside of the tracing."""
     y = frozen(v.tanh(x))
-    return 1.0 - y * y
+    return t * (1.0 - y * y)
 
 
-def swapped_results(t, s, c):
-    return -s * t[0] + c * t[1]
-
+AT = (Line(0.7, -0.2), VECTOR)
 
 WRONG: dict[str, Plant] = {
     "results swapped": Plant(
-        two_outputs(swapped_results), (X,), "swapped fields 0 and 1 of the result"
+        two_outputs(lambda t, s, c: -s * t[0] + c * t[1]),
+        (X,),
+        "swapped fields 0 and 1 of the result",
+    ),
+    "forgets an output": Plant(
+        two_outputs(lambda t, s, c: c * t[0]), (X,), "zero for output 1 of the result in the pull"
     ),
     "second moment forgotten": Plant(
         moments_with(lambda t, x: t.first / x.size + 0.0 * x),
         (VECTOR,),
         "zero for second of the result",
     ),
-    "second moment without its factor": Plant(
-        moments_with(lambda t, x: (t.first + x * t.second) / x.size),
-        (VECTOR,),
-        "factor 1/2 for second of the result",
-    ),
-    "key that is forgotten": Plant(dict_with(lambda t, x: t["sin"] * v.cos(x)), (X,), "zero"),
     "key with the other sign": Plant(
         dict_with(lambda t, x: t["sin"] * v.cos(x) + t["cos"] * v.sin(x)), (X,), "wrong sign"
     ),
     "fields swapped": Plant(
         line_with(lambda t, x: Tangent[Line](slope=np.sum(t), offset=np.sum(t * x))),
-        (Line(0.7, -0.2), VECTOR),
+        AT,
         "swapped fields slope and offset of the operand",
     ),
-    "field that is forgotten": Plant(
-        line_with(lambda t, x: Tangent[Line](slope=np.sum(t * x))),
-        (Line(0.7, -0.2), VECTOR),
-        "zero for offset of the operand",
-    ),
     "line for a tangent": Plant(
-        line_with(lambda t, x: Line(np.sum(t * x), np.sum(t))),
-        (Line(0.7, -0.2), VECTOR),
-        "write Tangent[Line]",
+        line_with(lambda t, x: Line(np.sum(t * x), np.sum(t))), AT, "write Tangent[Line]"
     ),
     "list in the other order": Plant(
         listed(lambda t: (-0.5 * t, t + 0.0)), ([X, Z],), "swapped | wrong numbers"
@@ -241,33 +170,35 @@ WRONG: dict[str, Plant] = {
     "primal for a tangent": Plant(
         forward(lambda t, x: v.sin(x)), (X,), "ignores the tangent | not linear in the tangent"
     ),
-    "derivative for a tangent": Plant(forward(lambda t, x: v.cos(x)), (X,), "ignores the tangent"),
     "tangent of the value of another": Plant(
         forward(lambda t, x: t * v.cos(x), v.cos), (X,), "wrong value"
     ),
-    "push alone is wrong": Plant(
-        halves(v.sin, lambda t, x: t * v.sin(x), lambda t, x: t * v.cos(x)),
-        (X,),
-        "in the push",
+    "variable of a loop": Plant(of_any_number(weighted, last_of_a_loop), (X, Z, X + Z), "factor 3"),
+    "operands in the other order": Plant(
+        of_any_number(
+            lambda xs: sum([x * x for x in xs], start=0.0),
+            lambda xs: [lambda t, x=x: 2.0 * t * x for x in reversed(xs)],
+        ),
+        (X, Z, X + Z),
+        "swapped operands",
     ),
-    "pull alone is wrong": Plant(
-        halves(v.sin, lambda t, x: t * v.cos(x), lambda t, x: t * v.sin(x)),
-        (X,),
-        "in the pull",
-    ),
-    "variable of a loop": Plant(last_of_a_loop(), (X, Z, X + Z), "factor 3"),
-    "operands in the other order": Plant(first_of_three(), (X, Z, X + Z), "swapped operands"),
     "diagonal that is not passed on": Plant(triangle(), (X,), "wrong only for k="),
-    "direction that is not passed on": Plant(scan(), (VECTOR,), "wrong only for reverse=True"),
-    "order that is not passed on": Plant(norm_of_order(), (VECTOR,), "wrong only for p="),
+    "direction that is not passed on": Plant(
+        back(scan, lambda t, x, reverse: np.flip(np.cumsum(np.flip(t)))),
+        (VECTOR,),
+        "wrong only for reverse=True",
+    ),
+    "order that is not passed on": Plant(
+        both(norm_of_order, (euclidean(v.sum), euclidean(lambda y: y))),
+        (VECTOR,),
+        "wrong only for p=",
+    ),
     "one step of an iteration": Plant(
         halves(newton_root, lambda t, x: 0.5 * t / newton_root(x), lambda t, x: t / newton_root(x)),
         (POSITIVE,),
         "factor 2",
     ),
     "second derivative of a value that is kept": Plant(
-        halves(v.tanh, lambda t, x: t * tanh_slope(x), lambda t, x: t * tanh_slope(x)),
-        (X,),
-        "second order wrong",
+        halves(v.tanh, kept_tanh, kept_tanh), (X,), "second order wrong"
     ),
 }
