@@ -11,7 +11,7 @@ import numpy as np
 from chainrules_kit.solvers.vectors import Vector, eps_of
 from chainrules_py import ConvergenceError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of
+from chainrules_py.extend import kind_of, namespace
 
 Flat: TypeAlias = Any
 """The real coordinates: an array with them on the last axis, NumPy's where there are none."""
@@ -89,6 +89,11 @@ class Coordinates:
         part = v.index(flat, (..., slice(start, stop)))
         part = v.reshape(part, shape=shape)
         return (float(part) if not hasattr(x, "dtype") else part), stop
+
+    def lent(self, x: Any) -> Flat:
+        """Return coordinates that NumPy holds as an array of the library, and the dtype, of all."""
+        how = {} if getattr(self.like, "device", None) is None else {"device": self.like.device}
+        return namespace(self.like).asarray(x, dtype=self.like.dtype, **how)
 
     def basis(self) -> Iterator[Vector]:
         """Yield the vectors with one coordinate of 1, in each of the independent problems."""

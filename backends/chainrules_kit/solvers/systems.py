@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_kit.solvers.dense import Coordinates, Flat, falls, solved, unknowns
-from chainrules_kit.solvers.krylov import conjugate_gradients, gmres
+from chainrules_kit.solvers.krylov import iterated
 from chainrules_kit.solvers.vectors import (
     Vector,
     combine,
@@ -200,10 +200,8 @@ def solve_linear(
         columns = [coordinates.flat(apply(e)) for e in coordinates.basis()]
         return coordinates.vector(solved(columns, coordinates.flat(b)))
     small = eps_of(b) ** 0.75 if tol is None else tol
-    if solver == "gmres":
-        return gmres(apply, b, small, max_steps)
-    if solver == "cg":
-        return conjugate_gradients(apply, b, small, max_steps)
+    if solver in ("gmres", "cg"):
+        return iterated(solver, apply, b, small, max_steps)
     msg = f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
     raise ValueError(msg)
 

@@ -12,8 +12,8 @@ from typing import Any, final
 import numpy as np
 
 import chainrules_py.vocabulary as v
-from chainrules_kit.sparsity.detection import detect
-from chainrules_kit.sparsity.library import csr_array
+from chainrules_kit.library import bare, on_host
+from chainrules_kit.sparsity.detection import csr_array, detect
 from chainrules_kit.sparsity.plan import DensePatternWarning, Mode, Plan
 from chainrules_kit.sparsity.runs import (
     Engine,
@@ -21,8 +21,6 @@ from chainrules_kit.sparsity.runs import (
     Runs,
     is_plain,
     is_recorded,
-    on_host,
-    plain,
     take,
 )
 from chainrules_py import ChainRulesError, NoRuleError, NotDifferentiableError
@@ -144,7 +142,7 @@ _LARGEST = 1 << 25
 def _detected(runs: Runs, mode: Mode, symmetric: bool) -> Any:
     """Detect the pattern at these arguments, or at the plain numbers that they stand for."""
     if not is_plain(runs.given):
-        given = map_leaves(plain, runs.given)
+        given = map_leaves(bare, runs.given)
         runs = Runs(
             runs.engine, runs.f, given, runs.title, runs.named, runs.has_aux, runs.holomorphic
         )
@@ -306,7 +304,7 @@ def _sparse(data: Any, pattern: Any) -> Any:
     if type(data) is np.ndarray:
         places = pattern.indices.copy(), pattern.indptr.copy()
         return csr_array((data, *places), pattern.shape)
-    value = plain(data)
+    value = bare(data)
     if data is not value and type(value) is np.ndarray:
         tree = flatten(csr_array((value, pattern.indices, pattern.indptr), pattern.shape))[1]
         return unflatten(tree, [data])

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from chainrules_kit.library import scipy_part
 from chainrules_kit.sparsity.coloring import color_columns, count_colors
-from chainrules_kit.sparsity.library import csr_array
 
 Image: TypeAlias = Callable[[Any], Any]
 """Takes bools (k, n), True for NaN, and gives bools (k, m)."""
@@ -73,6 +73,11 @@ def detect(push: Image, pull: Image | None, n: int, m: int) -> Any:
         edges, rows, blocks = _halved(edges, rows, blocks)
     more, columns = np.concatenate(found, axis=1)
     return pattern_of(np.append(rows, more), np.append(blocks, columns), (m, n))
+
+
+def csr_array(*given: Any) -> Any:
+    """Build a csr array of SciPy."""
+    return scipy_part("sparse").csr_array(*given)
 
 
 def pattern_of(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 import chainrules_py.vocabulary as v
+from chainrules_kit.library import bare
 from chainrules_py import NoRuleError, NotDifferentiableError, ZeroTangent, is_zero
 from chainrules_py.extend import (
     Space,
@@ -217,25 +218,13 @@ def _joined(spaces: Sequence[Any], images: Sequence[Any], k: int) -> Any:
 
 def take(x: Any, places: Any) -> Any:
     """Take elements of an array at these places."""
-    like = type(plain(x))
+    like = type(bare(x))
     return x[places if like is np.ndarray else namespace_of(like).asarray(places)]
-
-
-def plain(x: Any) -> Any:
-    """Return the array or number behind the tracers of engines and of the compiler."""
-    x = untraced(x)
-    return x if type_info(type(x)).host is None else getattr(x, "payload", x)
-
-
-def on_host(x: Any) -> Any:
-    """Return the NumPy array with the elements of an array."""
-    x = plain(x)
-    return x.get() if hasattr(x, "get") else np.asarray(x)
 
 
 def is_plain(x: Any) -> bool:
     """Tell whether no leaf is a tracer."""
-    return all([plain(leaf) is leaf for leaf in flatten(x)[0]])
+    return all([bare(leaf) is leaf for leaf in flatten(x)[0]])
 
 
 def is_recorded(x: Any) -> bool:

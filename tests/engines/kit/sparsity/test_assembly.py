@@ -488,7 +488,7 @@ def test_without_scipy():
         "except ImportError as error: print(error)"
     )
     run = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
-    assert run.stdout.startswith("2.0 Plan\nsparsity= needs SciPy (")
+    assert run.stdout.startswith("2.0 Plan\nthis needs scipy.sparse (")
     assert "pip install 'chainrules-py[scipy]'" in run.stdout
 
 

@@ -1,0 +1,37 @@
+"""SciPy, an optional extra: it is imported where it is needed, and takes NumPy's arrays."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.extend import type_info, untraced
+
+
+def scipy_part(name: str) -> Any:
+    """Import a module of SciPy.
+
+    Raises
+    ------
+    ImportError
+        It says what to install.
+    """
+    try:
+        return importlib.import_module(f"scipy.{name}")
+    except ImportError as error:
+        msg = f"this needs scipy.{name} ({error}): pip install 'chainrules-py[scipy]'"
+        raise ImportError(msg) from error
+
+
+def bare(x: Any) -> Any:
+    """Return the array or number behind the tracers of engines and of the compiler."""
+    x = untraced(x)
+    return x if type_info(type(x)).host is None else getattr(x, "payload", x)
+
+
+def on_host(x: Any) -> Any:
+    """Return the NumPy array with the elements of an array."""
+    x = bare(x)
+    return x.get() if hasattr(x, "get") else np.asarray(x)
