@@ -33,7 +33,8 @@ def iterated(
         residual becomes no smaller.
     """
     linalg, coordinates = scipy_part("sparse.linalg"), Coordinates(b)
-    n, rhs, largest = coordinates.size, on_host(coordinates.flat(b)), 0.0
+    n, rhs = coordinates.size, on_host(coordinates.flat(b))
+    largest: Any = 0.0
     left = max(10 * n, 20) if max_steps is None else max_steps
 
     def product(x: Any) -> Any:
@@ -43,7 +44,8 @@ def iterated(
         return y
 
     operator = linalg.LinearOperator((n, n), matvec=product, dtype=rhs.dtype)
-    x, residual, before = 0.0 * rhs, rhs, math.inf
+    before: Any = math.inf
+    x, residual = 0.0 * rhs, rhs
     while True:
         length, scale = np.linalg.norm(residual), np.linalg.norm(rhs)
         target = tol * (scale + largest * np.linalg.norm(x))

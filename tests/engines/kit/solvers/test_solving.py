@@ -53,7 +53,7 @@ def test_no_solution_is_reported_with_the_residual():
         root(lambda x: x * x + 1.0, 0.5)
     with pytest.raises(ConvergenceError, match="did not settle: the last step is of length"):
         fixed_point(lambda x: 2.0 * x + 1.0, 1.0)
-    with pytest.raises(ConvergenceError, match="singular where|falls without end"):
+    with pytest.raises(ConvergenceError, match=r"singular where|falls without end"):
         minimize(lambda x: -x, 0.0)
     with pytest.raises(ConvergenceError, match="singular to working precision"):
         linear_solve(lambda y: np.ones((2, 2)) @ y, np.ones(2))
