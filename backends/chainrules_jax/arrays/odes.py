@@ -8,8 +8,8 @@ Processes* (1962). They are within the tolerances what the core's are.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeAlias
 
 import jax
@@ -17,7 +17,8 @@ import jax.numpy as jnp
 
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.pytrees import as_values
-from chainrules_kit.solvers import Coordinates, Tableau, rate_of, tableau
+from chainrules_kit.solvers.stepping import Tableau, rate_of, stages, tableau, weighted
+from chainrules_kit.solvers.vectors import eps_of
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -36,7 +37,8 @@ from chainrules_py.extend import (
 from chainrules_py.vocabulary.higher_order import arrayed
 
 Array: TypeAlias = Any
-Rate: TypeAlias = Callable[[Array, Array], Array]
+State: TypeAlias = list[Any]
+Rate: TypeAlias = Callable[[State, Any], State]
 
 _OPERANDS: tuple[Any, ...] = (object, object, JaxArray, object)
 
@@ -46,111 +48,86 @@ _OPERANDS: tuple[Any, ...] = (object, object, JaxArray, object)
 
 def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
     """Integrate to the times; NaN where no step is short enough or too many are needed."""
-    method = tableau(options["method"])
     (t,) = as_values((t,))
     t = t * 1.0
-    tree = started(y0, t)
-    coordinates = Coordinates(tree.leaves)
-    written = rate_of(f, tree, params)
-    rate = lambda u, t: coordinates.flat(written(coordinates.vector(u), t))
-    start = coordinates.flat(tree.leaves)
-    eps = float(jnp.finfo(start.dtype).eps)
-    allowed = _Allowed(
-        max(eps**0.5 if options["rtol"] is None else options["rtol"], 10 * eps),
-        eps**0.5 if options["atol"] is None else options["atol"],
-    )
-    states = start[None]
-    if t.shape[0] > 1 and start.size:
-        k = rate(start, t[0])
-        h = _first_step(method, rate, allowed, start, k, t)
+    tree, method = started(y0, t), tableau(options["method"])
+    eps, y = eps_of(tree.leaves), tree.leaves
+    rtol, atol = (eps**0.5 if x is None else x for x in (options["rtol"], options["atol"]))
+    steps = _Steps(method, rate_of(f, tree, params), max(rtol, 10 * eps), atol)
+    states = [x[None] for x in y]
+    if t.shape[0] > 1:
+        k = steps.rate(y, t[0])
+        begin = (y, k, steps.first(y, k, t), jnp.asarray(options["max_steps"], jnp.int32))
 
         def interval(carried: Any, ends: Any) -> Any:
-            carried = _advanced(method, rate, allowed, carried, ends[0], ends[1])
+            carried = steps.advanced(carried, *ends)
             return carried, carried[0]
 
-        begin = (start, k, h, jnp.asarray(options["max_steps"], jnp.int32))
         _, after = jax.lax.scan(interval, begin, (t[:-1], t[1:]))
-        states = jnp.concatenate([states, after])
-    elif t.shape[0] > 1:
-        states = jnp.broadcast_to(states, (t.shape[0], 0))
-    columns = Coordinates([jnp.broadcast_to(x, (t.shape[0], *x.shape)) for x in tree.leaves], 1)
-    return tree.build(columns.vector(states))
+        states = [jnp.concatenate(both) for both in zip(states, after, strict=True)]
+    return tree.build(states)
 
 
-class _Allowed:
-    """Tolerances, relative and absolute, that the error of a step may reach."""
+class _Steps:
+    """Steps of `chainrules_kit.solvers.integration`, as loops of JAX's."""
 
-    def __init__(self, rtol: float, atol: float) -> None:
-        self.rtol, self.atol = rtol, atol
+    def __init__(self, method: Tableau, rate: Rate, rtol: float, atol: float) -> None:
+        self.method, self.rate, self.rtol, self.atol = method, rate, rtol, atol
 
-    def measured(self, e: Array, before: Array, after: Array) -> Array:
-        """Return the root mean square of an error relative to the tolerances."""
-        size = jnp.maximum(jnp.abs(before), jnp.abs(after))
-        error = jnp.sqrt(jnp.mean((e / (self.atol + self.rtol * size)) ** 2))
+    def error(self, e: State, before: State, after: State) -> Array:
+        """Compute the root mean square of an error relative to the tolerances."""
+        sizes = [jnp.maximum(jnp.abs(a), jnp.abs(b)) for a, b in zip(before, after, strict=True)]
+        scaled = [jnp.abs(x) / (self.atol + self.rtol * s) for x, s in zip(e, sizes, strict=True)]
+        count = max(sum([x.size for x in scaled]), 1)
+        error = jnp.sqrt(sum([jnp.sum(x * x) for x in scaled]) / count)
         return jnp.where(jnp.isnan(error), jnp.inf, error)
 
+    def first(self, y: State, k: State, t: Array) -> Array:
+        """Choose the length of the first step."""
+        span, zero = jnp.abs(t[-1] - t[0]), [jnp.zeros_like(x) for x in y]
+        d0, d1 = self.error(y, zero, y), self.error(k, zero, y)
+        h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))
+        h0 = jnp.minimum(jnp.where(jnp.isfinite(h0), h0, 1e-6), span)
+        signed = jnp.copysign(h0, t[1] - t[0])
+        later = self.rate(weighted(y, signed, (1.0,), [k]), t[0] + signed)
+        d2 = self.error([b - a for a, b in zip(k, later, strict=True)], zero, y) / h0
+        largest = jnp.maximum(d1, d2)
+        usual = (largest > 1e-15) & jnp.isfinite(largest)
+        power = (0.01 / jnp.where(usual, largest, 1)) ** (1 / self.method.order)
+        h1 = jnp.where(usual, power, jnp.maximum(1e-6, h0 * 1e-3))
+        return jnp.minimum(jnp.minimum(100 * h0, h1), span).astype(t.dtype)
 
-def _first_step(
-    method: Tableau, rate: Rate, allowed: _Allowed, u: Array, k: Array, t: Array
-) -> Array:
-    """Choose a first step as `chainrules_kit.solvers.integration` does."""
-    span, zero = jnp.abs(t[-1] - t[0]), jnp.zeros_like(u)
-    d0, d1 = allowed.measured(u, zero, u), allowed.measured(k, zero, u)
-    h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))
-    h0 = jnp.minimum(jnp.where(jnp.isfinite(h0), h0, 1e-6), span)
-    signed = jnp.copysign(h0, t[1] - t[0])
-    d2 = allowed.measured(rate(u + signed * k, t[0] + signed) - k, zero, u) / h0
-    largest = jnp.maximum(d1, d2)
-    usual = (largest > 1e-15) & jnp.isfinite(largest)
-    power = (0.01 / jnp.where(usual, largest, 1)) ** (1 / method.order)
-    h1 = jnp.where(usual, power, jnp.maximum(1e-6, h0 * 1e-3))
-    return jnp.minimum(jnp.minimum(100 * h0, h1), span).astype(t.dtype)
+    def advanced(self, carried: Any, a: Array, b: Array) -> Any:
+        """State, rate, length of the next step and how many are left, at the next time."""
+        method, tiny = self.method, 16 * float(jnp.finfo(a.dtype).eps)
 
+        def step(state: Any) -> Any:
+            y, k, h, left, t, _ = state
+            rest = jnp.abs(b - t)
+            # The last two steps are of one length, so that none is vanishingly short.
+            length = jnp.where(2 * h > rest, jnp.minimum(h, 0.5 * rest), h)
+            length = jnp.where(h >= 0.999 * rest, rest, length)
+            stuck = (length <= tiny * jnp.abs(t)) | (left <= 0) | ~jnp.isfinite(length)
+            signed, last = jnp.copysign(length, b - a), length == rest
+            there = jnp.where(last, b, t + signed)
+            ks = stages(method, self.rate, y, t, signed, k)
+            moved = weighted(y, signed, method.weights[-1], ks)
+            ks.append(self.rate(moved, there))
+            error = self.error(weighted([0 * x for x in y], signed, method.errors, ks), y, moved)
+            good = error <= 1
+            factor = 0.9 * jnp.where(error > 0, error, 1) ** (-1 / method.order)
+            factor = jnp.where(error > 0, factor, 5.0)
+            longer = length * jnp.minimum(factor, 5)
+            longer = jnp.where((factor >= 1) & (length < h), jnp.maximum(h, length), longer)
+            shorter = length * jnp.where(jnp.isfinite(error), jnp.maximum(factor, 0.2), 0.1)
+            new, old = (moved, ks[-1], there), (y, k, t)
+            taken = functools.partial(jnp.where, good & ~stuck)
+            y, k, t = jax.tree.map(taken, new, old)
+            return y, k, jnp.where(good, longer, shorter).astype(h.dtype), left - 1, t, stuck
 
-def _advanced(
-    method: Tableau, rate: Rate, allowed: _Allowed, carried: Any, a: Array, b: Array
-) -> Any:
-    """State, rate, length of the next step and how many are left, at the next time."""
-    tiny = 16 * float(jnp.finfo(a.dtype).eps)
-
-    def going(state: Any) -> Array:
-        *_, t, stuck = state
-        return (t != b) & ~stuck
-
-    def step(state: Any) -> Any:
-        u, k, h, left, t, _ = state
-        rest = jnp.abs(b - t)
-        # The last two steps are of one length, so that none is vanishingly short.
-        length = jnp.where(
-            h >= 0.999 * rest, rest, jnp.where(2 * h > rest, jnp.minimum(h, 0.5 * rest), h)
-        )
-        stuck = (length <= tiny * jnp.abs(t)) | (left <= 0) | ~jnp.isfinite(length)
-        signed, last = jnp.copysign(length, b - a), length == rest
-        there = jnp.where(last, b, t + signed)
-        ks = [k]
-        for time, weights in zip(method.times[1:-1], method.weights[1:-1], strict=True):
-            ks.append(rate(_moved(u, signed, weights, ks), t + time * signed))
-        moved = _moved(u, signed, method.weights[-1], ks)
-        ks.append(rate(moved, there))
-        error = allowed.measured(_moved(0 * u, signed, method.errors, ks), u, moved)
-        good = error <= 1
-        factor = 0.9 * jnp.where(error > 0, error, 1) ** (-1 / method.order)
-        factor = jnp.where(error > 0, factor, 5.0)
-        longer = jnp.where(
-            (factor >= 1) & (length < h), jnp.maximum(h, length), length * jnp.minimum(factor, 5)
-        )
-        shorter = length * jnp.where(jnp.isfinite(error), jnp.maximum(factor, 0.2), 0.1)
-        h = jnp.where(good, longer, shorter).astype(h.dtype)
-        taken = lambda new, old: jnp.where(good & ~stuck, new, old)
-        return taken(moved, u), taken(ks[-1], k), h, left - 1, taken(there, t), stuck
-
-    u, k, h, left, _, stuck = jax.lax.while_loop(going, step, (*carried, a, jnp.zeros((), bool)))
-    return jnp.where(stuck, jnp.nan, u), k, h, left
-
-
-def _moved(u: Array, h: Array, weights: tuple[float, ...], ks: list[Array]) -> Array:
-    terms = [w * k for w, k in zip(weights, ks, strict=False) if w]
-    return u + h * sum(terms[1:], terms[0]) if terms else u
+        going = lambda state: (state[4] != b) & ~state[5]
+        y, k, h, left, _, stuck = jax.lax.while_loop(going, step, (*carried, a, jnp.bool_(False)))
+        return [jnp.where(stuck, jnp.nan, x) for x in y], k, h, left
 
 
 v.odeint.implement(_integrated, types=_OPERANDS)
@@ -230,7 +207,9 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
         zero = [v.zeros_like(x) for x in known]
         along = ([x[1:] for x in states], [s[1:] for s in seeds], times[1:], times[:-1])
         is_traced = find_tracers((known, times, states, seeds))
-        back_to_front = _scan_backwards if is_traced else partial(jax.lax.scan, reverse=True)
+        back_to_front = (
+            _scan_backwards if is_traced else functools.partial(jax.lax.scan, reverse=True)
+        )
         (adjoint, sums), t_bars = back_to_front(back, (nothing, zero), along)
         first = _product(adjoint, Tree(f(tree.like, times[0], *params)).leaves)
         t_bar = v.astype(v.concat(-first[None], t_bars), dtype=times.dtype)
