@@ -30,7 +30,7 @@ _HOMES = {
     "hidden": "check_hidden",
     "imported": "imported_from of_own own_function refuse_traced_captures",
     "on_arrays": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
-    "structures": "cotangents_in tangents_in wanted_in",
+    "structures": "cotangents_in of_some tangents_in wanted_in",
     "support": "supported",
     "transform": "Transformation Transformations nestings",
 }

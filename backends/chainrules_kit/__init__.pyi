@@ -38,7 +38,7 @@ from chainrules_kit.on_arrays import (
     pushed_on_arrays,
     refused_half,
 )
-from chainrules_kit.structures import cotangents_in, tangents_in, wanted_in
+from chainrules_kit.structures import cotangents_in, of_some, tangents_in, wanted_in
 from chainrules_kit.support import supported
 from chainrules_kit.transform import Transformation, Transformations, nestings
 
@@ -82,6 +82,7 @@ __all__ = [
     "many_directions",
     "nestings",
     "of_own",
+    "of_some",
     "opened",
     "own_function",
     "pulled_on_arrays",

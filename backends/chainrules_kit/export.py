@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
+from chainrules_kit.structures import of_some
 from chainrules_py import (
     Config,
     NoRuleError,
@@ -371,14 +372,7 @@ class Kernel:
 
     def _along(self, xs: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return the function of the moving operands alone, and these operands."""
-
-        def along(*moved: Any) -> Any:
-            given = list(xs)
-            for i, x in zip(self.moving, moved, strict=True):
-                given[i] = x
-            return self(*given)
-
-        return along, tuple([xs[i] for i in self.moving])
+        return of_some(self, xs, self.moving), tuple([xs[i] for i in self.moving])
 
     def pull(self, outputs: int) -> Kernel:
         """From the operands and one cotangent per output to one for each operand that moves."""

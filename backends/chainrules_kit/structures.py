@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py import ZeroTangent, unthunk
 from chainrules_py.extend import TreeDef, flatten_tangent, unflatten_tangent
+
+
+def of_some(
+    f: Callable[..., Any], operands: Sequence[Any], places: Sequence[int]
+) -> Callable[..., Any]:
+    """Make a function of the operands at some places, where the others stay as they are.
+
+    Examples
+    --------
+    >>> of_some(lambda x, y: x - y, (5.0, 3.0), (1,))(2.0)
+    3.0
+    """
+
+    def of_these(*some: Any) -> Any:
+        given = list(operands)
+        for i, x in zip(places, some, strict=True):
+            given[i] = x
+        return f(*given)
+
+    return of_these
 
 
 def wanted_in(operands: TreeDef, flags: Iterable[bool]) -> tuple[bool, ...]:

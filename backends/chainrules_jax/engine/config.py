@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
 from chainrules_kit import dense as filled
-from chainrules_kit import densely
+from chainrules_kit import densely, of_some
 from chainrules_py import (
     Capability,
     Config,
@@ -49,13 +49,8 @@ class JaxConfig(Config):
         t = flatten_tangent(layout, canonicalize(operands, tangents))
         moved = [i for i, part in enumerate(t) if not is_zero(part) and is_inexact(leaves[i])]
         out = _Out()
-
-        def along(*some: Any) -> list[Any]:
-            given = list(leaves)
-            for i, x in zip(moved, some, strict=True):
-                given[i] = x
-            return out.opened(f(*unflatten(layout, given), **options))
-
+        whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
+        along = of_some(whole, leaves, moved)
         given = [dense(t[i], leaves[i]) for i in moved]
         if not moved:
             ys = along()
@@ -70,14 +65,8 @@ class JaxConfig(Config):
         leaves, layout = _numbers(operands)
         places = [i for i, x in enumerate(leaves) if is_inexact(x)]
         out = _Out()
-
-        def along(*some: Any) -> list[Any]:
-            given = list(leaves)
-            for i, x in zip(places, some, strict=True):
-                given[i] = x
-            return out.opened(f(*unflatten(layout, given), **options))
-
-        ys, transpose = jax.vjp(along, *[leaves[i] for i in places])
+        whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
+        ys, transpose = jax.vjp(of_some(whole, leaves, places), *[leaves[i] for i in places])
         avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
         return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
 

@@ -22,6 +22,7 @@ from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax import _private
 from chainrules_jax.array_types import Concrete, is_traced, silent
+from chainrules_kit import of_some
 
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -239,17 +240,9 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -
         terms.append(linear_p.bind(*primals[:n], *moved, pair=pair.silent))
     places = [i for i, t in enumerate(tangents[:own]) if is_moved(t)]
     if places:
-
-        def along(*moved: Any) -> list[Any]:
-            given = list(primals)
-            for i, x in zip(places, moved, strict=True):
-                given[i] = x
-            return list(pair.forward(given[:n], given[n:]))
-
-        _, y_dot = jax.jvp(
-            along, tuple([primals[i] for i in places]), tuple([tangents[i] for i in places])
-        )
-        terms.append(y_dot)
+        along = of_some(lambda *xs: list(pair.forward(xs[:n], xs[n:])), primals, places)
+        at, dots = [tuple([xs[i] for i in places]) for xs in (primals, tangents)]
+        terms.append(jax.jvp(along, at, dots)[1])
     if not terms:
         return y, [ad.Zero(a) for a in pair.outs]
     total = terms[0] if len(terms) == 1 else [a + b for a, b in zip(*terms, strict=True)]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_kit.forms.whole_numbers import InWholeNumbers
+from chainrules_kit.structures import of_some
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -292,14 +293,8 @@ class ImportedRule:
 
         def half(*given: Any) -> tuple[Any, ...]:
             xs, ts = given[:n], given[n:]
-
-            def along(*some: Any) -> list[Any]:
-                moved = list(xs)
-                for i, x in zip(places, some, strict=True):
-                    moved[i] = x
-                return self.call(*unflatten(layout, moved), **options)
-
-            return tuple(by(along, tuple([xs[i] for i in places]), ts))
+            whole = lambda *leaves: self.call(*unflatten(layout, leaves), **options)
+            return tuple(by(of_some(whole, xs, places), tuple([xs[i] for i in places]), ts))
 
         half.__name__ = f"{name}_of_{name_of(self.f)}"
         made = self._imported(half, n + count)
