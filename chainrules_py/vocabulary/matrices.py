@@ -13,6 +13,9 @@ from chainrules_py.vocabulary.predicates import floor
 from chainrules_py.vocabulary.reductions import max
 from chainrules_py.vocabulary.selection import abs, maximum, where
 
+__all__: list[str] = []
+"""No words: what is made of them."""
+
 
 def adjoint(a: Any) -> Any:
     """Return the adjoint Aᴴ of each matrix."""
