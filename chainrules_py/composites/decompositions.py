@@ -27,25 +27,26 @@ def solve_triangular_standard(
     return v.solve(a + v.eye_like(a, rows=a.shape[-1]) if unit_diagonal else a, x2)
 
 
-# Without a look at the matrix.
-in_the_standard(v.solve_again, v.solve)
-in_the_standard(v.inv_again, v.inv)
-# The standard does not say which triangle of a Hermitian matrix its functions read.
-in_the_standard(
-    v.cholesky,
-    lambda x, *, upper=False: namespace(x).linalg.cholesky(hermitian(x, upper), upper=upper),
-)
-in_the_standard(v.eigh, lambda x, *, upper=False: namespace(x).linalg.eigh(hermitian(x, upper)))
-in_the_standard(
-    v.eigvalsh, lambda x, *, upper=False: namespace(x).linalg.eigvalsh(hermitian(x, upper))
-)
-# This one is for any matrices, Hermitian or not.
-in_the_standard(
-    v.pinv,
-    lambda x, *, rtol=None, hermitian=False: namespace(x).linalg.pinv(
-        hermitian(x) if hermitian else x, rtol=rtol
+for _word, _computed in (
+    # Without a look at the matrix.
+    (v.solve_again, v.solve),
+    (v.inv_again, v.inv),
+    # The standard does not say which triangle of a Hermitian matrix its functions read.
+    (
+        v.cholesky,
+        lambda x, *, upper=False: namespace(x).linalg.cholesky(hermitian(x, upper), upper=upper),
     ),
-)
+    (v.eigh, lambda x, *, upper=False: namespace(x).linalg.eigh(hermitian(x, upper))),
+    (v.eigvalsh, lambda x, *, upper=False: namespace(x).linalg.eigvalsh(hermitian(x, upper))),
+    # This one is for any matrices, Hermitian or not.
+    (
+        v.pinv,
+        lambda x, *, rtol=None, hermitian=False: namespace(x).linalg.pinv(
+            half(x) + adjoint(half(x)) if hermitian else x, rtol=rtol
+        ),
+    ),
+):
+    in_the_standard(_word, _computed)
 
 
 @v.cholesky_cotangent.implement

@@ -27,18 +27,21 @@ def _added_up(name: str) -> Callable[..., Any]:
     return added_up
 
 
-in_the_standard(v.cumulative_sum, _added_up("cumulative_sum"))
-in_the_standard(v.cumulative_prod, _added_up("cumulative_prod"))
-# Of arrays its functions take a sequence.
-in_the_standard(v.concat, lambda *xs, axis=0: namespace(xs[0]).concat(xs, axis=axis))
-in_the_standard(v.stack, lambda *xs, axis=0: namespace(xs[0]).stack(xs, axis=axis))
-# By position, and by an option.
-in_the_standard(v.tile, lambda x, *, repetitions: namespace(x).tile(x, repetitions))
-in_the_standard(v.copy, lambda x: namespace(x).asarray(x, copy=True))
-in_the_standard(
-    v.arange_like,
-    lambda x, *, stop, start=0, step=1: namespace(x).arange(start, stop, step, device=x.device),
-)
+for _word, _computed in (
+    (v.cumulative_sum, _added_up("cumulative_sum")),
+    (v.cumulative_prod, _added_up("cumulative_prod")),
+    # Of arrays its functions take a sequence.
+    (v.concat, lambda *xs, axis=0: namespace(xs[0]).concat(xs, axis=axis)),
+    (v.stack, lambda *xs, axis=0: namespace(xs[0]).stack(xs, axis=axis)),
+    # By position, and by an option.
+    (v.tile, lambda x, *, repetitions: namespace(x).tile(x, repetitions)),
+    (v.copy, lambda x: namespace(x).asarray(x, copy=True)),
+    (
+        v.arange_like,
+        lambda x, *, stop, start=0, step=1: namespace(x).arange(start, stop, step, device=x.device),
+    ),
+):
+    in_the_standard(_word, _computed)
 
 
 @v.permute_dims.implement

@@ -69,15 +69,6 @@ linear_rule(
 
 non_differentiable(tie_share)  # constant wherever it is continuous
 
-# Complex numbers are in order by their real parts, then by their imaginary parts.
-for _extremum in (maximum, minimum):
-    scalar_rule(
-        _extremum,
-        lambda z, x, y: tie_share(z, x, y),  # noqa: PLW0108 (its parameters are what is saved)
-        lambda z, x, y: tie_share(z, y, x),
-        complex="holomorphic",
-    )
-
 
 def _other_than_nan_rule(extremum):
     """Make the rule of an extremum: a NaN that it leaves out has a tangent of NaN, or none."""
@@ -133,29 +124,6 @@ def zero(z):
     return full_like(z, shape=(), fill=0)
 
 
-# At a bound x is not beyond it: all goes to x.
-scalar_rule(
-    clip_below,
-    lambda z, x, lo: indicator(less_equal(lo, x), z),
-    lambda z, x, lo: indicator(less(x, lo), z),
-    complex="holomorphic",
-)
-scalar_rule(
-    clip_above,
-    lambda z, x, hi: indicator(less_equal(x, hi), z),
-    lambda z, x, hi: indicator(less(hi, x), z),
-    complex="holomorphic",
-)
-# clip(x, lo, hi) is clip_above(clip_below(x, lo), hi).
-scalar_rule(
-    clip,
-    lambda z, x, lo, hi: indicator(logical_and(less_equal(lo, x), less_equal(x, hi)), z),
-    lambda z, x, lo, hi: indicator(logical_and(less(x, lo), less_equal(lo, hi)), z),
-    lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
-    complex="holomorphic",
-)
-
-
 # -------------------------------------------------------------------- absolute values, signs
 
 # |z| = √(z z̄), so 2 ∂|z|/∂z = z̄ / |z|, the conjugate of the sign.
@@ -197,15 +165,6 @@ def across_radius(t, y, r):
     return where(r == 0, 0, t - y * real(conj(y) * t)) / where(r == 0, 1, r)
 
 
-# None: constant, but for a jump.
-scalar_rule(copysign, lambda z, x, _y: sign(z) * sign(x), None)
-# The distance to the neighbour is constant between two powers of 2.
-scalar_rule(nextafter, lambda _z, _x, _y: 1, None)
-
-# A step, constant but for the value at the step itself.
-scalar_rule(heaviside, None, lambda z, x, _h: indicator(equal(x, zero(z)), z))
-
-
 # --------------------------------------------------------------------- what is no finite number
 
 
@@ -242,3 +201,45 @@ def gather_from(y_bar, x, test):
     if kind_of(x) != "complex":
         return where(test(x), y_bar, 0)
     return where(test(real(x)), real(y_bar), 0) + where(test(imag(x)), imag(y_bar), 0)
+
+
+# ---------------------------------------------------------------------------------- formulas
+
+_OF_EACH = (
+    lambda z, x, y: tie_share(z, x, y),  # noqa: PLW0108 (its parameters are what is saved)
+    lambda z, x, y: tie_share(z, y, x),
+)
+for _word, *_slopes in (
+    # Complex numbers are in order by their real parts, then by their imaginary parts.
+    (maximum, *_OF_EACH),
+    (minimum, *_OF_EACH),
+    # At a bound x is not beyond it: all goes to x.
+    (
+        clip_below,
+        lambda z, x, lo: indicator(less_equal(lo, x), z),
+        lambda z, x, lo: indicator(less(x, lo), z),
+    ),
+    (
+        clip_above,
+        lambda z, x, hi: indicator(less_equal(x, hi), z),
+        lambda z, x, hi: indicator(less(hi, x), z),
+    ),
+    # clip(x, lo, hi) is clip_above(clip_below(x, lo), hi).
+    (
+        clip,
+        lambda z, x, lo, hi: indicator(logical_and(less_equal(lo, x), less_equal(x, hi)), z),
+        lambda z, x, lo, hi: indicator(logical_and(less(x, lo), less_equal(lo, hi)), z),
+        lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
+    ),
+):
+    scalar_rule(_word, *_slopes, complex="holomorphic")
+
+for _function, *_partials in (
+    # None: constant, but for a jump.
+    (copysign, lambda z, x, _y: sign(z) * sign(x), None),
+    # The distance to the neighbour is constant between two powers of 2.
+    (nextafter, lambda _z, _x, _y: 1, None),
+    # A step, constant but for the value at the step itself.
+    (heaviside, None, lambda z, x, _h: indicator(equal(x, zero(z)), z)),
+):
+    scalar_rule(_function, *_partials)

@@ -235,3 +235,11 @@ def test_judge_takes_an_option_by_the_name_of_its_own():
     x = with_values([4.0, 1.0], 3, 2)
     report = check_rule(v.pinv, x, rtol=0.5, checks=("value", "push", "adjoint"))
     assert "rtol=0.5" in repr(report)
+
+
+def test_the_standard_reads_one_triangle_of_a_hermitian_matrix():
+    xp = pytest.importorskip("array_api_strict")
+    lower = np.tril(draw(3, 3)) + 3.0 * np.eye(3)
+    whole = lower + np.tril(lower, -1).T
+    found = v.pinv(xp.asarray(lower), hermitian=True)
+    np.testing.assert_allclose(np.asarray(found), np.linalg.pinv(whole), rtol=1e-10)
