@@ -11,7 +11,7 @@ from chainrules_tape.checkpoint.calls import checkpoint, name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.functions.hooks import hook
 from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity
-from chainrules_tape.inspect.nans import debug_nans
+from chainrules_tape.inspect.saved_calls import debug_nans
 from chainrules_tape.transform import transformations
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
-from chainrules_tape.inspect.kept_calls import KeptNotes
-from chainrules_tape.inspect.nans import trap_is_set
+from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
 from chainrules_tape.inspect.text import Drawable, Named
 from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.write import WritableOnTape

@@ -14,7 +14,7 @@ from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
 from chainrules_py.vocabulary import strict
 from chainrules_py.vocabulary.reporting import is_strict
 from chainrules_tape import Tape, checkpoint, grad, hessian, jacobian, jvp, linearize, vjp
-from chainrules_tape.inspect.nans import trap
+from chainrules_tape.inspect.saved_calls import trap
 
 X = np.linspace(0.1, 0.9, 12)
 LARGE = np.ones(1_000_001)

@@ -11,7 +11,7 @@ import pytest
 from chainrules_py.vocabulary import strict
 from chainrules_py.vocabulary.reporting import is_strict
 from chainrules_tape import debug_nans
-from chainrules_tape.inspect.nans import trap_is_set
+from chainrules_tape.inspect.saved_calls import trap_is_set
 
 MODES = pytest.mark.parametrize("block, holds", [(strict, is_strict), (debug_nans, trap_is_set)])
 

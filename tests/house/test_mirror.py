@@ -407,11 +407,6 @@ ELSEWHERE = (
         "tests/tape/functions/test_grad.py",
         "by the functions that are called",
     ),
-    (
-        "backends/chainrules_tape/inspect/kept_calls.py",
-        "tests/tape/inspect/test_text.py",
-        "the text of calls that are kept",
-    ),
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
@@ -501,6 +496,7 @@ TOPICS = {
     "tests/tape/functions/test_ended.py": "what is kept of a differentiation inside",
     "tests/tape/functions/test_aliases.py": "random programs with several names for one memory",
     "tests/tape/memory/test_aliases.py": "random programs that write",
+    "tests/tape/memory/test_view.py": "views, and writes that are seen through them",
     "tests/tape/memory/test_inplace.py": "whole programs that write",
     "tests/tape/memory/test_guard.py": "the guard, as programs on a tape meet it",
     "tests/tape/memory/test_reads.py": "what watching over arrays costs, in reads and frames",

@@ -31,7 +31,7 @@ from chainrules_tape.checkpoint.policies import Packing, Policy, Save, check_sav
 from chainrules_tape.checkpoint.segment import Folds, Segment, folded
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, OnTape
-from chainrules_tape.inspect.kept_calls import KeptCall
+from chainrules_tape.inspect.saved_calls import KeptCall
 
 
 @final

@@ -23,7 +23,7 @@ from chainrules_py.vocabulary.views import (
 )
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import linked, rows_reader
-from chainrules_tape.memory.view import UNLIKE, View
+from chainrules_tape.memory.write import UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which gives ``x[where]``."""

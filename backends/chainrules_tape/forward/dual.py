@@ -22,9 +22,8 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
-from chainrules_tape.inspect.nans import check_pushed, trap_is_set
-from chainrules_tape.memory.view import fits
-from chainrules_tape.memory.write import Writable, alone
+from chainrules_tape.inspect.saved_calls import check_pushed, trap_is_set
+from chainrules_tape.memory.write import Writable, alone, fits
 
 Run: TypeAlias = Callable[..., Any]
 

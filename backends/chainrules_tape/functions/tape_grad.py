@@ -21,7 +21,7 @@ from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.arguments import unit
 from chainrules_tape.functions.run import Recorded
-from chainrules_tape.inspect.kept_calls import replayed
+from chainrules_tape.inspect.saved_calls import replayed
 
 
 class HasGradients(BareTape):

@@ -30,5 +30,5 @@ Memory itself is written to only where nobody else has it (`write.alone`); else 
 makes a copy. An array of the program's that a record needs is watched by the tape's guard
 (`chainrules_py.engines.guard`).
 
-Read `view`, then `write`, `links`.
+Read `write`, then `links`.
 """

@@ -17,7 +17,6 @@ from chainrules_py.extend import (
     Trace,
     Tracer,
     find_tracers,
-    part,
     type_info,
 )
 from chainrules_py.vocabulary.views import (
@@ -31,7 +30,7 @@ from chainrules_py.vocabulary.views import (
 )
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
-from chainrules_tape.memory.view import View, fits, share, view_of
+from chainrules_tape.memory.write import View, fits, view_of
 
 
 class AddInto:
@@ -118,43 +117,6 @@ def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
 
 SMALL_PART = 8
 """By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
-
-
-class Overwrite:
-    """Link of a write into memory of our own: what was written over gets no cotangent.
-
-    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
-    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
-    cost n on the way back as well.
-    """
-
-    __slots__ = ("links",)
-
-    def __init__(self, x: int, y: int | None) -> None:
-        self.links = (x, y)
-
-    @property
-    def parents(self) -> int | tuple[int, int]:
-        """Where a pull sends what it gives: to the buffer, and to the value if that is traced."""
-        x, y = self.links
-        return x if y is None else (x, y)
-
-    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Read what goes to the value, and pass the rest on."""
-        (x, y), pull, saved = self.links, record[0], record[2:]
-        mine = bars.release(index)
-        bars[index] = None
-        if y is not None:
-            bar = part(pull, 1, y_bar, saved)
-            bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
-        if mine and fits(y_bar, *saved[3:]):
-            y_bar[saved[0]["index"].join(saved[3:])] = 0
-        else:
-            y_bar = part(pull, 0, y_bar, saved)
-        if bars[x] is None and type_info(type(y_bar)).is_array:
-            bars.adopt(x, y_bar)
-        else:
-            bars.add(x, y_bar)
 
 
 class AddingInPlace(Recording):

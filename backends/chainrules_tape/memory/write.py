@@ -3,6 +3,10 @@
 A tracer that is written to takes over the value of a functional word. Nothing that was recorded or
 handed out before sees the write: memory is written to only where nobody else has it, and is copied
 once where somebody has. So n writes to one buffer cost n.
+
+A write to a view is seen through all views of its array, as in NumPy: a view remembers the tracer
+that it was read from, and the call that read it. So the tracers of other arrays pay nothing for it.
+What becomes of them is drawn in `chainrules_tape.memory`.
 """
 
 from __future__ import annotations
@@ -10,8 +14,9 @@ from __future__ import annotations
 import itertools
 import sys
 import types
+import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 from chainrules_py import MutationError, TracerError, space
 from chainrules_py.extend import (
@@ -33,6 +38,7 @@ from chainrules_py.extend import (
     kind_of,
     objects,
     overlap,
+    part,
     plain,
     read_for,
     refuse_exchange,
@@ -46,6 +52,7 @@ from chainrules_py.vocabulary.views import (
     converted,
     duplicate,
     place,
+    read,
     shape_back,
     shaped,
     sharing,
@@ -54,20 +61,189 @@ from chainrules_py.vocabulary.views import (
     written_through,
 )
 from chainrules_tape.config import config
+from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.links import LEAF
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.links import Overwrite
-from chainrules_tape.memory.view import (
-    LIKE,
-    UNCLEAR,
-    UNLIKE,
-    Call,
-    View,
-    fits,
-    note_view,
-    plain_holder,
-    share,
-    view_of,
-)
+
+# ----------------------------------------------------------------------------------------- views
+
+LIKE, UNLIKE, UNCLEAR = range(3)
+"""The layout of a tracer: whether its memory lies as NumPy's would, so that reshaping gives a view
+of both. If it is unlike, that cannot be found out here; it is unclear of what such a reshaping
+gave, which may be a copy, and no view at all."""
+
+
+class Call(tuple[Any, tuple[Any, ...], Any]):
+    """Call that read a view, as ``(word, rest, options)``: ``word(parent, *rest, **options)``.
+
+    Each transpose of a program makes one, where that of a named tuple would be a call of ours.
+    """
+
+    __slots__ = ()
+
+
+@final
+class View:
+    """Memory that a tracer shares with others, noted once it was read from or written to.
+
+    Attributes
+    ----------
+    parent : tracer or None
+        What it was read from.
+    how : object
+        The index by which it was read, as it was written or an `Index`; or the `Call` of a word.
+    layout : {LIKE, UNLIKE, UNCLEAR}
+        Whether its memory is laid out as NumPy's would be.
+    written : bool
+        Whether it, or a part of it, was written to.
+    children : list or None
+        Weak references to what was read from it.
+    limit : int
+        At how many children those that are gone are forgotten.
+    link : object
+        What the records of the parts that were read last from it share; its ``parents`` says for
+        which value of the tracer it was made.
+    """
+
+    # No __init__: each slice of a program makes one, where a call of ours would be a tenth.
+    parent: Any = None
+    how: Any = None
+    layout: int = LIKE
+    written = False
+    children: list[Any] | None = None
+    limit = 16
+    link: Any = LEAF
+
+    @classmethod
+    def of(cls, parent: Any, how: Any, layout: int) -> View:
+        """Return the view of a tracer that nothing was read from yet."""
+        view = cls()
+        view.parent, view.how, view.layout = parent, how, layout
+        return view
+
+    @property
+    def pattern(self) -> Index | None:
+        """The index by which it was read; None if it was read by another word."""
+        how = self.how
+        if type(how) is Call:
+            return None
+        return how if type(how) is Index else Index.split(how)[0]
+
+    def read_again(self) -> Any:
+        """Read it as it was read."""
+        pattern = self.pattern
+        if pattern is not None:
+            return read(self.parent, index=pattern)
+        word, rest, options = self.how
+        return word(self.parent, *rest, **options)
+
+    def add(self, child: Any) -> None:
+        """Add a view of it; those that are gone are forgotten now and then."""
+        if self.children is None:
+            self.children = []
+        self.children.append(weakref.ref(child))
+        if len(self.children) > self.limit:
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget the views that are gone."""
+        self.limit = 2 * len(self.living()) + 16
+
+    def living(self) -> list[Any]:
+        """List the views of it that still exist."""
+        pairs = [(reference, reference()) for reference in self.children or ()]
+        self.children = [reference for reference, child in pairs if child is not None]
+        return [child for _, child in pairs if child is not None]
+
+
+def view_of(x: Any) -> View:
+    """Return the view of a tracer, which is a new one if nothing was read from it or written."""
+    try:
+        view: View = x.as_view
+    except AttributeError:
+        view = x.as_view = View()
+    return view
+
+
+def share(y: Any, x: Any) -> bool:
+    """Tell whether a value shares memory with another; for tracers, if it is a view of that one."""
+    if not isinstance(y, Tracer):
+        return share_memory(y, x)
+    while y is not x:
+        view = getattr(y, "as_view", None)
+        if view is None or view.parent is None:
+            return False
+        y = view.parent
+    return True
+
+
+def fits(array: Any, *given: Any) -> bool:
+    """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
+    cls = type(array)
+    if {cls}.issuperset(map(type, given)) and not issubclass(cls, Tracer):
+        return True
+    hosts, level = (None, type_info(cls).host), getattr(array, "level", 0)
+    each = [(getattr(x, "level", 0), type_info(type(x)).host) for x in given]
+    return all([theirs <= level and host in hosts for theirs, host in each])
+
+
+def note_view(
+    made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any
+) -> None:
+    """Note that the result of a call is a view of its first operand, if it is one.
+
+    A small part of what is being written to gets memory of its own: what saves it would hold all of
+    that memory, which then had to be copied at each write.
+
+    Parameters
+    ----------
+    made : tracer
+        The result.
+    word, operands, options
+        The call.
+    y, payload
+        What the result and the first operand stand for.
+    """
+    if type(y) is not type(payload):
+        return  # an element
+    x = operands[0]
+    view = getattr(x, "as_view", None)
+    layout = LIKE if view is None or view.layout is LIKE else UNLIKE
+    how: Any = None
+    if word is read:
+        if options["index"].is_basic:
+            how = options["index"]
+        elif any(map(_axes, operands[1:])) or not share(y, payload):
+            return
+    else:
+        shares = sharing.get(word)
+        if shares == "layout" and layout:
+            layout = UNCLEAR
+        elif shares != "view" and not share(y, payload):
+            if shares != "filled":
+                return
+            layout = UNLIKE
+    if view is None:
+        view = x.as_view = View()
+    if how is None:
+        how = Call((word, operands[1:], options))
+    made.as_view = new = View()  # `View.of`, written out
+    new.parent, new.how, new.layout = x, how, layout
+    view.add(made)
+    if view.written and 2 * made.size <= x.size:
+        made.own_memory()
+
+
+def _axes(x: Any) -> Any:
+    return getattr(x, "shape", True)
+
+
+def plain_holder(x: Any) -> Any:
+    """Return the tracer of the outermost level, which stands for a plain array."""
+    while isinstance(x.payload, Tracer):
+        x = x.payload
+    return x
+
 
 # --------------------------------------------------------------------------------- outdated views
 
@@ -313,8 +489,8 @@ def set_item(self: Any, where: Any, value: Any) -> None:
             value = converted(value, self.dtype)  # which is constant
     if arrays or not (traced or cls in _NUMBERS):
         arrays = tuple([plain(a) for a in arrays])
-        for part in (value, *arrays):
-            kind_of(part)  # which raises for classes that are refused
+        for x in (value, *arrays):
+            kind_of(x)  # which raises for classes that are refused
     check_writable(self)
     if not self._put(pattern, arrays, value):
         replace_value(self, store(self, value, *arrays, index=pattern))
@@ -525,6 +701,43 @@ class WritableOnTape(Writable, BareVariable):
         for a in arrays:
             tape.guard.capture(a, record)
         return True
+
+
+class Overwrite:
+    """Link of a write into memory of our own: what was written over gets no cotangent.
+
+    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
+    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
+    cost n on the way back as well.
+    """
+
+    __slots__ = ("links",)
+
+    def __init__(self, x: int, y: int | None) -> None:
+        self.links = (x, y)
+
+    @property
+    def parents(self) -> int | tuple[int, int]:
+        """Where a pull sends what it gives: to the buffer, and to the value if that is traced."""
+        x, y = self.links
+        return x if y is None else (x, y)
+
+    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
+        """Read what goes to the value, and pass the rest on."""
+        (x, y), pull, saved = self.links, record[0], record[2:]
+        mine = bars.release(index)
+        bars[index] = None
+        if y is not None:
+            bar = part(pull, 1, y_bar, saved)
+            bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
+        if mine and fits(y_bar, *saved[3:]):
+            y_bar[saved[0]["index"].join(saved[3:])] = 0
+        else:
+            y_bar = part(pull, 0, y_bar, saved)
+        if bars[x] is None and type_info(type(y_bar)).is_array:
+            bars.adopt(x, y_bar)
+        else:
+            bars.add(x, y_bar)
 
 
 _puts = Cache()

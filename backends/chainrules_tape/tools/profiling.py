@@ -14,7 +14,7 @@ from chainrules_tape.assembly import Variable
 from chainrules_tape.checkpoint.policies import nbytes
 from chainrules_tape.core.variable import Recording
 from chainrules_tape.functions.run import ReverseRun
-from chainrules_tape.inspect.nans import source_line
+from chainrules_tape.inspect.saved_calls import source_line
 
 
 class Row(NamedTuple):

@@ -12,8 +12,7 @@ from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.tape import Notes
 from chainrules_tape.functions.arguments import can_vary
 from chainrules_tape.functions.run import ReverseRun
-from chainrules_tape.inspect.kept_calls import KeptCall
-from chainrules_tape.inspect.nans import source_line
+from chainrules_tape.inspect.saved_calls import KeptCall, source_line
 
 
 class SavedValue(NamedTuple):

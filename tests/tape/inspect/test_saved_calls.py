@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py import ChainRulesError, NanError
 from chainrules_tape import Tape, debug_nans, grad, jvp, vjp
-from chainrules_tape.inspect.nans import has_nan, trap_is_set
+from chainrules_tape.inspect.saved_calls import has_nan, trap_is_set
 
 X = np.array([1.0, -1.0])
 
