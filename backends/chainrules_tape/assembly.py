@@ -18,7 +18,7 @@ from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
-from chainrules_tape.inspect.text import Drawable, Named
+from chainrules_tape.inspect.text import Named, listing, nodes_of
 from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.write import WritableOnTape
 
@@ -53,7 +53,7 @@ FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
-class Tape(HasGradients, Drawable):
+class Tape(HasGradients):
     """Tape: the records of one differentiation, in the order of the calls.
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
@@ -109,6 +109,23 @@ class Tape(HasGradients, Drawable):
             persistent or differentiable,
             notes,
         )
+
+    def __str__(self) -> str:
+        return listing(self)
+
+    def to_dot(self) -> str:
+        """Return the graph of the calls, in the language of Graphviz."""
+        from chainrules_tape.pictures import graphviz
+
+        return graphviz(nodes_of(self), "tape")
+
+    def to_svg(self) -> str:
+        """Return the graph of the calls, drawn: shapes, and the values that the tape keeps."""
+        from chainrules_tape.pictures import svg
+
+        return svg(nodes_of(self))
+
+    _repr_svg_ = to_svg
 
 
 class ClosedTape(Closed, Tape):

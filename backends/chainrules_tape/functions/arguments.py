@@ -248,15 +248,14 @@ def _check_no_numbers(x: Any) -> None:
     """
     refuse_labelled(x)
     if hasattr(type(x), "__next__") or holds_numbers(x):
-        cls, library = type(x).__name__, type(x).__module__.partition(".")[0]
+        library = type(x).__module__.partition(".")[0]
         if library in ("autograd", "jax", "torch", "mlx"):
             instead = f"it is traced by {library}: take all derivatives by one engine"
         elif hasattr(x, "dtype"):
             instead = "give an array of a floating type, as np.asarray(x, float)"
-        elif library == "builtins":
-            instead = "give a float, a list, or an array"
         else:
-            instead = f"declare {cls} with @dataclass and annotated fields"
+            instead = "give floats or arrays, or "
+            instead += f"declare {type(x).__name__} with @dataclass and annotated fields"
         msg = f"{describe(x)} holds numbers that no derivative is known in: {instead}"
         raise NotDifferentiableError(msg)
 
@@ -354,8 +353,6 @@ def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
     if y is None:
         return "did you forget return?"
     has_aux = what in ("grad", "value_and_grad")
-    if type(y) is tuple and len(y) == 2 and has_aux:
-        return f"return the number alone, or write {what}(f, has_aux=True) for (loss, aux)"
     if type(y) in (tuple, list, dict):
         aux = f", or return loss, aux and write {what}(f, has_aux=True)" if has_aux else ""
         return f"return the number alone{aux}"

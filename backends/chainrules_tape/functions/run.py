@@ -54,8 +54,7 @@ from chainrules_py.extend import (
 from chainrules_py.vocabulary.views import joining, reads_rows, shape_back
 from chainrules_tape.config import recorders
 from chainrules_tape.core.backward import backward
-from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import INPUT, Structured
+from chainrules_tape.core.links import INPUT, Cotangents, Structured
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import OnTape
 from chainrules_tape.forward.dual import Dual, duals

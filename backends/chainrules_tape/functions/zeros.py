@@ -23,8 +23,7 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_tape.core.backward import play
-from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF, AddWhereSummed, Links, Structured, parents
+from chainrules_tape.core.links import LEAF, AddWhereSummed, Cotangents, Links, Structured, parents
 
 
 def is_lost(bar: Any) -> bool:

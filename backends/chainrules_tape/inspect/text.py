@@ -142,26 +142,3 @@ def _value(value: Any) -> str:
     if getattr(value, "ndim", None) == 1 and value.shape[0] <= SMALL:
         return f"{shown} {' '.join(f'{x:.4g}' for x in value.tolist())}"
     return shown
-
-
-class Drawable(BareTape):
-    """Tapes that show themselves: as text, and as a graph."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return listing(self)
-
-    def to_dot(self) -> str:
-        """Return the graph of the calls, in the language of Graphviz."""
-        from chainrules_tape.pictures import graphviz
-
-        return graphviz(nodes_of(self), "tape")
-
-    def to_svg(self) -> str:
-        """Return the graph of the calls, drawn: shapes, and the values that the tape keeps."""
-        from chainrules_tape.pictures import svg
-
-        return svg(nodes_of(self))
-
-    _repr_svg_ = to_svg

@@ -28,7 +28,7 @@ from chainrules_py.vocabulary.views import (
     reading_rows,
     subscripts,
 )
-from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.links import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
 from chainrules_tape.memory.write import View, fits, view_of
 

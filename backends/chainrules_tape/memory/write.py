@@ -61,8 +61,7 @@ from chainrules_py.vocabulary.views import (
     written_through,
 )
 from chainrules_tape.config import config
-from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF
+from chainrules_tape.core.links import LEAF, Cotangents
 from chainrules_tape.core.variable import BareVariable
 
 # ----------------------------------------------------------------------------------------- views
