@@ -523,10 +523,9 @@ def pulled(
     or an error, the NaN stays.
     """
     for x in run.leaves:
-        large = not numbers[type(x)] and getattr(x, "size", 0) > _LARGE
         if (
-            large
-            and type(x) in finite_tests
+            type(x) in finite_tests
+            and x.size > _LARGE
             and not any([leaves_out(record[0]) for record in run.tape if record[0] is not None])
         ):
             return run.pull(seeds, consume=True)  # a look costs, and could not help
