@@ -101,13 +101,17 @@ SOMETIMES int small_solve(char* f, MATRIX(b), MATRIX(y), I n, I columns, int tur
     }
     return 0;
 }
+/* All columns at once, row by row: their numbers lie side by side. */
 SOMETIMES int small_inverse(char* f, MATRIX(y), I n) {
-    double *m = (double*)f, *order = m + n * n, x[SMALL];
+    double *m = (double*)f, *order = m + n * n;
+    small_square x;
     if (!order[n]) return 1;
-    for (I k = 0; k < n; k++) {
-        for (I i = 0; i < n; i++) x[i] = order[i] == k;
-        small_substituted(m, x, n, 0);
-        for (I i = 0; i < n; i++) ENTRY(y, i, k) = x[i];
+    for (I i = 0; i < n; i++) for (I k = 0; k < n; k++) x[i][k] = order[i] == k;
+    for (I i = 1; i < n; i++) for (I j = 0; j < i; j++)
+        for (I k = 0; k < n; k++) x[i][k] -= m[i * n + j] * x[j][k];
+    for (I i = n - 1; i >= 0; i--) {
+        for (I j = i + 1; j < n; j++) for (I k = 0; k < n; k++) x[i][k] -= m[i * n + j] * x[j][k];
+        for (I k = 0; k < n; k++) ENTRY(y, i, k) = x[i][k] /= m[i * n + i];
     }
     return 0;
 }
@@ -133,28 +137,37 @@ SOMETIMES int small_solve_triangle(MATRIX(a), MATRIX(b), MATRIX(y), I n, I colum
 SOMETIMES void small_symmetric(small_square m, I n) {
     for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) m[j][i] = m[i][j];
 }
-/* Multiply by the inverse of a lower triangle from the left, transposed or not; of rows or columns. */
-SOMETIMES void small_undone(MATRIX(l), small_square m, I n, int transposed, int rows) {
-    for (I k = 0; k < n; k++) for (I t = 0; t < n; t++) {
-        I i = transposed ? n - 1 - t : t;
-        double x = rows ? m[k][i] : m[i][k];
-        for (I j = transposed ? i + 1 : 0; j < (transposed ? n : i); j++)
-            x -= (transposed ? ENTRY(l, j, i) : ENTRY(l, i, j)) * (rows ? m[k][j] : m[j][k]);
-        *(rows ? &m[k][i] : &m[i][k]) = x / ENTRY(l, i, i);
+/* L^-1 M L^-T of a symmetric M and a lower triangle, or L^-T M L^-1: from the left, and once more
+   after both sides are exchanged. */
+SOMETIMES void small_undone(MATRIX(l), small_square m, I n, int transposed) {
+    for (int side = 0; side < 2; side++) {
+        for (I t = 0; t < n; t++) {
+            I i = transposed ? n - 1 - t : t;
+            for (I j = transposed ? i + 1 : 0; j < (transposed ? n : i); j++) {
+                double x = transposed ? ENTRY(l, j, i) : ENTRY(l, i, j);
+                for (I k = 0; k < n; k++) m[i][k] -= x * m[j][k];
+            }
+            for (I k = 0; k < n; k++) m[i][k] /= ENTRY(l, i, i);
+        }
+        for (I i = 0; i < n; i++) for (I j = 0; j < i; j++) {
+            double x = m[i][j]; m[i][j] = m[j][i]; m[j][i] = x;
+        }
     }
 }
 /* L^-T S L^-1 of S = P + P^T, P the half of L^T Y: its half. */
 SOMETIMES int small_cholesky_pull(MATRIX(l), MATRIX(g), MATRIX(y), I n) {
-    small_square m;
-    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) if (!isfinite(ENTRY(g, i, j))) return 1;
-    for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) {
-        double x = 0.0;
-        for (I k = i; k < n; k++) x += ENTRY(l, k, i) * ENTRY(g, k, j);
-        m[i][j] = x;
+    small_square m, h;
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++)
+        if (!isfinite(h[i][j] = ENTRY(g, i, j))) return 1;
+    for (I i = 0; i < n; i++) {
+        for (I j = 0; j <= i; j++) m[i][j] = 0.0;
+        for (I k = i; k < n; k++) {
+            double x = ENTRY(l, k, i);
+            for (I j = 0; j <= i; j++) m[i][j] += x * h[k][j];
+        }
     }
     small_symmetric(m, n);
-    small_undone(l, lr, lc, m, n, 1, 0);
-    small_undone(l, lr, lc, m, n, 1, 1);
+    small_undone(l, lr, lc, m, n, 1);
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++)
         ENTRY(y, i, j) = j < i ? m[i][j] : j == i ? 0.5 * m[i][i] : 0.0;
     return 0;
@@ -164,13 +177,15 @@ SOMETIMES int small_cholesky_tangent(MATRIX(l), MATRIX(x), MATRIX(y), I n) {
     small_square m;
     for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) m[i][j] = ENTRY(x, i, j);
     small_symmetric(m, n);
-    small_undone(l, lr, lc, m, n, 0, 0);
-    small_undone(l, lr, lc, m, n, 0, 1);
-    for (I i = 0; i < n; i++) m[i][i] *= 0.5;
-    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) {
-        double z = 0.0;
-        for (I k = j; k <= i; k++) z += ENTRY(l, i, k) * m[k][j];
-        ENTRY(y, i, j) = z;
+    small_undone(l, lr, lc, m, n, 0);
+    for (I i = 0; i < n; i++) {
+        double z[SMALL] = {0};
+        m[i][i] *= 0.5;
+        for (I k = 0; k <= i; k++) {
+            double x = ENTRY(l, i, k);
+            for (I j = 0; j <= k; j++) z[j] += x * m[k][j];
+        }
+        for (I j = 0; j < n; j++) ENTRY(y, i, j) = z[j];
     }
     return 0;
 }
