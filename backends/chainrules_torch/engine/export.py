@@ -238,11 +238,15 @@ def _is_asked(error: Exception) -> bool:
     return any([said in str(error) for said in ASKED])
 
 
-for _export in (export, chainrules_py.export):
+for _function, _what in (
+    (export, "export makes a function that PyTorch's compiler knows"),
+    (chainrules_py.export, "export makes a function that PyTorch's compiler knows"),
+    (chainrules_py.primitive, "primitive declares a function of every engine"),
+):
     _private.left_out(
-        _export,
-        "export makes a function that PyTorch's compiler knows, and is called outside of what is "
-        "compiled: write f = export(f) before it, and call f in it",
+        _function,
+        f"{_what}, and is called outside of what is compiled: write f = {_function.__name__}(f) "
+        f"before it, and call f in it",
     )
 
 _numbers = itertools.count()

@@ -229,6 +229,42 @@ def test_what_solves_in_a_compiled_program():
         torch.compile(lambda a: g(lambda x: x - a, one), fullgraph=True)(a)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+def test_a_function_captures_inputs_of_what_is_compiled_around_it():
+    root, a, w, one = export(v.root), leaf(8.0, 27.0), leaf(2.0), torch.ones(2, dtype=F64)
+
+    def solved(a, w):
+        return root(lambda x: x * x * x - w * a, one).sum()
+
+    want = torch.autograd.grad(solved(a, w), (a, w))
+    torch.compiler.reset()
+    found = torch.autograd.grad(torch.compile(solved, backend="aot_eager")(a, w), (a, w))
+    for bar, expected in zip(found, want, strict=True):
+        same(bar, expected)
+    torch.compiler.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="given a function or an object"):
+        torch.compile(solved, backend="aot_eager", fullgraph=True)(a, w)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+def test_a_rule_that_captures_an_input_of_what_is_compiled_is_refused():
+    def declared(x, w):
+        scaled = primitive(lambda z: z * w)
+        scalar_rule(scaled, lambda _y, _z: w)
+        return export(scaled)(x).sum()
+
+    x, w = leaf(1.0, 2.0), leaf(3.0)
+    torch.compiler.reset()
+    compiled = torch.compile(declared, backend="aot_eager")
+    with pytest.raises(TracerError, match=r"depends on w .* pass it as an operand"):
+        compiled(x, w)
+    torch.compiler.reset()
+    same(torch.autograd.grad(compiled(x, w.detach()), x)[0], [3.0, 3.0])
+    torch.compiler.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"write f = primitive\(f\) before it"):
+        torch.compile(declared, backend="aot_eager", fullgraph=True)(x, w)
+
+
 # ------------------------------------------------------------------------------ compiled programs
 
 
