@@ -568,7 +568,6 @@ TOPICS = {
     "tests/engines/jax/test_functions.py": "words that are given functions",
     "tests/engines/torch/test_numpy.py": "NumPy's functions exported",
     "tests/engines/torch/test_constants.py": "rules of two operands, of which one is constant",
-    "tests/engines/thin/test_mygrad_views.py": "results that are views, in MyGrad",
     "tests/engines/torch/test_functional.py": "PyTorch's older interfaces",
     "tests/engines/torch/test_compiled_functional.py": "torch.func in compiled programs",
     "tests/engines/torch/test_written.py": "tensors that are written to meanwhile",

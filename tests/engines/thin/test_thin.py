@@ -84,6 +84,17 @@ class TestMyGrad:
         (export(np.sum, to="mygrad")(x, axis=0, where=A > 0) ** 2).sum().backward()
         assert np.allclose(x.grad, 2 * np.sum(A, axis=0, where=A > 0) * (A > 0))
 
+    def test_what_is_a_view_in_numpy_is_a_copy(self):
+        x = self.mygrad.tensor(A)
+        z = x * 1.0
+        y = export(np.ravel, to="mygrad")(z)
+        y[0] = 9.0
+        z[...] = 0.5
+        (y**2).sum().backward()
+        slope = 2 * A
+        slope[0, 0] = 0.0
+        assert np.array_equal(x.grad, slope)
+
     def test_constants_need_no_rule(self):
         y = self.adapter.export(ONE_MODE["forward"].f)(self.mygrad.tensor(X, constant=True))
         assert y.constant
