@@ -143,13 +143,9 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
     return functools.partial(_METRICS[name], **given)
 
 
-@stands_for(native.cdist)
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+@stands_for(native.cdist, without="out")
+def cdist(XA: Any, XB: Any, metric: Any, kwargs: Any) -> Any:
     """Compute the distances of all pairs of rows of two matrices."""
-    if out is not None:
-        reject(
-            "cdist(out=...) is not for traced values; take what it returns", UnsupportedKeywordError
-        )
     a, b = array_of(XA), array_of(XB)
     distance = _metric(metric, kwargs, [a, b])
     left, right = v.expand_dims(a, axis=1), v.expand_dims(b, axis=0)
@@ -159,13 +155,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     return v.where(same == 1, 0.0, distance(left, right + same[..., None]))
 
 
-@stands_for(native.pdist)
-def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+@stands_for(native.pdist, without="out")
+def pdist(X: Any, metric: Any, kwargs: Any) -> Any:
     """Compute the distances of all pairs of rows of a matrix, each once."""
-    if out is not None:
-        reject(
-            "pdist(out=...) is not for traced values; take what it returns", UnsupportedKeywordError
-        )
     x = array_of(X)
     i, j = np.triu_indices(x.shape[0], 1)
     return _metric(metric, kwargs, [x])(v.take(x, i, axis=0), v.take(x, j, axis=0))

@@ -246,45 +246,16 @@ def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: An
     return total * (b - a) if is_finite else total
 
 
-@stands_for(scipy.integrate.quad_vec)
+@stands_for(scipy.integrate.quad_vec, without="full_output")
 def quad_vec(
-    f: Any,
-    a: Any,
-    b: Any,
-    epsabs: float = 1e-200,
-    epsrel: float = 1e-8,
-    norm: str = "2",
-    cache_size: float = 100e6,
-    limit: Any = 10000,
-    workers: Any = 1,
-    points: Any = None,
-    quadrature: Any = None,
-    full_output: bool = False,
-    *,
-    args: Any = (),
-) -> Any:
+    f: Any, a: Any, b: Any, epsabs: float, epsrel: float, norm: str, cache_size: float, limit: Any,
+    points: Any, quadrature: Any, args: Any,
+) -> Any:  # fmt: skip
     """Integrate a function whose values are arrays."""
-    if full_output:
-        reject(
-            "quad_vec(full_output=True) is not for traced values; leave it out",
-            UnsupportedKeywordError,
-        )
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: f(x, *args))
-    value, error, info = _quad_vec(
-        integrand.seen,
-        low,
-        high,
-        epsabs,
-        epsrel,
-        norm,
-        cache_size,
-        limit,
-        1,
-        points,
-        quadrature,
-        True,
-    )
+    how = (epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature, True)
+    value, error, info = _quad_vec(integrand.seen, low, high, *how)
     pieces = [tuple(map(float, piece)) for piece in info.intervals]
     if math.isinf(low) and math.isinf(high):  # SciPy's places are between -1 and 1 then
         edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
@@ -294,17 +265,15 @@ def quad_vec(
     return answer("quad_vec(...)", (value, error), _0=moving)
 
 
-@stands_for(scipy.integrate.nquad)
-def nquad(
-    func: Any, ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False
-) -> Any:
+@stands_for(scipy.integrate.nquad, without="full_output")
+def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
     """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``."""
-    if full_output or not isinstance(opts, (dict, type(None))):
+    if not isinstance(opts, (dict, type(None))):
         reject(
-            "nquad(full_output=True), and options for each variable, are not for traced values",
+            "nquad(opts=...) for each variable has no derivative here; give one for all",
             UnsupportedKeywordError,
         )
-    args = args if isinstance(args, tuple) else (args,)
+    args = args if isinstance(args, tuple) else () if args is None else (args,)
 
     def over(k: int, outer: tuple[Any, ...]) -> Any:
         limits = ranges[k](*outer, *args) if callable(ranges[k]) else ranges[k]
@@ -784,30 +753,14 @@ class _Solution:
         return Unstated(f"solve_ivp(...).sol.{name}", None)
 
 
-@stands_for(scipy.integrate.solve_bvp)
+@stands_for(scipy.integrate.solve_bvp, without="S")
 def solve_bvp(
-    fun: Any,
-    bc: Any,
-    x: Any,
-    y: Any,
-    p: Any = None,
-    S: Any = None,
-    fun_jac: Any = None,
-    bc_jac: Any = None,
-    tol: float = 1e-3,
-    max_nodes: int = 1000,
-    verbose: int = 0,
-    bc_tol: Any = None,
+    fun: Any, bc: Any, x: Any, y: Any, p: Any, tol: float, max_nodes: int, verbose: int, bc_tol: Any
 ) -> Any:
     """Solve a boundary value problem: as ``scipy.integrate.solve_bvp``.
 
     SciPy finds nodes and solution; it is differentiated by the equations of collocation on them.
     """
-    if S is not None:
-        reject(
-            "solve_bvp(S=...) is not for traced values: it has a singular term",
-            UnsupportedKeywordError,
-        )
     wants = p is not None
 
     def rate(at: Any, z: Any, q: Any) -> Any:

@@ -454,23 +454,9 @@ def _complex(x: Any) -> Any:
     return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
 
 
-@stands_for(native.eig, finite="a b")
-def eig(
-    a: Any,
-    b: Any = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
+@stands_for(native.eig, finite="a b", without="homogeneous_eigvals")
+def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     """Compute eigenvalues and right eigenvectors of matrices."""
-    if homogeneous_eigvals:
-        reject(
-            "eig(homogeneous_eigvals=True) has no derivative here; leave it out",
-            UnsupportedKeywordError,
-        )
     if b is None and not left:
         if not right:
             return _complex(v.eigvals(a))
@@ -505,9 +491,12 @@ def of_phase(V: Any, known: Any) -> Any:
 OF_SPECTRA = words(
     native,
     finite="a b",
-    eigvals=lambda a, b, homogeneous_eigvals: eig(
-        a, b, right=False, check_finite=False, homogeneous_eigvals=homogeneous_eigvals
-    ),
+    without="homogeneous_eigvals",
+    eigvals=lambda a, b: eig(a, b, right=False),
+)
+OF_SPECTRA |= words(
+    native,
+    finite="a b",
     eigvalsh=lambda a, b, lower, type, subset_by_index, subset_by_value: eigh(  # noqa: A006
         a,
         b,
@@ -912,62 +901,33 @@ def cholesky_banded(
     return v.stack(*[v.concat(*((r, x) if lower else (x, r)), axis=0) for r, x in both])
 
 
-def _spectrum(a: Any, known: Any, wants_vectors: bool, select: Any, select_range: Any) -> Any:
+def _spectrum(a: Any, theirs: Any, eigvals_only: bool, select: Any, select_range: Any) -> Any:
     """Take eigenvalues, and vectors with the signs of SciPy's, of a dense matrix."""
-    w, u = eigh(a)
-    values, chosen = readable(w), slice(None)
-    if str(select) in ("i", "2", "index"):
-        chosen = slice(int(select_range[0]), int(select_range[1]) + 1)
-    elif str(select) in ("v", "1", "value"):
-        low, high = np.searchsorted(values, select_range, side="right")
-        chosen = slice(int(low), int(high))
-    if not wants_vectors:
-        return w[chosen]
-    return w[chosen], of_phase(u[:, chosen], known[1])
+    kind = {"v": "subset_by_value", "1": "subset_by_value", "a": "", "0": ""}.get(str(select)[0])
+    subset = {} if kind == "" else {kind or "subset_by_index": select_range}
+    if eigvals_only:
+        return eigh(a, eigvals_only=True, **subset)
+    w, u = eigh(a, **subset)
+    return w, of_phase(u, theirs(select=select, select_range=select_range)[1])
 
 
 @stands_for(native.eig_banded, finite="a_band")
 @of_stacks(a_band=2)
-def eig_banded(
-    a_band: Any,
-    lower: bool = False,
-    eigvals_only: bool = False,
-    overwrite_a_band: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
-    max_ev: int = 0,
-    check_finite: bool = True,
-) -> Any:
+def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any, select_range: Any) -> Any:
     """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
-    known = None
-    if not eigvals_only:
-        known = native.eig_banded(readable(a_band), lower, select=select, select_range=select_range)
+    theirs = functools.partial(native.eig_banded, readable(a_band), lower)
     a = _dense(*_both_sides(a_band, lower), a_band.shape[-1])
-    return _spectrum(a, known, not eigvals_only, select, select_range)
+    return _spectrum(a, theirs, eigvals_only, select, select_range)
 
 
 @stands_for(native.eigh_tridiagonal, finite="d e")
 @of_stacks(d=1, e=1)
-def eigh_tridiagonal(
-    d: Any,
-    e: Any,
-    eigvals_only: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-    tol: float = 0.0,
-    lapack_driver: str = "auto",
-) -> Any:
+def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool, select: Any, select_range: Any) -> Any:
     """Compute the spectrum of a symmetric matrix of three diagonals."""
-    n = d.shape[0]
-    known = None
-    if not eigvals_only:
-        known = native.eigh_tridiagonal(
-            readable(d), readable(e), select=select, select_range=select_range
-        )
+    n, theirs = d.shape[0], functools.partial(native.eigh_tridiagonal, readable(d), readable(e))
     beside = [v.from_diagonal(e, rows=n, columns=n, offset=k) for k in (-1, 1)]
     a = v.from_diagonal(d, rows=n, columns=n) + beside[0] + beside[1]
-    return _spectrum(a, known, not eigvals_only, select, select_range)
+    return _spectrum(a, theirs, eigvals_only, select, select_range)
 
 
 @stands_for(native.solve_toeplitz)

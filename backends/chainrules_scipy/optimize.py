@@ -556,22 +556,9 @@ SEARCHES = {
 }
 
 
-@stands_for(native.leastsq)
-def leastsq(
-    func: Any,
-    x0: Any,
-    args: Any = (),
-    Dfun: Any = None,
-    full_output: bool = False,
-    *_: Any,
-    **options: Any,
-) -> tuple[Any, ...]:
+@stands_for(native.leastsq, without="full_output")
+def leastsq(func: Any, x0: Any, args: Any) -> tuple[Any, ...]:
     """Find where a sum of squares is least: as ``scipy.optimize.leastsq``."""
-    if full_output:
-        reject(
-            "leastsq(full_output=True) has no derivative here; call curve_fit or least_squares",
-            UnsupportedKeywordError,
-        )
     return least_squares(func, x0, args=as_tuple(args), method="lm").x, 1
 
 

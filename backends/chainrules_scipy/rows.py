@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tracer,
@@ -38,6 +38,7 @@ def stands_for(
     *,
     arrays: str = "",
     finite: str = "",
+    without: str = "",
     to: Callable[..., Any] | None = None,
     **row: Any,
 ) -> Callable[[F], F]:
@@ -54,6 +55,8 @@ def stands_for(
         Which parameters are made arrays of floats.
     finite : str
         Which parameters are made arrays that LAPACK takes, and looked at for ``check_finite``.
+    without : str
+        Which parameters are refused, but with their defaults.
     to : callable, optional
         What it is an alias of, if not of the function itself.
     **row
@@ -61,8 +64,8 @@ def stands_for(
     """
 
     def enter(function: Any) -> Any:
-        if arrays or finite:
-            function = _of_parameters(native, function, arrays.split(), finite.split())
+        if arrays or finite or without:
+            function = _of_parameters(native, function, arrays, finite, without)
         function = described(in_precision_of(native)(function), native)
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
@@ -77,32 +80,39 @@ def stands_for(
     return enter
 
 
-def _of_parameters(native: Any, compute: Any, arrays: list[str], finite: list[str]) -> Any:
+def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without: str) -> Any:
     """Make a function of SciPy's parameters, of one that takes some of these by their names."""
     signature, wanted = inspect.signature(native), inspect.signature(compute).parameters
+    arrayed, looked_at, refused = arrays.split(), finite.split(), without.split()
 
     @functools.wraps(native)
     def function(*args: Any, **options: Any) -> Any:
         bound = signature.bind(*args, **options)
+        for name in set(refused).intersection(bound.arguments):
+            if bound.arguments[name] is not None and bound.arguments[name] is not False:
+                say = f"{native.__name__}({name}=...) has no derivative here; leave it out"
+                reject(say, UnsupportedKeywordError)
         bound.apply_defaults()
         given = bound.arguments
         look = given.get("check_finite", True)
-        given |= {n: array_of(given[n]) for n in arrays if given.get(n) is not None}
-        given |= {n: checked(look, given[n])[0] for n in finite if given.get(n) is not None}
+        given |= {n: array_of(given[n]) for n in arrayed if given.get(n) is not None}
+        given |= {n: checked(look, given[n])[0] for n in looked_at if given.get(n) is not None}
         return compute(**{name: given.get(name) for name in wanted})
 
     function.__doc__ = compute.__doc__
     return function
 
 
-def words(module: Any, arrays: str = "", finite: str = "", **computes: Any) -> dict[str, Any]:
+def words(
+    module: Any, arrays: str = "", finite: str = "", without: str = "", **computes: Any
+) -> dict[str, Any]:
     """Have formulas stand for functions of a module: each is given parameters by their names.
 
     Parameters
     ----------
     module : module
         SciPy's.
-    arrays, finite : str
+    arrays, finite, without : str
         As of `stands_for`.
     **computes : callable
         By the names of the functions, of some of their parameters.
@@ -115,7 +125,7 @@ def words(module: Any, arrays: str = "", finite: str = "", **computes: Any) -> d
     found = {}
     for name, compute in computes.items():
         native = getattr(module, name)
-        function = _of_parameters(native, compute, arrays.split(), finite.split())
+        function = _of_parameters(native, compute, arrays, finite, without)
         function.__doc__ = f"Compute SciPy's `{name}`, of traced values too."
         found[name] = stands_for(native)(function)
     return found

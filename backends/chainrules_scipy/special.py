@@ -30,8 +30,6 @@ from chainrules_scipy.rows import (
 )
 
 __all__ = [
-    "comb",
-    "factorial",
     "logsumexp",
     "multigammaln",
     "polygamma",
@@ -70,33 +68,10 @@ spherical_jn, spherical_yn = _spherical("spherical_jn", 1.0), _spherical("spheri
 spherical_in, spherical_kn = _spherical("spherical_in", -1.0), _spherical("spherical_kn", -1.0)
 
 
-def _inexact(name: str, exact: bool) -> None:
-    if exact:
-        reject(
-            f"{name}(exact=True) is of whole numbers, and has no derivative; leave exact out",
-            UnsupportedKeywordError,
-        )
-
-
 def _ways(count: Callable[..., Any], N: Any, k: Any) -> Any:
     """Count ways to take k of N, of which there are none elsewhere."""
-    N, k = array_of(N), array_of(k)
     some = v.logical_and(k <= N, v.logical_and(N >= 0, k >= 0))
     return v.where(some, count(v.where(some, N, 1), v.where(some, k, 1)), 0)
-
-
-@stands_for(native.perm)
-def perm(N: Any, k: Any, exact: bool = False) -> Any:
-    """Count arrangements, as ``scipy.special.perm``, by Pochhammer's symbol."""
-    _inexact("perm", exact)
-    return _ways(lambda n, k: native.poch(n - k + 1, k), N, k)
-
-
-@stands_for(native.comb)
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
-    """Compute a number of combinations, of k out of N."""
-    _inexact("comb", exact)
-    return _ways(v.binom, v.add(array_of(N), array_of(k)) - 1 if repetition else N, k)
 
 
 def _no_differences(diff_n: int) -> None:
@@ -219,16 +194,6 @@ def polygamma(n: Any, x: Any) -> Any:
     return in_kind_of(y, np.zeros(()))
 
 
-@stands_for(native.factorial)
-def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
-    """Compute Γ(n + 1)."""
-    _inexact("factorial", exact)
-    n = array_of(n)
-    if extend == "complex":
-        return v.gamma(n + 1)
-    return v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
-
-
 _native: Any = native
 
 
@@ -240,6 +205,18 @@ def multigammaln(a: Any, d: int) -> Any:
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 
 
+FOLLOWED |= words(
+    native,
+    arrays="N k n",
+    without="exact",
+    perm=lambda N, k: _ways(lambda n, k: native.poch(n - k + 1, k), N, k),
+    comb=lambda N, k, repetition: _ways(v.binom, N + k - 1 if repetition else N, k),
+    factorial=lambda n, extend: (
+        v.gamma(n + 1)
+        if extend == "complex"
+        else v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
+    ),
+)
 FOLLOWED |= words(
     native,
     arrays="x",
