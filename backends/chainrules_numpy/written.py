@@ -28,6 +28,12 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
 def _stacked(line: Line) -> str | None:
     """Return a call of NumPy's with ``np.stack`` of the list that it was given, or None."""
     call, function = line.node, line.function
+    if isinstance(call, ast.Call) and (
+        joined := _of_objects(line, getattr(call.func, "value", None))
+    ):
+        new = copy.deepcopy(call)
+        new.func.value = joined  # type: ignore[attr-defined]
+        return f"use {ast.unparse(new)}"
     module = str(getattr(function, "__module__", None) or type(function).__module__)
     name = getattr(function, "__name__", "")
     if not isinstance(call, ast.Call) or module.partition(".")[0] != "numpy" or name in _JOINERS:
@@ -35,11 +41,10 @@ def _stacked(line: Line) -> str | None:
     for place, arg in enumerate(call.args):
         shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
         value = line.value_of(arg)
-        if not shown and not (isinstance(value, (list, tuple)) and find_tracers(value)):
+        is_list = shown or (isinstance(value, (list, tuple)) and find_tracers(value))
+        joined = stacked_list(arg) if is_list else _of_objects(line, arg)
+        if joined is None or (is_list and not any(line.traced(arg))):
             continue
-        if not any(line.traced(arg)):
-            continue
-        joined = stacked_list(arg)
         if name in _MAKERS:
             return f"use {ast.unparse(joined)}"
         new = copy.deepcopy(call)
@@ -47,6 +52,18 @@ def _stacked(line: Line) -> str | None:
         text = ast.unparse(new)
         return f"use {text}" if len(text) <= _LONGEST else "join the list by np.stack before"
     return None
+
+
+def _of_objects(line: Line, node: Any) -> ast.expr | None:
+    """Return ``np.stack`` of what an array of objects holds, as the program has it, or None."""
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List):
+        maker = getattr(line.value_of(node.func), "__name__", "")
+        return stacked_list(node.args[0]) if maker in _MAKERS else None
+    value = line.value_of(node)
+    if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim not in (1, 2):
+        return None
+    made = ast.unparse(node) if value.ndim == 1 else f"[*map(np.stack, {ast.unparse(node)})]"
+    return ast.parse(f"np.stack({made})", mode="eval").body
 
 
 _JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
@@ -86,8 +103,12 @@ def _buffer(line: Line) -> str | None:
             target = node.func.value
     else:
         return None
-    name = ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else "b"
+    name = ast.unparse(target)
     made = _made(line, name, line.resolved(target), stored)
+    if isinstance(target, ast.Call) and target.args:
+        shape = ast.unparse(target.args[0])
+        made = f"np.zeros_like({_like(line, stored)}, shape={shape})"
+        return f"write {made} for {name}, which holds traced values"
     return f"make it as {made}, which holds traced values"
 
 
@@ -97,13 +118,21 @@ _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask",
 
 def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
     """Return the line that makes a buffer: of zeros, or of the numbers that are in it."""
-    like, kind = next(line.traced(stored), "x"), getattr(getattr(buffer, "dtype", None), "kind", "")
+    like, kind = _like(line, stored), getattr(getattr(buffer, "dtype", None), "kind", "")
     if kind in ("f", "c") and np.any(buffer):
         return f"{name} = {name} + np.zeros_like({like}, shape={name}.shape)"
     shape = getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
     dtype = {"c": ", dtype=complex"}.get(kind, ", dtype=float" * (kind in ("b", "i", "u")))
     return f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
+
+
+def _like(line: Line, stored: ast.AST | None) -> str:
+    """Return the name of a traced array or number, if one can be seen: of those that are stored."""
+    seen = line.frame.f_locals
+    names = [name for name in (*line.traced(stored), *seen) if find_tracers(seen.get(name))]
+    shown = [name for name in names if not isinstance(seen[name], (list, tuple, dict))]
+    return shown[0] if shown else next(line.traced(stored), "x")
 
 
 def _index(line: Line) -> str | None:

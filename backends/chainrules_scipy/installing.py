@@ -20,7 +20,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Tracer, alias, aliases, closed, flatten, lock_of_a_table, type_info
+from chainrules_py.extend import (
+    Tracer,
+    alias,
+    aliases,
+    closed,
+    flatten,
+    joined,
+    lock_of_a_table,
+    type_info,
+)
 from chainrules_scipy import other_engines
 from chainrules_scipy.precision import HOLDS, as_recorded
 
@@ -120,6 +129,7 @@ def _dispatching(
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
+        args = joined(args)  # arrays of objects, of what is differentiated
         run = function if always else choose(native, function, args, options, bound)
         if run is function:
             return _ended(other_engines.run, native, (function, args, options), {})

@@ -5,6 +5,7 @@ It knows no function by name: what a call means is asked of `chainrules_py`.
 
 from typing import TYPE_CHECKING, Any
 
+from chainrules_py import ignore_derivatives
 from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint.calls import checkpoint, name
@@ -31,6 +32,7 @@ __all__ = [
     "hessian",
     "hook",
     "hvp",
+    "ignore_derivatives",
     "jacobian",
     "jvp",
     "linearize",

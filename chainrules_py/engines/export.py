@@ -59,9 +59,7 @@ def exporter(name: str) -> Any:
     raise ContractError(msg)
 
 
-def export(
-    f: Callable[..., Any], /, *, to: str | Sequence[str] | None = None, **options: Any
-) -> Any:
+def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any) -> Any:
     """Turn a function with a rule into a differentiable function of another engine.
 
     Parameters
@@ -69,15 +67,15 @@ def export(
     f : callable
         A word, a library's function that is aliased to one, a function under `primitive`, one with
         derivatives of its own (`custom_vjp`), or code that is written in these.
-    to : str, or sequence of str, optional
-        The engines, by name; by default all that are installed.
+    to : str, or sequence of str
+        The engine, or engines, by name; `exporters` lists them.
     **options
         What the exporter takes besides; see there.
 
     Returns
     -------
     callable, or dict of callables
-        For one name the function, otherwise a dict from name to function.
+        For a name the function, for a sequence of names a dict from name to function.
 
     Raises
     ------
@@ -98,8 +96,4 @@ def export(
         raise RuleError(msg)
     if isinstance(to, str):
         return exporter(to).export(f, **options)
-    if to is None:
-        known = plugins.announced(EXPORTERS)
-        found = {name: plugins.load(module) for name, module in known}
-        return {name: e.export(f, **options) for name, e in found.items() if e is not None}
     return {name: exporter(name).export(f, **options) for name in to}

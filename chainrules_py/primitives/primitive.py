@@ -329,8 +329,9 @@ class Primitive(Generic[P, R]):
         shown, name = ", ".join(cls.__qualname__ for cls in classes), self.__name__
         is_theirs = layer_of(self.__module__) is Layer.USER
         instead = "give it a body" if is_theirs else "call it on NumPy's arrays"
+        forgotten = " (did you forget return?)" if "NoneType" in shown else ""
         msg = (
-            f"nothing computes {name}({shown}); {self.instead or instead}, or write "
+            f"nothing computes {name}({shown}){forgotten}; {self.instead or instead}, or write "
             f"@{name}.implement above a function with these annotations"
         )
         return NoRuleError("\n  ".join([msg, *not_loaded()]))

@@ -71,8 +71,8 @@ def enter(statement: Statement) -> None:
                     "" if statement.source.by_call else f", or write @rule({name}, override=True)"
                 )
                 msg = (
-                    f"{statement!r} has the signature of {other!r}, and both are of the layer "
-                    f"{statement.layer.name}; delete one{over}"
+                    f"{name} has two rules for the same types, at {other.source.where} and at "
+                    f"{statement.source.where}; delete one{over}"
                 )
                 raise RuleError(msg)
         stated[statement.primal] = None

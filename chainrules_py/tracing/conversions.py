@@ -52,9 +52,9 @@ class PythonProtocols(Tracer):
         return native(*args, **options)
 
     def _is_plain(self, depth: int) -> bool:
-        """Tell whether it may be what it stands for: it is over, or a test compares it."""
-        asker = str(caller(depth).f_globals.get("__name__", ""))
-        return self.is_over or asker.startswith(("numpy.testing", "unittest.case"))
+        """Tell whether it may be what it stands for: it is over, compared by a test, or logged."""
+        asker = f"{caller(depth).f_globals.get('__name__', '')}."
+        return self.is_over or asker.startswith(("numpy.testing.", "unittest.case.", "logging."))
 
     def __complex__(self) -> complex:
         return complex(self.__payload__) if self.is_over else _refuse(self, "complex")
@@ -109,7 +109,7 @@ def _float(self: Any) -> float:
 
 
 def _int(self: Any) -> int:
-    return int(self.__payload__) if self.is_over else _refuse(self, "int")
+    return int(untraced(self)) if self._is_plain(2) else _refuse(self, "int")
 
 
 of_real_numbers: dict[str, Any] = {"__float__": _float, "__int__": _int}
@@ -133,7 +133,8 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
         write = f"use {line.with_constant(made)}, which is a constant"
     write = write or _INSTEAD[kind].format(x=line.argument)
-    if write.startswith("use ") and "ignore_derivatives" not in write:
+    seen = line.argument != "x" or any(line.traced())
+    if seen and write.startswith("use ") and "ignore_derivatives" not in write:
         write += f", or ignore_derivatives({line.argument}) to treat it as a constant"
     fact = f"cannot convert {line.picture or picture(x)} to {kind}: its derivative would be lost"
     raise TracerError(told(fact, line, write))

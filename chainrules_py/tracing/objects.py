@@ -51,7 +51,9 @@ class Objects:
 
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
-        self.instead = remedy(Line(caller(2))) or "use np.stack of the numbers"
+        line = Line(caller(2))
+        known = remedy(line) or remedy(line, last=True)
+        self.instead = known or "use np.stack of the numbers"
         self.tape = getattr(x, "tape", None)
         self.duals = 0
         self.records: dict[Any, int] = {}
@@ -87,8 +89,7 @@ class Objects:
     def explain(self, error: BaseException) -> None:
         """Note on an error which line made the array, and what to write."""
         error.add_note(
-            f"{self.file}:{self.line} makes an array of objects, of traced values; "
-            f"{self.instead} there"
+            f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
         )
 
     def refuse(self, fact: str) -> NoReturn:

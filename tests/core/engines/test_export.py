@@ -46,7 +46,9 @@ def test_unknown_and_missing_engines(monkeypatch):
     monkeypatch.setitem(sys.modules, "chainrules_whole", whole)
     with pytest.raises(ContractError, match=r"chainrules_broken, .* pip install .*\[broken\]"):
         export(v.sin, to="broken")
-    assert export(v.sin) == {"whole": ("whole", v.sin)}
+    assert export(v.sin, to=["whole"]) == {"whole": ("whole", v.sin)}
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'to'"):
+        export(v.sin)
 
 
 def test_each_exporter_keeps_the_contract():

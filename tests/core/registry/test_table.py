@@ -200,7 +200,7 @@ def test_a_rule_written_again_under_its_name_replaces_the_old_one():
 def test_two_calls_of_a_pen_in_one_file_are_two_statements():
     f = fresh()
     scalar_rule(f, lambda _y, _x: 2.0)
-    with pytest.raises(RuleError, match="signature"):
+    with pytest.raises(RuleError, match="two rules for the same types"):
         scalar_rule(f, lambda _y, _x: 3.0)
     assert derivative(f) == 2.0
 

@@ -1,0 +1,290 @@
+"""Programs with one mistake each: the message names it in three lines, and its remedy runs.
+
+Of a program the part in ``«»`` is what a remedy stands for. `test_refusals` has those of one line.
+"""
+
+from __future__ import annotations
+
+import linecache
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_py import LostDerivativeWarning
+from chainrules_tape import grad
+
+HEAD = """\
+import dataclasses
+import logging
+import numpy as np
+from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_tape import Tape, grad, hessian, hvp, ignore_derivatives, jvp, vjp
+
+x = np.array([1.0, 2.0])
+
+@primitive
+def f(x, /):
+    return np.sin(x)
+
+@primitive
+def power(x, *, n):
+    return x**n
+"""
+
+MISTAKES: dict[str, tuple[str, str, str]] = {
+    # ------------------------------------------------------------ arrays, buffers, conversions
+    "mean of an array of objects": (
+        "grad(lambda x: np.mean(«np.array([x[0], x[1]])»))(x)",
+        "program.py:17: np.mean(np.array([x[0], x[1]]))",
+        "np.stack([x[0], x[1]])",
+    ),
+    "variance of a matrix of objects": (
+        "grad(lambda x: np.var(«np.array([[x[0], 1.0], [2.0, x[1]]])»))(x)",
+        "to float: its derivative would be lost",
+        "np.stack([np.stack([x[0], 1.0]), np.stack([2.0, x[1]])])",
+    ),
+    "its method": (
+        "grad(lambda x: «np.array([x[0], x[1]])».mean())(x)",
+        "program.py:17",
+        "np.stack([x[0], x[1]])",
+    ),
+    "an array of objects with a name": (
+        "def g(x):\n    y = np.array([x[0], x[1]])\n    return np.std(«y»)\ngrad(g)(x)",
+        "program.py:19: np.std(y)",
+        "np.stack(y)",
+    ),
+    "a matrix of objects with a name": (
+        (
+            "def g(x):\n    y = np.array([[x[0], 1.0], [2.0, x[1]]])\n"
+            "    return np.std(«y»)\ngrad(g)(x)"
+        ),
+        "program.py:19: np.std(y)",
+        "np.stack([*map(np.stack, y)])",
+    ),
+    "determinant of objects": (
+        "grad(lambda x: np.linalg.det(«np.array([[x[0], 1.0], [2.0, x[1]]])»))(x)",
+        "program.py:17 makes an array of objects",
+        "np.stack([np.stack([x[0], 1.0]), np.stack([2.0, x[1]])])",
+    ),
+    "buffer in a dict": (
+        (
+            "b = {'a': np.zeros(2)}\ndef g(x):\n    «pass»\n    b['a'][0] = x[0]\n"
+            "    return b['a'].sum()\ngrad(g)(x)"
+        ),
+        "program.py:20: b['a'][0] = x[0]",
+        "b['a'] = np.zeros_like(x, shape=2)",
+    ),
+    "buffer of an object": (
+        (
+            "class Model:\n    def loss(self, y):\n        self.b = np.zeros(2)\n        «pass»\n"
+            "        self.b[0] = y[0]\n        return self.b.sum()\ngrad(Model().loss)(x)"
+        ),
+        "program.py:21: self.b[0] = y[0]",
+        "self.b = np.zeros_like(y, shape=2)",
+    ),
+    "buffer, where the value has another name": (
+        (
+            "def g(start):\n    z = [start[0] ** 2]\n    b = np.zeros(2)\n    «pass»\n"
+            "    b[0] = z[0]\n    return b.sum()\ngrad(g)(x)"
+        ),
+        "program.py:21: b[0] = z[0]",
+        "b = np.zeros_like(start, shape=2)",
+    ),
+    "buffer of whole numbers": (
+        (
+            "def g(x):\n    b = «np.zeros_like(np.array([1, 2]))»\n    b[0] = x[0]\n"
+            "    return b.sum()\ngrad(g)(x)"
+        ),
+        "program.py:19: b[0] = x[0]",
+        "np.zeros_like(x, shape=2, dtype=float)",
+    ),
+    "copied into what has no name": (
+        "grad(lambda x: np.copyto(«np.zeros(2)», x) or x[0])(x)",
+        "write np.zeros_like(x, shape=2) for np.zeros(2)",
+        "np.zeros_like(x, shape=2)",
+    ),
+    "pandas": (
+        "import pandas as pd\ngrad(lambda x: pd.Series(x).rolling(2).mean().sum())(x)",
+        "program.py:18 makes an array of objects, of traced values: write pd.Series with NumPy's",
+        "",
+    ),
+    # -------------------------------------------------------------------------- stating rules
+    "bare rule": (
+        (
+            "@«rule»\ndef f_rule(x):\n    half = lambda t: t * np.cos(x)\n"
+            "    return np.sin(x), (LinearMap(half, half),)"
+        ),
+        "does not say whose rule it is; write @rule(f) for the rule of f",
+        "rule(f)",
+    ),
+    "bare rrule.register": (
+        "@«rrule.register»\ndef f_rrule(x):\n    return np.sin(x), lambda t: (t * np.cos(x),)",
+        "does not say whose rule it is",
+        "rrule.register(f)",
+    ),
+    "bare frule.register": (
+        "@«frule.register»\ndef f_frule(ts, x):\n    return np.sin(x), ts[0] * np.cos(x)",
+        "does not say whose rule it is",
+        "frule.register(f)",
+    ),
+    "bare scalar_rule": (
+        "@scalar_rule\ndef f_rule(y, x):\n    return np.cos(x)",
+        "scalar_rule(f_rule): no engine can see f_rule being called",
+        "",
+    ),
+    "two rules": (
+        "scalar_rule(f, lambda y, x: np.cos(x))\n«scalar_rule(f, lambda y, x: np.cos(x))»",
+        "f has two rules for the same types, at program.py:17 and at program.py:18; delete one",
+        "",
+    ),
+    "rule of a method": (
+        (
+            "class M:\n    @primitive\n    def f(self, x):\n        return x\n"
+            "scalar_rule(M.f, lambda y, x: 1.0)"
+        ),
+        "scalar_rule(M.f) cannot take self, which is no number; write @rule(M.f)",
+        "",
+    ),
+    "option given by place": (
+        (
+            "@rule(power)\ndef power_rule(x, *, n):\n    half = lambda t: n * t * x ** (n - 1)\n"
+            "    return x**n, (LinearMap(half, half),)\ngrad(lambda x: power(«x, 2»))(1.5)"
+        ),
+        "options are given by name: power(x, n=...)",
+        "x, n=",
+    ),
+    "forgotten return of a pullback": (
+        (
+            "@rrule.register(f)\ndef f_rrule(x):\n    def pull(t):\n        «»(t * np.cos(x),)\n"
+            "    return np.sin(x), pull\ngrad(f)(1.0)"
+        ),
+        "returned None: did you forget return?",
+        "return",
+    ),
+    "forgotten return of a partial": (
+        "def slope(y, x):\n    «»np.cos(x)\nscalar_rule(f, slope)\ngrad(f)(1.0)",
+        "did you forget return?",
+        "return",
+    ),
+    "functions for maps": (
+        "@rule(f)\ndef f_rule(x):\n    return np.sin(x), (lambda t: t * np.cos(x),)\ngrad(f)(1.0)",
+        "has to return one LinearMap(push, pull), or NoTangent(), for each of the operands (x)",
+        "",
+    ),
+    # -------------------------------------------------------- functions that are differentiated
+    "no return": ("grad(lambda x: None)(x)", "returned None: did you forget return?", ""),
+    "a vector": (
+        "grad(lambda x: «x**2»)(x)",
+        "returned float64[2]: return np.sum(...), or write jacobian(f)",
+        "np.sum(",
+    ),
+    "hvp of a vector": (
+        "hvp(lambda x: «x**2», x, x)",
+        "hvp needs one real number, and <lambda> (program.py:17) returned float64[2]",
+        "np.sum(",
+    ),
+    "a point for argnums": ("hessian(np.sum«, x»)", "call the result: hessian(f)(x)", ")(x"),
+    "a class without fields": (
+        (
+            "@dataclasses.dataclass\nclass Model:\n    def __init__(self, w):\n        self.w = w\n"
+            "grad(lambda m: np.sum(m.w))(Model(x))"
+        ),
+        "declare Model with @dataclass and annotated fields",
+        "",
+    ),
+    "a tangent of another shape": (
+        "jvp(np.sin, (x,), («x[:1]»,))",
+        "a tangent of shape (1,) was given for float64[2]: give one of shape (2,)",
+        "",
+    ),
+    "after the gradient": (
+        (
+            "losses = []\ndef loss(x):\n    losses.append(«np.sum(x**2)»)\n"
+            "    return np.sum(x**2)\ngrad(loss)(x)\nlosses[0] * 2.0"
+        ),
+        "losses[0], a traced float64 scalar, was used after the grad",
+        "ignore_derivatives(",
+    ),
+    # --------------------------------------------------------------------------- other engines
+    "export to no engine": (
+        "export(np.sin«»)",
+        "missing 1 required keyword-only argument: 'to'",
+        "",
+    ),
+    "export by another name": (
+        "export(np.sin, to=«'pytorch'»)",
+        "there is no exporter to 'pytorch'",
+        "'torch'",
+    ),
+    "export of a number": ("export(3.0, to='torch')", "export(3.0): not a function", ""),
+}
+
+MENDED = {
+    "option given by place": "x, n=2",
+    "forgotten return of a pullback": "return ",
+    "forgotten return of a partial": "return ",
+    "a vector": "np.sum(x**2)",
+    "hvp of a vector": "np.sum(x**2)",
+    "after the gradient": "ignore_derivatives(np.sum(x**2))",
+    "export to no engine": ", to='autograd'",
+    "a tangent of another shape": "x",
+}
+"""What is written instead, where the message has a part of it."""
+
+
+def run(program: str) -> Exception | None:
+    """Run a program, and return what it raises."""
+    text = f"{HEAD}\n{program}\n"
+    linecache.cache["program.py"] = len(text), None, text.splitlines(keepends=True), "program.py"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(text, "program.py", "exec"), {"__name__": "program"})
+        except Exception as error:
+            return error
+    return None
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_what_to_write(name):
+    program, words, remedy = MISTAKES[name]
+    if "torch" in words or "torch" in remedy:
+        pytest.importorskip("torch")
+    if "pandas" in program:
+        pytest.importorskip("pandas")
+    error = run(program.replace("«", "").replace("»", ""))
+    assert error is not None
+    said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    assert words in said, said
+    assert remedy in said, said
+    assert len(said.splitlines()) <= 3, said
+    mended = MENDED.get(name, remedy)
+    if mended:
+        before, _, rest = program.partition("«")
+        assert run(before + mended + rest.partition("»")[2]) is None
+
+
+def test_what_is_logged_is_plain_and_no_refusal(caplog):
+    import logging
+
+    def loss(x):
+        y = np.sum(x**2)
+        logging.getLogger("fit").warning("loss %.2f after %d steps, %s", y, x[0], y)
+        return y
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LostDerivativeWarning)
+        np.testing.assert_array_equal(grad(loss)(np.array([1.0, 2.0])), [2.0, 4.0])
+    assert caplog.messages == ["loss 5.00 after 1 steps, Variable(5.0)"]
+
+
+def test_scipy_as_installed_takes_arrays_of_objects():
+    linalg = pytest.importorskip("scipy.linalg")
+    from chainrules_scipy.installing import install
+
+    f = lambda x: linalg.expm(np.array([[x[0], 1.0], [2.0, x[1]]]))[0, 0]
+    with install():
+        found = grad(f)(np.array([1.0, 2.0]))
+    near = [(f([1 + h, 2]) - f([1 - h, 2])) / (2 * h) for h in (1e-5,)]
+    np.testing.assert_allclose(found[0], near[0], rtol=1e-8)
