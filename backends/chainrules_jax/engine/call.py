@@ -36,6 +36,7 @@ from chainrules_jax.engine.linear_pairs import (
     Word,
     are_later,
     no_tangent,
+    not_found,
 )
 from chainrules_jax.engine.pytrees import split
 from chainrules_kit import (
@@ -48,6 +49,7 @@ from chainrules_kit import (
     refuse_numpy,
 )
 from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
 from chainrules_py.extend import Cache, TreeDef, closed, exactly
 
 set_current_trace: Any
@@ -277,7 +279,34 @@ _KEPT = 2048
 
 
 def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a primitive with all its options; with arrays that JAX traces as one operation."""
+    """Call a primitive with all its options; with arrays that JAX traces as one operation.
+
+    What a function among the operands looks up elsewhere, and JAX traces, becomes a parameter.
+    """
+    try:
+        return _run(word, operands, options)
+    except NotDifferentiableError:
+        if word not in _SOLVING:
+            raise
+        f, x, *params = operands
+        x, given = jax.tree.map(_floating, (x, tuple(params)))
+        at = (x, given[0][0], *given[1:]) if word is v.odeint else (x, *given)
+        converted, found = jax.closure_convert(f, *at)
+        if not found:
+            raise
+    return _run(word, (converted, x, *given, *found), options)
+
+
+_SOLVING = {v.root, v.fixed_point, v.minimize, v.linear_solve, v.odeint}
+"""Words whose first operand is a function of the second and of the others."""
+
+
+def _floating(x: Any) -> Any:
+    x = as_array(x)
+    return x * 1.0 if jnp.issubdtype(x.dtype, jnp.integer) else x
+
+
+def _run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     check_options(word, options, is_traced)
     if (own := own_function(word, "JAX", is_traced)) is not None:
         return own(*operands, **options)
@@ -289,7 +318,10 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     )
     program = _program(word, treedef, options)
     if not any(map(is_traced, leaves)):
-        return program.closed(program.value(*leaves))
+        ys = program.value(*leaves)
+        if word in _SOLVING and (hidden := [y for y in ys if is_traced(y)]):
+            raise not_found(word, hidden[0])
+        return program.closed(ys)
     if program.is_looked_into(program.operands(leaves)):
         try:  # JAX differentiates through the body
             return program.closed(program.value(*leaves))

@@ -212,11 +212,7 @@ class Program:
         except KeyError:
             program = jax.make_jaxpr(self.value)(*ins)
             if hidden := [x for x in program.consts if is_traced(x)]:
-                msg = (
-                    f"{self.word.__name__} uses {describe(hidden[0])}, which JAX traces, from a "
-                    f"place where it is not found: pass it as an operand"
-                )
-                raise NotDifferentiableError(msg) from None
+                raise not_found(self.word, hidden[0]) from None
             found = self._types[ins] = list(program.out_avals)
             return found
 
@@ -514,6 +510,14 @@ def _is_own(error: BaseException) -> bool:
 def _number(x: Any) -> type:
     """Return the class of Python's numbers that are of the kind of an array."""
     return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
+
+
+def not_found(word: Word, x: Any) -> NotDifferentiableError:
+    """Make the error for a value that a function looks up, and that is not found in it."""
+    return NotDifferentiableError(
+        f"{word.__name__} uses {describe(x)}, which JAX traces, from a place where it is not "
+        f"found: pass it as an operand"
+    )
 
 
 def no_tangent(y: Any) -> Any:

@@ -35,7 +35,6 @@ def _contracted(x1: Any, x2: Any, behind: int) -> Any:
 
 in_words(
     {
-        v.vecdot: lambda x1, x2, *, axis=-1: v.sum(v.multiply(v.conj(x1), x2), axis=axis),
         v.svdvals: lambda x: v.svd(x, full_matrices=False)[1],
     }
 )

@@ -37,17 +37,6 @@ def convolve_standard(x1: Array, x2: Array, *, mode: str = "full") -> Any:
     return v.index(y, slice((m - 1) // 2, (m - 1) // 2 + n)) if mode == "same" else y
 
 
-@v.diff.fallback
-def diff_standard(x: Array, *, axis: int = -1, n: int = 1) -> Any:
-    """All but the first minus all but the last, n times."""
-    every = (slice(None),) * (axis % x.ndim)
-    y: Any = x
-    for _ in range(n):
-        last, first = v.index(y, (*every, slice(1, None))), v.index(y, (*every, slice(None, -1)))
-        y = v.not_equal(last, first) if kind_of(y) == "bool" else v.subtract(last, first)
-    return y
-
-
 @v.order_statistics.fallback
 def order_statistics_standard(x: Array, ranks: Array, *, skip_nan: bool = False) -> Any:
     """All of them in order, NaN last."""

@@ -211,13 +211,27 @@ def test_scan_is_one_loop_of_jax():
 HELD = {}
 
 
-def test_a_value_that_is_found_nowhere_is_named():
-    """A function that looks a traced value up in its module was not given it."""
+def solved(a, b):
+    HELD["a"] = a
+    return export(v.root)(lambda x, b: x * x - HELD["a"] * b, 1.0, b)
 
-    @jax.jit
-    def solved(a, b):
-        HELD["a"] = a
-        return export(v.root)(lambda x, b: x * x - HELD["a"] * b, 1.0, b)
 
-    with pytest.raises(NotDifferentiableError, match=r"root uses .* from a place where"):
-        solved(2.0, 3.0)
+def decayed(a, b):
+    HELD["a"] = a
+    ys = export(v.odeint)(lambda y, t, b: -HELD["a"] * b * y, jnp.ones(1), jnp.array([0, 1]), b)
+    return ys[-1, 0]
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("f, truth", [(solved, 6**0.5), (decayed, np.exp(-6.0))])
+def test_a_value_that_a_function_looks_up_anywhere_has_its_derivative(f, truth, around, near):
+    """It is found by tracing, where no cell or field of the function has it."""
+    near(around(f)(jnp.asarray(2.0), 3.0), truth, 1e-6)
+    slope = 3 * (0.5 / truth if f is solved else -truth)
+    near(around(jax.grad(f))(2.0, 3.0), slope, 1e-6)
+    near(jax.grad(around(f))(2.0, 3.0), slope, 1e-6)
+
+
+def test_a_value_that_is_mapped_over_is_no_number_for_a_solver():
+    with pytest.raises(NotDifferentiableError, match="root looks at values"):
+        jax.vmap(lambda a: solved(a, 3.0))(jnp.ones(2))
