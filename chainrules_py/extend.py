@@ -109,6 +109,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
+    "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
     "chainrules_py.registry.table": (

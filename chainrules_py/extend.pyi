@@ -183,6 +183,9 @@ from chainrules_py.registry.explain import (
     demand_rule,
     rules_in,
 )
+from chainrules_py.registry.normal_form import (
+    scalar_at_home,
+)
 from chainrules_py.registry.pens import (
     register_frule,
     register_rrule,
@@ -718,6 +721,7 @@ __all__ = [
     "roots_standard",
     "row",
     "rules_in",
+    "scalar_at_home",
     "scale",
     "see",
     "see_all",

@@ -28,7 +28,7 @@ def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -
         primal = primal_of(f)
     home = arrays.number_home(f)
     if home is not None and all(type_info(type(x)).is_python_number for x in operands):
-        operands = tuple([lift(x, to=home) for x in operands])
+        operands = tuple([scalar_at_home(x, home) for x in operands])
     row = _row(f)
     if row is not None:
         return _by_row(f, row, operands, options)
@@ -97,3 +97,8 @@ def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
         f"no rule for {name_of(f)}({shown}): {name_of(f)} is not a primitive; write @primitive "
         f"above it and state a rule, or differentiate through it with an engine"
     )
+
+
+def scalar_at_home(x: Any, home: Any) -> Any:
+    """Turn a Python number, or its tracer, into the scalar that a library makes of it."""
+    return lift(x, to=home)

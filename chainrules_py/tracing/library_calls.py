@@ -21,6 +21,7 @@ from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, se
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, Row, aliases
 from chainrules_py.registry.explain import public_name
+from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.objects import guarded, joined, may_hold
@@ -33,7 +34,6 @@ from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
 from chainrules_py.values.tracers import call_plain, find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.elementwise import lift
 from chainrules_py.vocabulary.views import shaping, with_memory
 
 
@@ -86,7 +86,7 @@ class Site:
         ):
             step = None
             if len({getattr(type(t), "engine", None) for t in tracers}) == 1:
-                scalar = type(lift(1.0, to=number_home(self.primal)))
+                scalar = type(scalar_at_home(1.0, number_home(self.primal)))
                 step = type(tracers[0]).make_lifted(self, classes, scalar)
             step = step or self.lifted
         elif (between := beside(self.primal, classes, self.general)) is not None:
@@ -101,7 +101,7 @@ class Site:
     def lifted(self, *operands: Any) -> Any:
         """Trace a call of a library's function on Python's numbers, as scalars of the library."""
         home = number_home(self.primal)
-        return self.general(*[lift(x, to=home) for x in operands])
+        return self.general(*[scalar_at_home(x, home) for x in operands])
 
     def general(self, *operands: Any, **options: Any) -> Any:
         """Trace a call whatever its operands are: the highest level among them does it."""
@@ -391,7 +391,9 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     sized = [info.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for info, x in infos]
     if not any(traced) or any(sized):
         return operands
-    return tuple([lift(x, to=home) if t else x for x, t in zip(operands, traced, strict=True)])
+    return tuple(
+        [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]
+    )
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -41,10 +41,10 @@ from chainrules_py.extend import (
     is_static,
     made,
     number_home,
+    scalar_at_home,
     see,
     type_info,
 )
-from chainrules_py.vocabulary import lift
 
 _trace, _node, _value = _private.trace, _private.node, _private.value
 
@@ -139,7 +139,7 @@ def _called(
         and operands
         and all([type_info(type(x)).is_python_number for x in operands])
     ):
-        operands = tuple([lift(x, to=home) for x in operands])
+        operands = tuple([scalar_at_home(x, home) for x in operands])
         learn = None  # it would be of these operands, not of such as are given
     call = resolved(f, operands, options)
 
