@@ -207,7 +207,7 @@ class Hooked(Recipe):
         The statement.
     """
 
-    is_written = is_hooked = True
+    is_hooked = True
 
     def __init__(self, inside: Statement, passing: Passing) -> None:
         self.inside = inside

@@ -56,8 +56,6 @@ class _Custom(OneMode):
         The second says where the statement was written.
     """
 
-    is_written = True
-
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
         self.functions = functions
         self.fixed = fixed

@@ -185,15 +185,13 @@ class Recipe:
         Whether a pull runs though its cotangent is zero.
     is_hooked : bool
         Whether something hangs on it, so that no engine's own derivative stands for it.
-    is_written : bool
-        Whether the rule is a function that somebody wrote, and saves what that gave.
     functions : tuple of callable or None
         What was stated.
     """
 
     pen = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
-    saves_values = is_written = is_hooked = always = False
+    saves_values = is_hooked = always = False
     functions: tuple[Any, ...] = ()
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:

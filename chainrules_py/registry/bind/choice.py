@@ -43,7 +43,6 @@ class ChoiceRecipe(Recipe):
     """Statements of kinds of arrays, and where to look if none of them fits."""
 
     pen = "rule"
-    is_written = True
 
     def __init__(
         self,

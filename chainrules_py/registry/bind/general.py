@@ -55,8 +55,6 @@ class _Written(Recipe):
     not, for which operands a derivative is asked: one truth value for each.
     """
 
-    is_written = True
-
     def __init__(
         self,
         function: Callable[..., Any],
