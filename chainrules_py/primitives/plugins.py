@@ -224,9 +224,9 @@ def see(f: Any, classes: Iterable[type]) -> bool:
 
 def see_libraries(f: Any, classes: Iterable[type]) -> bool:
     """Load what `see` loads for a known function, which nothing that waits can be about."""
-    roots = {_root(f), _root(type(f))}
+    roots = {root_of(f), root_of(type(f))}
     for cls in classes:
-        roots.update(_root(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
+        roots.update(root_of(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
     return see_roots(roots)
 
 
@@ -305,7 +305,7 @@ def see_about(about: str) -> bool:
 
 def _see_library(cls: type) -> None:
     """Load what announced itself for the library of a class, unless it is being imported."""
-    root = _root(cls)
+    root = root_of(cls)
     for name, module in announced(BACKENDS):
         if name == root and module not in sys.modules:  # else it may be importing this very thing
             see_roots({root})
@@ -339,7 +339,7 @@ def see_helpers(classes: Iterable[type]) -> bool:
     bool
         Whether there is anything.
     """
-    roots = {_root(base) for cls in classes for base in cls.__mro__}
+    roots = {root_of(base) for cls in classes for base in cls.__mro__}
     return any([_load_announced(WORDS, root) for root in sorted(roots)])
 
 
@@ -377,7 +377,8 @@ def module_of(thing: Any) -> str:
     return min(homes, key=len, default=type(thing).__module__)
 
 
-def _root(thing: Any) -> str:
+def root_of(thing: Any) -> str:
+    """Return the root module of a function or class."""
     return module_of(thing).partition(".")[0]
 
 

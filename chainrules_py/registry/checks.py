@@ -160,8 +160,3 @@ def checked_types(
         )
         raise RuleError(msg)
     return operand_types(function, skip=skip, types=types, kinds=True)
-
-
-def find_caller(partials: tuple[Any, ...]) -> str:
-    """Where partials were written, as well as can be told."""
-    return next((where_defined(p) for p in partials if p is not None), "the call")

@@ -9,7 +9,7 @@ from chainrules_py.config import Config
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.dispatch import signature_text
-from chainrules_py.primitives.plugins import module_of, see, see_about, see_all
+from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.bind.choice import narrowed
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
@@ -44,12 +44,12 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     write = f"write @rule({primal.__name__}) with annotations that take these types"
     if any([issubclass(cls, (list, tuple)) for cls in operands]):
         write = "a list or tuple is a structure; where numbers are meant, np.array(x)"
-    roots = {_root(f), *map(_root, operands)}
+    roots = {root_of(f), *map(root_of, operands)}
     about = [line for line in plugins.not_loaded() if any(r in line.split()[0] for r in roots if r)]
     write = about[0] if about else write
     engines = dict(plugins.announced("chainrules_py.exporters"))
     for cls in operands:
-        info, root = type_info(cls), _root(cls)
+        info, root = type_info(cls), root_of(cls)
         if info.is_foreign:
             write = info.refusal or (
                 f"{cls.__qualname__} computes otherwise than {info.base!r}, so its rules do not "
@@ -62,10 +62,6 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
                 f"write export({name}, to={root!r})"
             )
     return "\n  ".join([head, *stated, write])
-
-
-def _root(f: Any) -> str:
-    return module_of(f).partition(".")[0]
 
 
 def _stated_lines(statements: list[Statement], mode: str) -> list[str]:

@@ -27,7 +27,6 @@ from chainrules_py.registry.checks import (
     check_half,
     checked_types,
     declared_types,
-    find_caller,
     find_primal,
     refuse_bare,
 )
@@ -127,7 +126,8 @@ def scalar_rule(
             instead = f"write @rule({primal.__name__}), with a map for each of *xs"
         msg = (
             f"scalar_rule({primal.__name__}) gives {n} partial derivative{plural} for "
-            f"{wanted} of {where_defined(primal)}; {instead}, at {find_caller(partials)}"
+            f"{wanted} of {where_defined(primal)}; {instead}, at "
+            f"{next((where_defined(p) for p in partials if p is not None), 'the call')}"
         )
         raise RuleError(msg)
     if primal.options:

@@ -22,7 +22,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import Alias, Row, aliases
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
-from chainrules_py.registry.table import name_of
+from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.objects import guarded, joined, may_hold
 from chainrules_py.tracing.others import beside, is_stranger, of_one_library
@@ -84,7 +84,6 @@ class Site:
             and number_home(self.primal)
             and all([type_info(cls).is_python_number for cls in classes])
         ):
-            step = None
             if len({getattr(type(t), "engine", None) for t in tracers}) == 1:
                 scalar = type(scalar_at_home(1.0, number_home(self.primal)))
                 step = type(tracers[0]).make_lifted(self, classes, scalar)
@@ -397,8 +396,6 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    from chainrules_py.registry.table import primal_of
-
     primal = primal_of(f)
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)

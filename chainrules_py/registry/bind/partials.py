@@ -43,7 +43,7 @@ SELECTING = {
 """Words whose partials are zero in what they do not choose: known by structure."""
 Partial = Callable[..., Any]
 Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
-Term = Callable[[Any, Any], Any]
+Term = Callable[..., Any]
 
 
 class ByDtype(dict[Any, Any]):
@@ -106,7 +106,7 @@ class Pushes(SharedRun):
             if form != "constant" or self.singular:
                 found.append((product, partial))
             else:
-                found.append((_times(c), None))
+                found.append((times_constant(c), None))
         return found
 
     def forward(self, request: Request) -> Bound:
@@ -142,7 +142,7 @@ class Pushes(SharedRun):
         )
         computed = [partial for _, partial in terms if partial is not None]
         adjoints = [
-            (_times(self.forms[i][1].conjugate()) if partial is None else term, partial)
+            (times_constant(self.forms[i][1].conjugate()) if partial is None else term, partial)
             for i, (term, partial) in zip(request.active, terms, strict=True)
         ]
 
@@ -255,14 +255,14 @@ def _mirrored(t: Any, p: Any) -> Any:
     return p * t
 
 
-def _times(c: Any) -> Term:
+def times_constant(c: Any) -> Term:
     """Make the product with a constant partial."""
     if c == 1:
-        return lambda t, _: t
-    return _negated if c == -1 else lambda t, _: t * c
+        return lambda t, *_: t
+    return _negated if c == -1 else lambda t, *_: t * c
 
 
-def _negated(t: Any, _: Any) -> Any:
+def _negated(t: Any, *_: Any) -> Any:
     return -t
 
 

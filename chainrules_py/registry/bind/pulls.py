@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py.registry.bind.bind import Request, annotate
 from chainrules_py.registry.bind.given import check_product
-from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots
+from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, times_constant
 from chainrules_py.registry.bind.quotients import Quotients
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.promotion import promoted
@@ -145,7 +145,7 @@ class Pulls:
         partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
         if form == "constant" and not recipe.singular:
-            return _times_constant(value, conjugate)
+            return times_constant(value.conjugate() if conjugate else value)
         if form == "slot" and not (conjugate or recipe.singular):
             k = saved.index(value)
             several = lambda y_bar, *kept: y_bar * kept[k]
@@ -228,16 +228,6 @@ def _join(parts: tuple[Any, ...], n: int) -> Any:
             lambda y_bar, a, b: (first(y_bar, a, b), second(y_bar, a, b)),
         )[n]
     return lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
-
-
-def _times_constant(c: Any, conjugate: bool) -> Any:
-    if c == 1:
-        return lambda y_bar, *_: y_bar
-    if c == -1:
-        return lambda y_bar, *_: -y_bar
-    if conjugate:
-        c = c.conjugate()
-    return lambda y_bar, *_: y_bar * c
 
 
 _NARROWED: dict[Any, Callable[[Partial], Partial]] = {
