@@ -325,23 +325,24 @@ def _check_owner(cls: type, library: Library) -> None:
     if issubclass(cls, Scalar):
         msg = f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
         raise RuleError(msg)
-    home = getattr(library.namespace, "__name__", None)
-    root = home.partition(".")[0] if type(home) is str else ""
+    one = _named(library.namespace)
+    root = one.partition(".")[0]
     if root != cls.__module__.partition(".")[0] and not root.startswith("chainrules_"):
         for see in when_registered:  # entry points are read: none for who registers its own
             see(cls)
-    spaces = library.namespace, libraries.get(cls, library).namespace
-    names = [getattr(space, "__name__", None) for space in spaces]
-    one, other = (
-        name if type(name) is str else type(space).__name__  # one with __getattr__ has any name
-        for name, space in zip(names, spaces, strict=True)
-    )
+    other = _named(libraries.get(cls, library).namespace)
     if one != other:
         msg = (
             f"register_array_type({cls.__qualname__}, Library({one})): {other} computes them "
             f"already; derive a class from {cls.__qualname__}, and register that"
         )
         raise RuleError(msg)
+
+
+def _named(space: Any) -> str:
+    """Name a namespace; one with ``__getattr__`` has any name."""
+    name = getattr(space, "__name__", None)
+    return name if type(name) is str else type(space).__name__
 
 
 def check_served(x: Any, cls: type) -> None:
