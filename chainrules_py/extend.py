@@ -69,7 +69,7 @@ _HOMES: dict[str, str] = {
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
     "chainrules_py.primitives.closures.convert": (
-        "Closure Hole Operator closed refuse_traced settled traced_and_generators"
+        "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.captured": "captured in_words",

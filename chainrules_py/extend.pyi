@@ -76,9 +76,9 @@ from chainrules_py.primitives.closures.convert import (
     Hole,
     Operator,
     closed,
+    closed_and_generators,
     refuse_traced,
     settled,
-    traced_and_generators,
 )
 from chainrules_py.primitives.closures.effects import (
     HigherOrder,
@@ -572,6 +572,7 @@ __all__ = [
     "cholesky_tangent_standard",
     "choose_standard",
     "closed",
+    "closed_and_generators",
     "column",
     "columns",
     "comparing",
@@ -748,7 +749,6 @@ __all__ = [
     "tables",
     "tell_parameters",
     "told",
-    "traced_and_generators",
     "type_info",
     "unbind",
     "undecided",

@@ -146,7 +146,6 @@ def _extreme_rule(extreme, pull):
         axis = from_end(axis, x.ndim)
         return y, (LinearMap(_extreme_push, pull, x, y, axis, keepdims),)
 
-    extreme_rule.__name__ = extreme_rule.__qualname__ = f"{extreme.__name__}_rule"
     return extreme_rule
 
 

@@ -77,7 +77,6 @@ def _other_than_nan_rule(extremum):
         z = extremum(x, y)
         return z, (_share(tie_share(z, x, y)), _share(tie_share(z, y, x)))
 
-    extremum_rule.__name__ = extremum_rule.__qualname__ = f"{extremum.__name__}_rule"
     return extremum_rule
 
 
@@ -103,7 +102,6 @@ def _running_rule(running):
         places = cumulative_max(where(equal(x, y), own, 0), axis=axis)
         return y, (reading(places, axis),)
 
-    running_rule.__name__ = running_rule.__qualname__ = f"{running.__name__}_rule"
     return running_rule
 
 

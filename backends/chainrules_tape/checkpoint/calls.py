@@ -16,7 +16,7 @@ from chainrules_kit import making_again
 from chainrules_py import MutationError
 from chainrules_py.extend import (
     Tracer,
-    closed,
+    closed_and_generators,
     describe,
     find_tracers,
     highest_tracer,
@@ -24,7 +24,6 @@ from chainrules_py.extend import (
     namespace_of,
     set_class,
     settled,
-    traced_and_generators,
     type_info,
 )
 from chainrules_tape.checkpoint.policies import Packing, Policy, Save, check_save, least_kept
@@ -397,9 +396,10 @@ def checkpoint(
     packing = None if pack is None or unpack is None else (pack, unpack)
 
     def checkpointed(*operands: P.args, **keywords: P.kwargs) -> R:
-        captured, generators = traced_and_generators(f)
+        whole, generators = closed_and_generators(f)
         # Of differentiations that are under way. The innermost may have none among the operands,
         # and is yet the one that is over when the function is run again.
+        captured = find_tracers(whole)
         outside = [x for x in captured if not isinstance(x, OnTape) or x.tape.state == "open"]
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None
@@ -409,8 +409,7 @@ def checkpoint(
             return f(*operands, **keywords)
         if save != "nothing":
             return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]
-        whole = settled(closed(f) if captured else f)
-        segment = Segment(whole, (operands, keywords), tape, generators)
+        segment = Segment(settled(whole), (operands, keywords), tape, generators)
         held, hooks = len(tape.held), _hooks(tape)
         y = f(*operands, **keywords)
         if _hooks(tape) == hooks:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py.extend import traced_and_generators
+from chainrules_py.extend import closed_and_generators
 
 
 @final
@@ -17,7 +17,7 @@ class Draws:
     __slots__ = ("_before",)
 
     def __init__(self, f: Callable[..., Any]) -> None:
-        found = [_access(g) for g in (*_shared(), *traced_and_generators(f)[1])]
+        found = [_access(g) for g in (*_shared(), *closed_and_generators(f)[1])]
         self._before = [(get, put, get()) for get, put in filter(None, found)]
 
     def went_on(self) -> bool:

@@ -182,28 +182,32 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     if isinstance(f, (Closure, Operator)):
         return f
     found = _is_tracer if is_captured is None else is_captured
-    search = _Search(found, f, arrays=is_captured is not None)
+    return _closed(f, found, _Search(found, f, arrays=is_captured is not None))
+
+
+def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
+    """Pair a function with what it captured, as `closed`, and list its generators of numbers.
+
+    Those of its module are among these.
+    """
+    search = _Search(lambda x: _is_tracer(x) or is_generator(type(x)), f)
+    scope = getattr(getattr(f, "__func__", f), "__globals__", {})
+    generators = [x for x in (*search.found, *scope.values()) if is_generator(type(x))]
+    search.found = [x for x in search.found if _is_tracer(x)]
+    return _closed(f, _is_tracer, search), generators
+
+
+def _closed(f: Any, is_captured: Callable[[Any], bool], search: _Search) -> Any:
     if not search.found:
         return f
     opens = is_structure_type(type(f))
-    if opens and {*map(id, filter(found, flatten(f)[0]))} == {*map(id, search.found)}:
+    if opens and {*map(id, filter(is_captured, flatten(f)[0]))} == {*map(id, search.found)}:
         return f
     holes = {id(x): Hole(n) for n, x in enumerate(search.found)}
     making = _Copy(lambda x: holes.get(id(x), x), search.holders())
     template = making(f)
     holders = frozenset(map(id, making.made.values()))
     return Closure(template, holders, tuple(search.found), _name(f))
-
-
-def traced_and_generators(f: Any) -> tuple[list[Any], list[Any]]:
-    """List the traced values that a function captured, and its generators of random numbers.
-
-    Those of its module are among these.
-    """
-    found = _Search(lambda x: _is_tracer(x) or is_generator(type(x)), f).found
-    scope = getattr(getattr(f, "__func__", f), "__globals__", {})
-    generators = [x for x in (*found, *scope.values()) if is_generator(type(x))]
-    return [x for x in found if _is_tracer(x)], generators
 
 
 def settled(f: Any) -> Any:
