@@ -496,6 +496,7 @@ TOPICS = {
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
     "tests/tape/functions/test_ended.py": "what is kept of a differentiation inside",
     "tests/tape/functions/test_aliases.py": "random programs with several names for one memory",
+    "tests/tape/functions/test_zeros.py": "passes that are played again, with strong zeros",
     "tests/tape/core/test_cotangents.py": "sums of cotangents, and whose memory they are",
     "tests/tape/memory/test_aliases.py": "random programs that write",
     "tests/tape/memory/test_view.py": "views, and writes that are seen through them",

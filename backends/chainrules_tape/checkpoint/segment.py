@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_kit import check_same, making_again, samples
@@ -130,11 +129,8 @@ class Segment:
         # Those that it was given, that it captured, that stand in its module, and everybody's.
         self.generators = [x for x in flatten(call)[0] if is_generator(type(x))]
         self.generators += generators
-        self.drawn = self._states()
+        self.drawn = states(self.generators, shared=True)
         self.seen: Any = None
-
-    def _states(self) -> list[Callable[[], Any]]:
-        return states(self.generators, shared=True)
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop what was recorded since; ``held`` arrays were watched over before."""
@@ -158,7 +154,7 @@ class Segment:
         back = functools.partial(tape.__setitem__, slice(None), now)
         # At the end, for where there is no memory for the others they stand there still.
         undone = functools.partial(setattr, folds, "whole", folds.whole)
-        restore = at_once([*state, *self._states(), back, undone])
+        restore = at_once([*state, *states(self.generators, shared=True), back, undone])
         try:
             at_once(self.drawn)()
             folds.whole = folds.whole or now

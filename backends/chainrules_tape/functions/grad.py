@@ -35,8 +35,14 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers, unit, units
-from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
-from chainrules_tape.functions.zeros import can_repair, is_lost, strong_pass
+from chainrules_tape.functions.run import (
+    ForwardRun,
+    LinearRun,
+    ReverseRun,
+    can_repair,
+    is_lost,
+    strong_pass,
+)
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

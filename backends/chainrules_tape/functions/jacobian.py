@@ -55,8 +55,7 @@ from chainrules_tape.functions.arguments import (
     unit,
 )
 from chainrules_tape.functions.grad import derivative, jvp, pulled, vjp
-from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
-from chainrules_tape.functions.zeros import is_lost
+from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun, is_lost
 
 if TYPE_CHECKING:
     from chainrules_kit.sparsity import Plan

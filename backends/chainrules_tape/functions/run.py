@@ -25,6 +25,7 @@ from chainrules_py import (
 from chainrules_py.extend import (
     LEAF,
     ZEROS,
+    AbstractTangent,
     Guard,
     GuardMode,
     Notes,
@@ -36,8 +37,10 @@ from chainrules_py.extend import (
     describe,
     direction,
     explain_error,
+    finite_tests,
     flatten,
     gather,
+    innermost,
     joined,
     kind_of,
     map_leaves,
@@ -46,15 +49,26 @@ from chainrules_py.extend import (
     objects,
     own,
     own_all,
+    probe_like,
+    selects,
+    strong_pull,
     tables,
     type_info,
     unflatten,
     unflatten_tangent,
+    untraced,
 )
 from chainrules_py.vocabulary.views import joining, reads_rows, shape_back
 from chainrules_tape.config import recorders
-from chainrules_tape.core.backward import backward
-from chainrules_tape.core.links import INPUT, Cotangents, Structured
+from chainrules_tape.core.backward import backward, play
+from chainrules_tape.core.links import (
+    INPUT,
+    AddWhereSummed,
+    Cotangents,
+    Links,
+    Structured,
+    parents,
+)
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import OnTape
 from chainrules_tape.forward.dual import Dual, duals
@@ -66,7 +80,6 @@ from chainrules_tape.functions.arguments import (
     refuse_hidden,
     split_aux,
 )
-from chainrules_tape.functions.zeros import can_repair, is_lost, strong_pass
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -274,9 +287,8 @@ class Recorded(Run):
     __slots__ = ()
     tape: BareTape
 
-    def _name_of(self, x: Any) -> str | None:
-        """Return the name that an array without one has in messages."""
-        return None
+    _name_of: Any = staticmethod(lambda x: None)
+    """Gives the name that an array without one has in messages."""
 
     def pull(
         self,
@@ -572,3 +584,86 @@ def as_rows(pieces: list[tuple[Any, Any]], x: Any) -> Any:
     bars = [shape_back(b, (p.shape[0], *row)) for p, (_, b) in zip(places, pieces, strict=True)]
     whole, bar = (a[0] if len(a) == 1 else joining(type(a[0]))(a) for a in (places, bars))
     return Rows(whole % n, bar, x)
+
+
+# ---------------------------------------------------------------- zeros that are known by structure
+#
+# A pass back that gave NaN is played again. It multiplied what a mask, an index, or a maximum left
+# out with whatever partial there is, and 0 times infinity is NaN. One look at each gradient finds
+# out; only then a probe is pulled beside each cotangent, which says where nothing can flow
+# (`chainrules_py.registry.bind.flow`). What is NaN in forward mode stays NaN.
+
+
+def is_lost(bar: Any) -> bool:
+    """Tell whether a cotangent is NaN somewhere, or what it stands for, or its tangent."""
+    cls = type(bar)
+    if cls in finite_tests:
+        return not finite_tests[cls](bar) and _any(bar != bar)
+    if issubclass(cls, Tracer):
+        tangent = getattr(bar, "tangent", None)
+        return is_lost(bar.__payload__) or (tangent is not None and is_lost(unthunk(tangent)))
+    return cls is float and bar != bar
+
+
+def can_repair(run: Any) -> bool:
+    """Tell whether the records of a run are all there, of arrays and numbers of NumPy's."""
+    whole = run.tape.notes is None and run.tape.folds is None
+    classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
+    return whole and all([cls in finite_tests or cls in (float, int, bool) for cls in classes])
+
+
+def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:
+    """Pull one cotangent back, and a probe beside it; with ``watch`` inputs may be any records."""
+    tape, first = run.tape, -1
+    bars, probes = Cotangents(len(tape)), Cotangents(len(tape))
+    for index, bar in zip(run.outputs, seeds, strict=True):
+        if index is not None and not is_zero(bar):
+            bars.add(index, bar)
+            probes.add(index, probe_like(bar, untraced(bar) != 0))
+            first = max(first, index)
+    found: dict[Any, Any] = {}
+    for index in range(first, -1, -1):
+        record = tape[index]
+        if bars[index] is None:
+            continue
+        bar, probe = unthunk(bars[index]), probes[index]
+        if watch or record[0] is None:
+            found[index] = bar
+        if record[0] is None:
+            continue
+        bars.release(index)
+        probes.release(index)
+        bars[index] = probes[index] = None
+        if isinstance(probe, AbstractTangent) or _any(probe != 0):
+            _pull(record, index, bar, probe, bars, probes)
+    return [found.get(i, ZeroTangent()) for i in run.inputs]
+
+
+def _pull(
+    record: Any, index: int, bar: Any, probe: Any, bars: Cotangents, probes: Cotangents
+) -> None:
+    """Pull one record, and send what it gives to its parents."""
+    pull, links = record[:2]
+    if type(links) in (int, tuple, float, Links) and not isinstance(bar, AbstractTangent):
+        ways = parents(links)
+        given = strong_pull(pull, bar, probe, record[2:], len(ways))
+        for way, part, flow in zip(ways, *given, strict=True):
+            if not is_zero(part):
+                bars.add(way, part)
+                probes.add(way, flow)
+        return
+    bars[index] = bar
+    play([record], bars, index, index - 1)
+    all_flow = type(links) in (int, tuple, float, Links, AddWhereSummed, Structured)
+    if not (all_flow or isinstance(bar, AbstractTangent)) or selects(pull):
+        probes[index] = probe
+        play([record], probes, index, index - 1)
+        return
+    for way in parents(links):  # a rule of its own: all may flow
+        if bars[way] is not None:
+            probes.release(way)
+            probes[way] = probe_like(unthunk(bars[way]))
+
+
+def _any(truths: Any) -> bool:
+    return truths if type(truths) is bool else bool(truths.any())

@@ -49,7 +49,7 @@ class KeptNotes(Notes):
         if self.calls is not None:
             self.calls[index] = kept
         if trap_is_set():
-            check_value(kept)
+            check_pushed(primitive, [payload for payload, _ in opened], (), value, None)
 
     def player(self) -> Any:
         """Return the loop that plays records back inside `debug_nans`: it looks at each."""
@@ -155,14 +155,6 @@ def has_nan(x: Any) -> bool:
     if cls in (float, complex):
         return bool(x != x)
     return type_info(cls).is_array and bool(namespace_of(cls).any(x != x))
-
-
-def check_value(call: Any) -> None:
-    """Raise if a call made a NaN of what was none."""
-    payloads = [payload for payload, _ in call.opened]
-    if has_nan(call.value) and not any(map(has_nan, payloads)):
-        msg = f"{shown(call.primitive, payloads)} gave NaN; look at its operands in\n  {call.where}"
-        raise NanError(msg)
 
 
 def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: Any) -> None:
