@@ -190,7 +190,7 @@ class Compiled(Generic[P, R]):
             return expected
         if y is MISS and refusals.may_fit_others(raised, self._target):
             self._unkept += 1
-            self._why = f"ran as it is, and is no program yet: {refusals.OF_OTHER_NUMBERS}"
+            self._why = f"ran as it is, and is not a program yet: {refusals.OF_OTHER_NUMBERS}"
             return expected
         if y is MISS or not alike(y, plain):
             if age == self._age:  # no rule was stated anew meanwhile
@@ -204,16 +204,16 @@ class Compiled(Generic[P, R]):
     def _as_before(self, said: Unfit | RecordingError, plain: Plain) -> Any:
         """Call the function as it is: it is no program, once or for good."""
         if self._strict:
-            self._why = f"is no program: {said}"
+            self._why = f"is not a program: {said}"
             raise RecordingError(f"{self._called} {self._why}") from said.__cause__
         once, tell = getattr(said, "once", False), getattr(said, "tell", True)
         self._unkept += not tell
         if once:
-            self._why = f"ran as it is, and is no program yet: {said}"
+            self._why = f"ran as it is, and is not a program yet: {said}"
             if tell:
                 self._warn(f"runs as it is in this call: {said}")
         else:
-            self._stay(f"is no program, and runs as it is: {said}{place(said.__traceback__)}")
+            self._stay(f"is not a program, and runs as it is: {said}{place(said.__traceback__)}")
         return plain.result()
 
     def _changing(self, changed: list[str], y: Any) -> Any:
@@ -224,7 +224,7 @@ class Compiled(Generic[P, R]):
         names = ", ".join(sorted(again or changed))
         if again:
             self._stay(
-                f"is no program, and runs as it is: each call changes {names}; "
+                f"is not a program, and runs as it is: each call changes {names}; "
                 f"do that outside of it, and pass in what it needs"
             )
         else:

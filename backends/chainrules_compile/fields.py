@@ -24,8 +24,8 @@ def hash_of(x: Noted) -> NoReturn:
         With the line to write.
     """
     msg = (
-        f"{describe(x.payload)} of a function that is being compiled is no key of a dict and no "
-        f"member of a set: it is another at the next call; name the argument in static="
+        f"{describe(x.payload)} of a function that is being compiled cannot be a key of a dict or "
+        f"a member of a set: it is another at the next call; name the argument in static="
     )
     raise UnhashableError(msg)
 

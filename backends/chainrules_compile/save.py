@@ -155,7 +155,7 @@ def written(path: Any, write: Callable[[Path], object], folder: str = "") -> Non
     place = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(place, str) or not place or "\0" in place:
         said = describe(path) if place is None else repr(place)
-        msg = f"save takes where to write to, and {said} is no path; name {wanted}"
+        msg = f"save takes where to write to, and {said} is not a path; name {wanted}"
         raise RecordingError(msg)
     if folder and place.endswith(".py"):
         msg = (

@@ -236,9 +236,7 @@ class _Job:
             raise NotDifferentiableError(msg) from error
         if callable(found):
             return found
-        msg = (
-            f"value_and_grad of engine={self.engine!r} gave {describe(found)}, which is no function"
-        )
+        msg = f"value_and_grad of engine={self.engine!r} gave {describe(found)}, not a function"
         raise NotDifferentiableError(msg)
 
     def __call__(self, params: Any, *block: Any) -> tuple[Any, Any, list[Any]]:
@@ -247,7 +245,7 @@ class _Job:
         if type(found) is not tuple or len(found) != 2:
             msg = (
                 f"value_and_grad of engine={self.engine!r} computed {describe(found)} of a block, "
-                f"which is no pair of a value and a gradient"
+                f"which is not a pair of a value and a gradient"
             )
             raise NotDifferentiableError(msg)
         value, gradient = found

@@ -130,7 +130,7 @@ def _refuse(x: Tracer) -> NoReturn:
     """Raise: Dask would take what is traced for a constant, and lose its derivative in silence."""
     instead = _instead(caller()) or "use ignore_derivatives(x), which is a constant"
     what = describe(x.__payload__)
-    msg = f"{what}, which is being differentiated, is no part of a graph; {instead}"
+    msg = f"{what}, which is being differentiated, is not a part of a graph; {instead}"
     raise TracerError(msg)
 
 

@@ -309,8 +309,8 @@ def is_captured(
     if names and among:
         msg = (
             f"{word.__name__} depends on {in_words(names)}, which is being differentiated, "
-            f"mapped over or compiled, and is no operand: that gradient would be lost; pass it as "
-            f"an operand, or hold it fixed with ignore_derivatives"
+            f"mapped over or compiled, and is not an operand: that gradient would be lost; pass it "
+            f"as an operand, or hold it fixed with ignore_derivatives"
         )
         raise TracerError(msg)
     return bool(names)

@@ -115,7 +115,7 @@ def refuse_traced_captures(
 def _lost(f: Callable[..., Any], names: list[str]) -> TracerError:
     msg = (
         f"{name_of(f)}, which is imported, depends on {in_words(names)}, which is being "
-        f"differentiated, mapped over or compiled, and is no operand: that gradient would be lost; "
-        f"make it an operand of the function that is imported"
+        f"differentiated, mapped over or compiled, and is not an operand: that gradient would be "
+        f"lost; make it an operand of the function that is imported"
     )
     return TracerError(msg)

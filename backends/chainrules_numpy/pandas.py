@@ -42,7 +42,7 @@ def numbers_of(table: Any) -> Any:
     if array.dtype.kind not in "biufc":
         columns = table.dtypes if hasattr(table, "dtypes") else table.dtype
         if isinstance(table, pd.api.extensions.ExtensionArray):
-            msg = f"a {type(table).__name__} of {columns} is no array of numbers"
+            msg = f"a {type(table).__name__} of {columns} is not an array of numbers"
             raise NotDifferentiableError(msg)
         kinds = ", ".join(sorted({*map(str, _listed(columns))}))
         msg = (

@@ -115,7 +115,7 @@ def scalar_rule(
     primal = find_primal(f, "scalar_rule")
     if primal.operands[:1] == ("self",):
         name = primal.__qualname__.rpartition("<locals>.")[2]
-        msg = f"scalar_rule({name}) cannot take self, which is no number; write @rule({name})"
+        msg = f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
         raise RuleError(msg)
     if primal.variadic or len(partials) != len(primal.operands):
         n, plural = len(partials), "s" * (len(partials) != 1)

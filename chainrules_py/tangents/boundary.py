@@ -155,13 +155,15 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         whole = of.dtype is None and issubclass(type(t), int)  # a member of an enumeration, maybe
         found = project(float(t) if whole else t, of)
     except (OverflowError, TypeError) as error:  # of a number too large, or another library
-        msg = f"{describe(t)} is no tangent of {of!r}: {error}; give a number, or an array like it"
+        msg = (
+            f"{describe(t)} is not a tangent of {of!r}: {error}; give a number, or an array like it"
+        )
         raise ProjectionError(msg) from error
     if of.dtype is None or of.kind == "int":
         found = widened(found)
         return found + 0j if of.kind == "complex" and kind_of(found) == "real" else found
     if getattr(getattr(found, "dtype", of.dtype), "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
-        msg = f"{describe(found)} is no tangent of {of!r}, which is wider; give an array like it"
+        msg = f"{describe(found)} is not a tangent of {of!r}, which is wider; give an array like it"
         raise ProjectionError(msg)
     return found
 
@@ -179,7 +181,7 @@ def _at_home(t: Any, of: Space, beside: bool) -> Any:
     if (beside or theirs.is_hidden) and _reads(theirs, ours):
         return t
     whose, mine = (f"{c.__module__}.".partition(".")[0] for c in (theirs.dispatch_type, of.like))
-    msg = f"{describe(t)} of {whose} is no tangent of {of!r} of {mine}; give an array like it"
+    msg = f"{describe(t)} of {whose} is not a tangent of {of!r} of {mine}; give an array like it"
     raise ProjectionError(msg)
 
 
@@ -198,7 +200,7 @@ def _shown(of: Space) -> str:
 
 def _check_shape(t: Any, of: Space, what: str) -> None:
     if kind_of(t) == "other" or isinstance(t, type):
-        msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"
+        msg = f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
         raise ProjectionError(msg)
     shape = getattr(t, "shape", ())
     if shape != of.shape:
@@ -221,7 +223,7 @@ def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
     y_bar = unthunk(y_bar)
     like = treedef.like
     if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
-        msg = f"{describe(y_bar)} is no cotangent of {describe(y)}, which has its own form"
+        msg = f"{describe(y_bar)} is not a cotangent of {describe(y)}, which has its own form"
         raise ProjectionError(msg)
     pairs = zip(flatten(y)[0], flatten_tangent(treedef, y_bar), strict=True)
     return [t if is_zero(t) else check_cotangent(x, t) for x, t in pairs]

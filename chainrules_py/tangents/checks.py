@@ -62,7 +62,7 @@ def check_is_tangent(t: object) -> None:
         taken.add(cls)
     elif not isinstance(t, (int, float, complex)):
         msg = (
-            f"{cls.__qualname__} has labels, which would be aligned, and is no tangent here: "
+            f"{cls.__qualname__} has labels, which would be aligned, and is not a tangent here: "
             f"give the array of its numbers, table.to_numpy()"
         )
         raise ProjectionError(msg)

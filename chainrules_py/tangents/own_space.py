@@ -71,7 +71,9 @@ def register_tangent(
            [1., 0.]])
     """
     if not is_structure_type(cls):
-        msg = f"{cls.__qualname__} is no structure: make it a dataclass, or register_structure it"
+        msg = (
+            f"{cls.__qualname__} is not a structure: make it a dataclass, or register_structure it"
+        )
         raise RuleError(msg)
     if (give is None) != (take is None):
         msg = f"register_tangent({cls.__qualname__}) takes give and take together"

@@ -112,8 +112,8 @@ class Rows(Summand):
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
         """Say what to write instead, wherever something is taken for an array that is none."""
         msg = (
-            f"{self!r} is no array: take g.dense(), the whole table, or g.rows and g.indices; it is"
-            " added to a table, subtracted, and multiplied or divided by numbers and arrays"
+            f"{self!r} is not an array: take g.dense(), the whole table, or g.rows and g.indices; "
+            "it is added to a table, subtracted, and multiplied or divided by numbers and arrays"
         )
         raise ProjectionError(msg)
 
@@ -123,7 +123,7 @@ class Rows(Summand):
 
     def _check(self, x: Any) -> None:
         if tuple(getattr(x, "shape", ())) != self.shape:
-            msg = f"{self!r} is no tangent of {describe(x)}"
+            msg = f"{self!r} is not a tangent of {describe(x)}"
             raise ProjectionError(msg)
 
     def __reduce__(self) -> Any:

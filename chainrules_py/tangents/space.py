@@ -297,7 +297,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
             try:
                 t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
             except (ValueError, RuntimeError) as error:  # as libraries say it
-                msg = f"{describe(t)} is no tangent of {onto!r}: it has another shape"
+                msg = f"{describe(t)} is not a tangent of {onto!r}: it has another shape"
                 raise ProjectionError(msg) from error
         else:  # a Python number, or a tracer of one, has no library to be broadcast in
             if kind_of(t) in ("none", "other"):
@@ -324,7 +324,7 @@ def check_real(t: Any, of: Space) -> None:
     """
     if of.kind != "complex" and kind_of(t) == "complex":
         msg = (
-            f"{describe(t)} is no tangent of {of!r}, whose numbers are real: its imaginary part "
+            f"{describe(t)} is not a tangent of {of!r}, whose numbers are real: its imaginary part "
             f"would be lost; give its real part"
         )
         raise ProjectionError(msg)
@@ -448,7 +448,7 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
     if isinstance(t, Tangent) and type(onto) is StructureSpace:
         if t.primal_type is not onto.primal_type:
             msg = (
-                f"a {t!r} is no tangent of {onto.primal_type.__qualname__}; write "
+                f"a {t!r} is not a tangent of {onto.primal_type.__qualname__}; write "
                 f"Tangent[type(x)](...), of the operand x itself, whose class may be a subclass"
             )
             raise ProjectionError(msg)
@@ -461,7 +461,7 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
         return project(t.dense(), onto, batch=batch)
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
         return t
-    msg = f"{describe(t)} is no tangent of {onto!r}"
+    msg = f"{describe(t)} is not a tangent of {onto!r}"
     if type(onto) is StructureSpace:
         keys = [f"{k}=..." if isinstance(k, str) else "..." for k in onto.fields]
         msg = f"{msg}; write Tangent[{onto.primal_type.__qualname__}]({', '.join(keys[:8])})"

@@ -137,7 +137,7 @@ class SampledWord:
         rules = rules_for(word)  # loads what says that np.sin is the word sin
         primal = primal_of(unbind(word, ())[0])
         if primal is None:
-            raise _nothing(word, "is no word")
+            raise _nothing(word, "is not a word")
         found, errors = tuple(instances(primal)), tuple(instances(primal, raising=True))
         return cls(word, (*found, *errors), bool(rules) and not found)
 
@@ -232,7 +232,7 @@ def check_module(
     """
     module = importlib.import_module(module) if isinstance(module, str) else module
     if not isinstance(module, types.ModuleType):
-        raise _nothing(module, "is no module")
+        raise _nothing(module, "is not a module")
     if not (stated := rules_in(module.__name__)):
         raise _nothing(module, "states no rule")
     libraries, seeds, summary = libraries_of(backends), _some("seeds", seeds), Summary()

@@ -392,7 +392,7 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
     )
     rational = issubclass(cls, numbers.Rational)
     if cls in (str, bytes) and native not in _COMPARISONS:
-        msg = f"{picture(x)} is computed with {other!r}, which is no number; give a number"
+        msg = f"{picture(x)} is computed with {other!r}, which is not a number; give a number"
         raise TypeError(msg)
     if native in _COMPARISONS and not info.is_hidden:  # no derivative is lost: it is asked itself
         if ours and cls in (bytearray, memoryview):  # standing first, it compares bytes

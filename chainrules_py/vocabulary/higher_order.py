@@ -492,7 +492,9 @@ def stacked(results: list[Any], like: Any) -> Any:
 def arrayed(x: Any, like: Any) -> Any:
     """Turn a number into an array without axes, where the array ``like`` lives."""
     if x is None or isinstance(x, (str, bytes)):
-        msg = f"{x!r} is no number or array, of which results are stacked; give one for each slice"
+        msg = (
+            f"{x!r} is not a number or array, of which results are stacked; give one for each slice"
+        )
         raise TypeError(msg)
     return x if hasattr(x, "dtype") else x * full_like(like, shape=(), fill=1)
 

@@ -169,12 +169,12 @@ def _place(entry: Any) -> int:
     except TypeError:
         if isinstance(entry, str):
             msg = (
-                f"{entry!r} is no index of an array, and a table of pandas is one here; pass its "
-                f"columns in a dict, as {{name: table[name].to_numpy() for name in table}}"
+                f"{entry!r} is not an index of an array, and a table of pandas is one here; pass "
+                f"its columns in a dict, as {{name: table[name].to_numpy() for name in table}}"
             )
             raise IndexError(msg) from None
         msg = (
-            f"{entry!r} of type {type(entry).__qualname__} is no index; "
+            f"{entry!r} of type {type(entry).__qualname__} is not an index; "
             f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "
             f"of integers or booleans"
         )

@@ -143,7 +143,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "class M:\n    @primitive\n    def f(self, x):\n        return x\n"
             "scalar_rule(M.f, lambda y, x: 1.0)"
         ),
-        "scalar_rule(M.f) cannot take self, which is no number; write @rule(M.f)",
+        "scalar_rule(M.f) cannot take self, which is not a number; write @rule(M.f)",
         "",
     ),
     "option given by place": (

@@ -155,9 +155,9 @@ APPLIED = {
 TOLD = {
     "grad(lambda x: pd.Series(x).mean())(TWO)": "write pd.Series(x).mean with NumPy's functions",
     "grad(lambda x: pd.Series(x).mean())(MANY)": "leave x an array",
-    "grad(lambda x: np.sum(x * 'hello'))(TWO)": "'hello', which is no number",
-    "grad(lambda x: np.sum(x + 'hello'))(TWO)": "'hello', which is no number",
-    "grad(lambda x: x * 'hello')(1.0)": "'hello', which is no number",
+    "grad(lambda x: np.sum(x * 'hello'))(TWO)": "'hello', which is not a number",
+    "grad(lambda x: np.sum(x + 'hello'))(TWO)": "'hello', which is not a number",
+    "grad(lambda x: x * 'hello')(1.0)": "'hello', which is not a number",
     "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y * y))(1.0)": "with a @rule",
     "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y.sum()))(TWO)": "with a @rule",
     "grad(lambda x: torch.sin(x))(1.0)": "write torch.sin with NumPy's functions",

@@ -113,7 +113,7 @@ def test_sample_that_cannot_be_called_fails():
 @pytest.mark.parametrize(
     "given, match",
     [
-        ([Draw((3,))], r"is no sample of own_square; write Sample"),
+        ([Draw((3,))], r"is not a sample of own_square; write Sample"),
         ([Sample(Draw((3,)), Draw((3,)))], r"own_square\(x, /\) does not take .* too many"),
         ([Sample()], "missing a required"),
         ([Sample(Draw((3,)), axis=1)], "unexpected keyword argument 'axis'"),

@@ -91,7 +91,7 @@ class _Saving:
             lowering.write(own, view)
             return own
         if type(x) not in (int, float, bool) and not isinstance(x, np.generic):
-            msg = f"the program gives {x!r}, which is no array; {REMEDY}"
+            msg = f"the program gives {x!r}, which is not an array; {REMEDY}"
             raise RecordingError(msg)
         dtype = np.asarray(x).dtype
         own = lowering.new((), dtype)

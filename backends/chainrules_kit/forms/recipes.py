@@ -307,7 +307,7 @@ class AugmentedRecipe(_Custom):
             bars = backward(*saved, whole, **options)
         except TracerError as error:
             for name in captured((backward,)):
-                error.add_note(f"{name} is no operand; pass it as one, or save it")
+                error.add_note(f"{name} is not an operand; pass it as one, or save it")
             raise
         places = [i for i in range(len(onto)) if i not in self.fixed]
         if not isinstance(bars, tuple) or len(bars) != len(places):

@@ -87,8 +87,8 @@ def _solved(
     if solver is not None and not callable(solver):
         names = " or 'newton'" if system.name == "fixed_point" else ""
         msg = (
-            f"solver={solver!r} of {system.name} is no function{names}: give one that is called as "
-            f"solver(f, x0) and gives x, or leave it out"
+            f"solver={solver!r} of {system.name} is not a function{names}: give one that is called "
+            f"as solver(f, x0) and gives x, or leave it out"
         )
         raise ValueError(msg)
     if not system.start:

@@ -219,7 +219,7 @@ class BareTape(list[tuple[Any, ...]]):
                 ],
             )
         if kind_of(value) not in ("real", "complex", "int"):
-            msg = f"{describe(value)} is no array and no number, so no derivative is taken in it"
+            msg = f"{describe(value)} is neither an array nor a number: it has no derivative"
             raise NotDifferentiableError(msg)
         made = self.leaf(value, name)
         recorders.made[id(self)] = self

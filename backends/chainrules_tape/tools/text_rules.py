@@ -115,7 +115,7 @@ class Formula:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
         word = getattr(v, name, None)
         if not isinstance(word, Primitive) or any([k.arg is None for k in node.keywords]):
-            self._refuse(f"calls {name!r}, which is no word of the vocabulary")
+            self._refuse(f"calls {name!r}, which is not a word of the vocabulary")
         return word
 
     def _degree(self, node: ast.expr) -> int:

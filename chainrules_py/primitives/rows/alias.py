@@ -189,7 +189,7 @@ class Alias:
         if required := [name for name in lost if self.defaults.get(name, REQUIRED) is REQUIRED]:
             shown = getattr(self.native, "__name__", self.native)
             msg = (
-                f"alias of {shown}: its parameters {required} are no operand or option of "
+                f"alias of {shown}: its parameters {required} are not operands or options of "
                 f"{word!r}, and are neither renamed, lowered nor refused"
             )
             raise RuleError(msg)

@@ -38,7 +38,7 @@ def name_types(problems: list[str]) -> str:
 
 
 _SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal of shape \((.*?)\)")
-_STRUCTURE = re.compile(r"is no tangent of Space\((\w+)\)")
+_STRUCTURE = re.compile(r"is not a tangent of Space\((\w+)\)")
 
 
 def name_projection(text: str) -> str:

@@ -140,7 +140,7 @@ def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
         raise TypeError(msg)
     for sample in given:
         if not isinstance(sample, Sample):
-            msg = f"{describe(sample)} is no sample of {word.__name__}; write Sample(...)"
+            msg = f"{describe(sample)} is not a sample of {word.__name__}; write Sample(...)"
             raise TypeError(msg)
         try:
             word.signature.bind(*sample.operands, **sample.options)

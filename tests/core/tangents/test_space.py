@@ -235,5 +235,5 @@ class Triple(typing.NamedTuple):
     ids=["dataclass", "namedtuple"],
 )
 def test_a_plain_object_for_a_tangent_is_told_what_to_write(x, line):
-    with pytest.raises(ProjectionError, match=f"is no tangent of .*; write {line}"):
+    with pytest.raises(ProjectionError, match=f"is not a tangent of .*; write {line}"):
         project(x, x)

@@ -38,7 +38,7 @@ TANGENTS = {
     "Rows": Rows(np.array([1]), np.ones(1), np.ones(2)),
 }
 OURS = (
-    "is not an array", "is no array", "no tangent of", "have no sum", "is scaled by",
+    "is not an array", "not a tangent of", "have no sum", "is scaled by",
     "nobody stated", "never a divisor", "does not broadcast onto Space", "it holds whole numbers",
 )  # fmt: skip
 UFUNCS = [np.add, np.subtract, np.multiply, np.divide, np.matmul, np.sin, np.maximum, np.power]

@@ -130,7 +130,7 @@ def test_what_has_no_program_says_why():
     with pytest.warns(RecordingWarning, match="a text is made"):
         compiled(np.ones(2))
     for ask in (lambda: compiled.source, lambda: compiled.save("nowhere.py")):
-        with pytest.raises(RecordingError, match=r"texts is no program.*a text is made"):
+        with pytest.raises(RecordingError, match=r"texts is not a program.*a text is made"):
             ask()
     assert "a text is made" in compiled.explain()
 

@@ -158,7 +158,7 @@ SOLVED = {
 def test_what_it_captured_may_be_differentiated(name, outer):
     """`root` refused what a compiled function remembers, as of something that people wrote."""
     if (name, outer) == ("path", compile):
-        pytest.skip("steps of a solver are no program")
+        pytest.skip("steps of a solver are not a program")
     f = SOLVED[name]
     wanted = grad(lambda a: f(a, lambda g: g))(2.0)
     assert outer(grad(lambda a: f(a, compile)))(2.0) == pytest.approx(wanted, rel=1e-12)

@@ -348,5 +348,5 @@ def test_captured_values_of_vectorized_functions():
 
 @pytest.mark.parametrize("y", [None, "text", b"text"])
 def test_what_is_no_number_is_not_stacked(y):
-    with pytest.raises(TypeError, match="is no number or array, of which results are stacked"):
+    with pytest.raises(TypeError, match="is not a number or array, of which results are stacked"):
         map(lambda _: {"y": y, "x": 1.0}, X)

@@ -97,7 +97,7 @@ OUTER: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*is no program")
+@pytest.mark.filterwarnings("ignore:.*is not a program")
 @pytest.mark.parametrize("outer", OUTER)
 def test_what_was_kept_of_an_ended_differentiation_counts(outer: str) -> None:
     call, right = OUTER[outer]

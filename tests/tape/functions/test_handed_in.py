@@ -378,9 +378,9 @@ def test_a_seed_of_another_library_names_both():
     torch = pytest.importorskip("torch")
     for x in (np.float64(0.7), np.array([0.7])):
         seed = torch.ones(np.shape(x), dtype=torch.float64)
-        with pytest.raises(ProjectionError, match=r"of torch is no tangent of .* of numpy"):
+        with pytest.raises(ProjectionError, match=r"of torch is not a tangent of .* of numpy"):
             vjp(lambda x: np.sin(x) * x, x)[1](seed)
-        with pytest.raises(ProjectionError, match=r"of torch is no tangent of .* of numpy"):
+        with pytest.raises(ProjectionError, match=r"of torch is not a tangent of .* of numpy"):
             jvp(np.sin, (x,), (seed,))
 
 

@@ -168,5 +168,5 @@ def test_a_direction_of_dask_at_numbers_of_numpy_stays_lazy():
     dask = pytest.importorskip("dask.array")
     _, y_dot = jvp(lambda w: np.sin(w) * w, (np.array(X),), (dask.ones(3),))
     assert type(y_dot) is dask.Array
-    with pytest.raises(ProjectionError, match=r"of dask is no tangent of .* of numpy"):
+    with pytest.raises(ProjectionError, match=r"of dask is not a tangent of .* of numpy"):
         vjp(np.sin, np.array(X))[1](dask.ones(3))

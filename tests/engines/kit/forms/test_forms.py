@@ -619,7 +619,12 @@ BAD_ANSWERS = {
         ProjectionError,
         r"shape \(2,\).*shape \(3,\)",
     ),
-    "a structure": (lambda x: (x, None), lambda r, g: ((g, g),), ProjectionError, "no tangent of"),
+    "a structure": (
+        lambda x: (x, None),
+        lambda r, g: ((g, g),),
+        ProjectionError,
+        "not a tangent of",
+    ),
 }
 
 
@@ -638,7 +643,7 @@ def test_a_bad_answer_is_named(what):
 BAD_PUSHES = {
     "the value alone": (lambda p, t: p[0], RuleError, r"\(y, y_dot\)"),
     "None": (lambda p, t: (p[0], None), ProjectionError, "None for y_dot"),
-    "a structure": (lambda p, t: (p[0], t), ProjectionError, "no tangent of"),
+    "a structure": (lambda p, t: (p[0], t), ProjectionError, "not a tangent of"),
 }
 
 

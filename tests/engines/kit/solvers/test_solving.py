@@ -153,7 +153,7 @@ def test_a_true_claim_of_symmetry(a):
 def test_solver_that_is_no_function(word, solver):
     f = lambda a: word(lambda x: x * x * 0.1 + a, 0.1, solver=solver)
     for run in (f, grad(f)):
-        with pytest.raises(ValueError, match=f"of {word.__name__} is no function"):
+        with pytest.raises(ValueError, match=f"of {word.__name__} is not a function"):
             run(0.2)
 
 
