@@ -125,9 +125,9 @@ def scalar_rule(
             wanted = "any number of operands"
             instead = f"write @rule({primal.__name__}), with a map for each of *xs"
         msg = (
-            f"scalar_rule({primal.__name__}) gives {n} partial derivative{plural} for "
-            f"{wanted} of {where_defined(primal)}; {instead}, at "
-            f"{next((where_defined(p) for p in partials if p is not None), 'the call')}"
+            f"scalar_rule({primal.__name__}) gives {n} partial derivative{plural} at "
+            f"{next((where_defined(p) for p in partials if p is not None), 'the call')} for "
+            f"{wanted} of {where_defined(primal)}; {instead}"
         )
         raise RuleError(msg)
     if primal.options:

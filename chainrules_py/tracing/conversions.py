@@ -23,7 +23,7 @@ from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
 
 
-class _ElementError(TracerError, AttributeError):
+class ElementError(TracerError, AttributeError):
     """A member that only arrays have, and elements of arrays have not."""
 
 
@@ -39,7 +39,7 @@ class PythonProtocols(Tracer):
     def __array__(self) -> Any:
         """Absent of a real number: NumPy makes an element of an array of objects of it."""
         if not self._is_plain(2) and becomes_element(self):
-            raise _ElementError("__array__")
+            raise ElementError("__array__")
         return self._as_array
 
     def _as_array(self, *args: Any, **options: Any) -> Any:

@@ -102,7 +102,7 @@ class Member:
                 instead or f"use {_constant(line, self.name)}, which is a constant",
             )
             if x.home is not None:
-                raise _MemberError(msg)
+                raise MemberError(msg)
             # That it is there, a program may ask.
             refusal = functools.partial(_refuse, msg)
             return refusal if callable(self.native) else refusal()
@@ -128,7 +128,7 @@ class Member:
         refuse_assignment(x, self.name)
 
 
-class _MemberError(TracerError, AttributeError):
+class MemberError(TracerError, AttributeError):
     """A member that only plain arrays have: a library that looks for it goes another way."""
 
 
@@ -145,7 +145,7 @@ class _Plain:
             f"{picture(x)} has no {self.name}, which {owner.__dispatch_type__.__name__} has; "
             f"use ignore_derivatives(x).{self.name}, which is a constant"
         )
-        raise _MemberError(msg)
+        raise MemberError(msg)
 
 
 def _own_attribute(x: Any, name: str) -> Any:
@@ -157,7 +157,7 @@ def _own_attribute(x: Any, name: str) -> Any:
         f"is made of it by a library need not have; read it before x is differentiated, and give "
         f"it beside x"
     )
-    raise _MemberError(msg)
+    raise MemberError(msg)
 
 
 _PLAIN = (

@@ -118,8 +118,8 @@ class Arguments:
         write = f"argnames={next(iter(keywords))!r}" if keywords else "another argnames="
         msg = (
             f"argument {which!r} of {f}, in which the derivative is taken, was not given: {f} "
-            f"takes ({', '.join(known)}), and was called with {count} positional arguments and "
-            f"({given}) by keyword; argnums counts from 0, or write {write}"
+            f"takes ({', '.join(known)}), and got {count} by position and {given or 'none'} by "
+            f"keyword; argnums counts from 0, or write {write}"
         )
         raise NotDifferentiableError(msg)
 

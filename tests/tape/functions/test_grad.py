@@ -103,7 +103,7 @@ def test_arguments_are_chosen_by_position_and_by_name(choice, call, expected):
 @pytest.mark.parametrize(
     "choice, call, message",
     [
-        ({"argnums": 5}, lambda f: f(2.0, 5.0), "argument 5 of .*scaled.*2 positional"),
+        ({"argnums": 5}, lambda f: f(2.0, 5.0), "argument 5 of .*scaled.*2 by position"),
         ({"argnums": -3}, lambda f: f(2.0, 5.0), "argument -3"),
         ({"argnums": -1}, lambda f: f(2.0, y=5.0), "counts from the end.*argnames"),
         ({"argnums": (0, 0)}, lambda f: f(2.0, 5.0), "named twice"),
