@@ -18,6 +18,7 @@ from chainrules_py import (
     Config,
     NotDifferentiableError,
     NotImplementedTangent,
+    ProjectionError,
     ZeroTangent,
     is_zero,
     space,
@@ -143,30 +144,34 @@ def _check(
         It says what to state.
     """
     x = [direction(zero, float(seed)) for seed, zero in enumerate(zeros)]
-    ys, pullback = config.rrule_via_ad(f, *x)
+    try:
+        ys, pullback = config.rrule_via_ad(f, *x)
+    except ProjectionError as error:  # of what NumPy made of traced values
+        raise _refusal(statement) from error
     numbers = getattr(config, "numbers", untraced)  # of all that an engine maps over
-    alike, error = True, None
     if config.sees(ys):
         y, more = [[numbers(t) for t in found] for found in (ys, f(*[-3.0 * t for t in x]))]
         bars = [t if is_zero(t) else numbers(t) for t in pullback(ys)]
         known = not any([isinstance(t, NotImplementedTangent) for t in (*y, *more)])
-        alike = known and len(y) == len(more) and not _differ(y, more, bars, list(map(numbers, x)))
-        _linear.open()[statement] = alike
+        if not known or len(y) != len(more) or _differ(y, more, bars, list(map(numbers, x))):
+            raise _refusal(statement)
+        _linear.open()[statement] = True
     elif (own := getattr(config, "check_linear", None)) is not None:
         try:
             own(f, *x)
-        except Exception as refusal:
-            alike, error = False, refusal
-    if alike:
-        return
+        except Exception as error:
+            raise _refusal(statement) from error
+
+
+def _refusal(statement: Statement) -> NotDifferentiableError:
+    """Make the error for a half that cannot be transposed, which says what to state."""
     primal, (mode,) = statement.primal.__name__, statement.modes
     tangent, pen = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
-    msg = (
+    return NotDifferentiableError(
         f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: it is "
-        f"not linear in the {tangent}; state it as well, by @{pen}.register({primal}), or leave "
-        f"out what is not linear: a derivative is\n  rule: {statement.where}"
+        f"not linear in the {tangent}; state an {pen} as well, by @{pen}.register({primal}), or "
+        f"leave out what is not linear: a derivative is\n  rule: {statement.where}"
     )
-    raise NotDifferentiableError(msg) from error
 
 
 def _differ(y: Vector, more: Vector, bars: Vector, x: Vector) -> bool:
