@@ -146,7 +146,8 @@ def _check(
     x = [direction(zero, float(seed)) for seed, zero in enumerate(zeros)]
     try:
         ys, pullback = config.rrule_via_ad(f, *x)
-    except ProjectionError as error:  # of what NumPy made of traced values
+    except ProjectionError as error:
+        f(*x)  # which raises where it is wrong by itself, and not what NumPy made of traced values
         raise _refusal(statement) from error
     numbers = getattr(config, "numbers", untraced)  # of all that an engine maps over
     if config.sees(ys):
