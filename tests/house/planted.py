@@ -62,7 +62,7 @@ FAULTS = (
     ),
     Fault(
         "view",  # of what is written to afterwards
-        "backends/chainrules_tape/memory/view.py",
+        "backends/chainrules_tape/memory/write.py",
         "    view.add(made)\n",
         "",
         ("tests/tape/memory",),

@@ -538,7 +538,11 @@ def pulled(
     found = run.pull(seeds, consume=True)
     for bar in found:
         cls = type(bar)
-        if bar == bar if numbers[cls] else (cls in finite_tests and finite_tests[cls](bar)):
+        if (
+            bar == bar
+            if numbers[cls]
+            else cls is ZeroTangent or (cls in finite_tests and finite_tests[cls](bar))
+        ):
             continue
         if is_lost(bar) and can_repair(run):
             run.tape.guard.unlock()  # f may write to what it looks up
