@@ -19,6 +19,7 @@ from chainrules_py.extend import (
     at_once,
     flatten,
     is_generator,
+    name_of,
     states,
     unflatten,
 )
@@ -119,12 +120,13 @@ class Stored:
 class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
-    __slots__ = ("drawn", "generators", "given", "seen", "start", "stop")
+    __slots__ = ("drawn", "generators", "given", "name", "seen", "start", "stop")
     whole = True
     parents = ()  # in listings: nobody knows them until the records are made again
 
     def __init__(self, f: Any, call: Any, tape: BareTape, generators: list[Any]) -> None:
         self.given = Stored((f, call), tape)
+        self.name = name_of(f)
         self.start = self.stop = len(tape)
         # Those that it was given, that it captured, that stand in its module, and everybody's.
         self.generators = [x for x in flatten(call)[0] if is_generator(type(x))]
