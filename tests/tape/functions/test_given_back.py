@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from chainrules_py import ChainRulesError, MutationError, NotDifferentiableError
+from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_scipy import interpolate, rotation, spatial, stats
 from chainrules_scipy import sparse as sparse_functions
 from chainrules_tape import Tape, checkpoint, grad, jacobian, jvp, linearize, vjp
@@ -158,15 +158,6 @@ def test_checkpoints_give_what_hides_numbers(name):
         np.testing.assert_allclose(grad(f)(X), 3.0 * X**2, rtol=1e-15)
     f = lambda x: np.sum(checkpoint(lambda x: (x * x, make(np.ones(2))))(x)[0])
     np.testing.assert_array_equal(grad(f)(X), 2.0 * X)
-
-
-@pytest.mark.parametrize("name", ["object", "namespace", "deque", "closure"])
-def test_checkpoints_see_other_numbers_in_what_hides_them(name):
-    make, read = READ[name]
-    seen = itertools.count(1.0)
-    f = lambda x: np.sum(read(checkpoint(lambda x: make(np.sin(x) * next(seen)))(x)))
-    with pytest.raises(MutationError, match="gave something else"):
-        grad(f)(X)
 
 
 @pytest.mark.parametrize("kind", ["spline"])
