@@ -229,12 +229,6 @@ def broadcast_to_dask(x: DaskArray, *, shape: Any) -> Any:
     return da.broadcast_to(x, shape)
 
 
-@v.arange_like.implement
-def arange_like_dask(x: DaskArray, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """Beside any chunk."""
-    return da.arange(start, stop, step)
-
-
 @v.eye_like.implement
 def eye_like_dask(
     x: DaskArray, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
@@ -244,33 +238,19 @@ def eye_like_dask(
     return da.equal(down + diagonal, right).astype(x.dtype if dtype is None else dtype)
 
 
-@v.astype.implement
-def astype_dask(x: DaskArray, *, dtype: Any) -> Any:
-    """Convert the dtype by the array's own method."""
-    return x.astype(dtype)
-
-
-@v.copy.implement
-def copy_dask(x: DaskArray) -> Any:
-    """Copy by the array's own method."""
-    return x.copy()
-
-
-@v.to_device.implement
-def to_device_dask(x: DaskArray, *, device: Any) -> Any:
-    """Chunks are where their library has them."""
-    return x
-
-
-@v.lift.implement
-def lift_dask(x: DaskArray, *, to: Any) -> Any:
-    """Return x, which is an array already and not a number to lift."""
-    return x
-
-
-@reporting.report.implement
-def report_dask(condition: DaskArray, *, message: str) -> None:
-    """To read the condition would be to compute it."""
+# Chunks are where their library has them; to read a condition would be to compute it.
+_OTHERWISE: dict[Any, Callable[..., Any]] = {
+    v.arange_like: lambda x, *, stop, start=0, step=1: da.arange(start, stop, step),
+    v.astype: lambda x, *, dtype: x.astype(dtype),
+    v.copy: lambda x: x.copy(),
+    v.to_device: lambda x, *, device: x,
+    v.lift: lambda x, *, to: x,
+    v.diagonal: lambda x, *, offset=0: da.diagonal(x, offset, -2, -1),
+    v.trace: lambda x, *, offset=0: da.diagonal(x, offset, -2, -1).sum(-1),
+    reporting.report: lambda condition, *, message: None,
+}
+for _word, _function in _OTHERWISE.items():
+    _word.implement(_function, types=(DaskArray,))
 
 
 # ------------------------------------------------------------------------------- manipulation
@@ -298,18 +278,6 @@ def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
         )
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
     return v.take(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
-
-
-@v.diagonal.implement
-def diagonal_dask(x: DaskArray, *, offset: int = 0) -> Any:
-    """Return the diagonal of the last two axes."""
-    return da.diagonal(x, offset, -2, -1)
-
-
-@v.trace.implement
-def trace_dask(x: DaskArray, *, offset: int = 0) -> Any:
-    """Return the trace over the last two axes."""
-    return da.diagonal(x, offset, -2, -1).sum(-1)
 
 
 @v.pad.implement
