@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import cupy
@@ -30,86 +30,33 @@ from chainrules_py.vocabulary import reporting
 _ARRAY: Any = cupy.ndarray
 _NUMERIC: Any = cupy.ndarray | Scalar
 
-# ----------------------------------------------------------------------------- reductions
-
-
-@v.sum.implement
-def sum_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Sum by the array's own method."""
-    return x.sum(axis, None, None, keepdims)
-
-
-@v.prod.implement
-def prod_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Multiply elements by the array's own method."""
-    return x.prod(axis, None, None, keepdims)
-
-
-@v.max.implement
-def max_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute the maximum by the array's own method."""
-    return x.max(axis, None, keepdims)
-
-
-@v.min.implement
-def min_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute the minimum by the array's own method."""
-    return x.min(axis, None, keepdims)
-
-
-@v.count_nonzero.implement
-def count_nonzero_cupy(x: cupy.ndarray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """CuPy's has no keepdims."""
-    return (x != 0).sum(axis, None, None, keepdims)
-
-
-# CuPy's own ask the device whether there was any number, to warn if not.
-v.nanmax.implement(nanmax_standard, types=(_ARRAY,))
-v.nanmin.implement(nanmin_standard, types=(_ARRAY,))
+_OWN: dict[Any, Callable[..., Any]] = {
+    v.sum: lambda x, *, axis=None, keepdims=False: x.sum(axis, None, None, keepdims),
+    v.prod: lambda x, *, axis=None, keepdims=False: x.prod(axis, None, None, keepdims),
+    v.max: lambda x, *, axis=None, keepdims=False: x.max(axis, None, keepdims),
+    v.min: lambda x, *, axis=None, keepdims=False: x.min(axis, None, keepdims),
+    v.count_nonzero: lambda x, *, axis=None, keepdims=False: (x != 0).sum(
+        axis, None, None, keepdims
+    ),
+    # CuPy's own ask the device whether there was any number, to warn if not.
+    v.nanmax: nanmax_standard,
+    v.nanmin: nanmin_standard,
+    v.reshape: lambda x, *, shape: x.reshape(shape),
+    v.permute_dims: lambda x, *, axes=None: x.transpose() if axes is None else x.transpose(axes),
+    v.matrix_transpose: lambda x: x.mT,
+    v.astype: lambda x, *, dtype: x.astype(dtype, copy=False),
+    v.copy: lambda x: x.copy(),
+    v.squeeze: lambda x, *, axis=None: x.squeeze(axis),
+    v.expand_dims: lambda x, *, axis: cupy.expand_dims(x, axis),
+    v.vander: vander_standard,
+    v.conj: lambda x: x.conj() if x.dtype.kind == "c" else x,  # CuPy's copies real arrays
+    v.real: lambda x: x.real,
+    v.round_decimals: lambda x, *, decimals: x.round(decimals),
+}
+for _word, _function in _OWN.items():
+    _word.implement(_function, types=(_ARRAY,))
 
 # --------------------------------------------------------------------------- manipulation
-
-
-@v.reshape.implement
-def reshape_cupy(x: cupy.ndarray, *, shape: Any) -> Any:
-    """Reshape by the array's own method."""
-    return x.reshape(shape)
-
-
-@v.permute_dims.implement
-def permute_dims_cupy(x: cupy.ndarray, *, axes: Any = None) -> Any:
-    """Permute axes by the array's own method."""
-    return x.transpose() if axes is None else x.transpose(axes)
-
-
-@v.matrix_transpose.implement
-def matrix_transpose_cupy(x: cupy.ndarray) -> Any:
-    """Transpose matrices by the array's property ``mT``."""
-    return x.mT
-
-
-@v.astype.implement
-def astype_cupy(x: cupy.ndarray, *, dtype: Any) -> Any:
-    """Convert the dtype by the array's own method, without a copy where none is needed."""
-    return x.astype(dtype, copy=False)
-
-
-@v.copy.implement
-def copy_cupy(x: cupy.ndarray) -> Any:
-    """Copy by the array's own method."""
-    return x.copy()
-
-
-@v.squeeze.implement
-def squeeze_cupy(x: cupy.ndarray, *, axis: Any = None) -> Any:
-    """Drop axes by the array's own method."""
-    return x.squeeze(axis)
-
-
-@v.expand_dims.implement
-def expand_dims_cupy(x: cupy.ndarray, *, axis: Any) -> Any:
-    """Insert axes by ``cupy.expand_dims``, which takes several at once."""
-    return cupy.expand_dims(x, axis)
 
 
 @v.pad.implement
@@ -143,12 +90,6 @@ def to_device_cupy(x: cupy.ndarray, *, device: Any) -> Any:
         return cupy.array(x)
 
 
-@v.vander.implement
-def vander_cupy(x: cupy.ndarray, *, columns: int, increasing: bool = False) -> Any:
-    """CuPy's calls the columns otherwise."""
-    return vander_standard(x, columns=columns, increasing=increasing)
-
-
 # --------------------------------------------------------------------------------- making
 
 
@@ -179,28 +120,10 @@ def ones_like_cupy(x: cupy.ndarray, *, dtype: Any = None) -> Any:
 # ---------------------------------------------------------------------- element by element
 
 
-@v.conj.implement
-def conj_cupy(x: cupy.ndarray) -> Any:
-    """CuPy copies real arrays."""
-    return x.conj() if x.dtype.kind == "c" else x
-
-
-@v.real.implement
-def real_cupy(x: cupy.ndarray) -> Any:
-    """Return a view of the real part."""
-    return x.real
-
-
 @v.imag.implement
 def imag_cupy(x: cupy.ndarray) -> Any:
     """Return a view of the imaginary part, or zeros for a real array."""
     return x.imag if x.dtype.kind == "c" else zeros_like_cupy(x)
-
-
-@v.round_decimals.implement
-def round_decimals_cupy(x: cupy.ndarray, *, decimals: int) -> Any:
-    """Round by the array's own method."""
-    return x.round(decimals)
 
 
 @v.clip_below.implement
