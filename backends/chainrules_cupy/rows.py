@@ -120,10 +120,8 @@ def _instead(name: str) -> str:
         return f"np.{inner}"
     if name.startswith("cupyx.scipy."):
         see_roots({"scipy"})
-        row = rows_of("scipy").get(name.removeprefix("cupyx.scipy."))
-        module = str(getattr(row and row.word, "__module__", ""))
-        if module.startswith("chainrules_scipy."):
-            return f"{'.'.join(module.split('.')[:2])}.{name.rpartition('.')[2]}"
+        if name.removeprefix("cupyx.scipy.") in rows_of("scipy"):
+            return f"chainrules_{name.removeprefix('cupyx.')}"
     return "it with NumPy's functions"
 
 
