@@ -439,7 +439,7 @@ def again_line(
     own = Settings.named_by(f)
     given += [f"{k}={text}" for k, text in told.items() if text and k not in own]
     name = type(f).__name__.lower() if is_structure_type(type(f)) else name_of(f)
-    return f"{pen}({', '.join([name, *given])})"
+    return f"{pen}({', '.join([name.replace('<lambda>', 'f'), *given])})"
 
 
 def _literal(place: str, x: Any) -> str:

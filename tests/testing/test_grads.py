@@ -63,7 +63,7 @@ def test_wrong_derivative_inside_is_named():
         check_grads(lambda x: np.sum(wrong(x)), X)
     report = e.value.report
     assert [finding.check for finding in report.failures] == ["forward"]
-    assert "check_grads(<lambda>, np.array([0.3, 0.5, -1.0]" in report.again
+    assert "check_grads(f, np.array([0.3, 0.5, -1.0]" in report.again
     assert "test_grads.py:" in str(report)
     assert (report._repr_html_() or "").count("<rect") == 3
 
