@@ -108,10 +108,7 @@ NOT_DIFFERENTIABLE = {
             "signal.lp2hp",
             "signal.place_poles",
         ),
-        *(
-            "interpolate.FloaterHormannInterpolator",
-            "interpolate.pade",
-        ),
+        "interpolate.FloaterHormannInterpolator",
         *(
             "spatial.SphericalVoronoi",
             "spatial.Voronoi",
