@@ -76,8 +76,13 @@ TITLES = {
         "time of the first gradient of a word whose rules wait in a file"
     ),
     "bench_import.Import.timeraw_numpy": "time of importing NumPy, for comparison",
-    "bench_import.Import.timeraw_numpy_and_the_tape": "time of importing NumPy and the tape",
-    "bench_import.Import.timeraw_numpy_and_their_tables": ("time of importing NumPy and its rows"),
+    "bench_import.Import.timeraw_numpy_and_plum": "time of importing NumPy and plum, to compare",
+    "bench_import.Import.timeraw_numpy_and_plum_and_the_tape": (
+        "time of importing NumPy, plum and the tape"
+    ),
+    "bench_import.Import.timeraw_numpy_and_plum_and_their_tables": (
+        "time of importing NumPy, plum and the rows of NumPy"
+    ),
     "bench_lookup.Lookup.time_hot": "time of finding a rule that was found before",
     "bench_lookup.Lookup.time_miss": "time of finding a rule for the first time",
     "bench_lookup.Lookup.time_unknown_callable": "time of finding that a function has no rule",

@@ -1,8 +1,8 @@
 """Arrays, numbers and tracers: the types that rules and engines go by.
 
-Rules are dispatched on types, so the types have to be nominal: what is found is kept by type,
-which does not decide a Protocol. ``Array`` and ``Scalar`` are abstract classes that backends
-register with; for static checkers, an array is whatever has the members below.
+Rules are dispatched on types, so the types have to be nominal: plum caches by type, and cannot
+cache a Protocol. ``Array`` and ``Scalar`` are abstract classes that backends register with; for
+static checkers, an array is whatever has the members below.
 """
 
 from __future__ import annotations
