@@ -298,7 +298,7 @@ class _Search:
             for part in parts if self._arrays else _near(parts):
                 self._room = self._few if of_its_own else self._room
                 self._look(part, objects and opener is not _attributes)
-                if self._room <= 0:
+                if self._room <= 0 and not of_its_own:
                     break
 
     def holders(self) -> frozenset[int]:
