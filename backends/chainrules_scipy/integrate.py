@@ -815,18 +815,17 @@ _FOLLOWED: dict[str, Any] = follow_all(
 ) | {"simpson": follow(scipy.integrate.simpson, np=numpy_with(float64=FLOAT64))}
 
 
-_cubature = follow(scipy.integrate.cubature)
+if hasattr(scipy.integrate, "cubature"):
+    _cubature = follow(scipy.integrate.cubature)
 
+    @stands_for(scipy.integrate.cubature)
+    def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
+        """Integrate over a box, as ``scipy.integrate.cubature``."""
+        if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
+            reject("cubature over no extent has no derivative in its limits; quad has one")
+        return _cubature(f, a, b, **how)
 
-@stands_for(scipy.integrate.cubature)
-def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
-    """Integrate over a box, as ``scipy.integrate.cubature``."""
-    if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
-        reject("cubature over no extent has no derivative in its limits; quad has one")
-    return _cubature(f, a, b, **how)
-
-
-_FOLLOWED["cubature"] = cubature
+    _FOLLOWED["cubature"] = cubature
 
 
 refused(

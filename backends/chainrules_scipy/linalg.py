@@ -59,7 +59,9 @@ __all__ = [
     "pinv",
     "polar",
     "qr",
+    "qr_multiply",
     "rq",
+    "schur",
     "signm",
     "solve",
     "solve_banded",
@@ -597,9 +599,7 @@ FOLLOWED |= words(
 refused(
     native,
     {
-        "hessenberg": "write eigvals, or eig",
-        "qr_multiply": "write q @ c, of q, r = qr(a, mode='economic')",
-        "schur": "write eigvals, or eig; or eigh for a symmetric matrix",
+        "hessenberg": "write eigvals, or schur",
         "ldl": "write cho_factor for a definite matrix, or lu_factor",
         "matrix_balance": "write ignore_derivatives(matrix_balance(A)): the scales are constant",
     },
@@ -671,6 +671,63 @@ def rq(
     if mode == "full" and m < n:  # rows that SciPy chose, turned as those are
         q = v.concat((known[1][: n - m] @ adjoint(readable(more))) @ more, q, axis=0)
     return r if mode == "r" else (r, q)
+
+
+@stands_for(native.qr_multiply, arrays="a c")
+@of_stacks(a=2, c=0)
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> Any:
+    """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
+    q, *rest = qr(a, mode="economic", pivoting=pivoting)
+    q = v.conj(q) if conjugate else q
+    return (c @ q if mode == "right" else q @ c, *rest)
+
+
+@stands_for(native.schur, finite="a")
+@of_stacks(a=2)
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Bring a real matrix with real and different eigenvalues to Schur's form.
+
+    With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
+    L - Lᵀ. Every step brings one order more.
+    """
+    known, z = native.schur(readable(a), output, sort=sort)[:2]
+    n, w = a.shape[0], np.diagonal(known)
+    near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
+    if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
+        reject(
+            "schur is differentiated for real matrices with different real eigenvalues: at others "
+            "phases and rotations are free"
+        )
+    rows, columns = np.tril_indices(n, -1)
+    units = np.zeros((len(rows), n, n))
+    units[np.arange(len(rows)), rows, columns] = 1
+    moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
+    index, places = v.Index.split((rows, columns))
+    for _ in range(nested(a)):
+        f = v.matrix_transpose(z) @ a @ z
+        lower = moved @ -f[rows, columns]
+        half = v.scatter_add(
+            v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index
+        )
+        half = half - v.matrix_transpose(half)
+        z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
+    t = v.triu(v.matrix_transpose(z) @ a @ z)
+    return t, z
 
 
 FOLLOWED |= {

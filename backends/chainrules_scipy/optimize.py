@@ -38,6 +38,7 @@ from chainrules_scipy.rows import (
 
 __all__ = [
     "curve_fit",
+    "isotonic_regression",
     "least_squares",
     "leastsq",
     "linear_sum_assignment",
@@ -226,11 +227,6 @@ def _same(x: Any) -> Any:
     return x
 
 
-def _gap(f: Any, end: Any, i: int, x: Any) -> Any:
-    """Return by how much an element of a function differs from its end."""
-    return _element(f(x), i) - _element(end, i)
-
-
 def _element(x: Any, i: int) -> Any:
     """Return an element of an array, or a number that stands for all of them."""
     x = v.reshape(array_of(x), shape=(-1,))
@@ -272,10 +268,8 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
         return None
     n, engine, signs = len(x), default_engine(), np.array([sign for *_, sign in rows])
 
-    gaps = [functools.partial(_gap, f, end, i) for f, end, i, _ in rows]
-
     def equations(z: Any) -> Any:
-        return v.stack(*[gap(z) for gap in gaps])
+        return v.stack(*[_element(f(z), i) - _element(end, i) for f, end, i, _ in rows])
 
     def slope(z: Any, forces: Any) -> Any:
         return engine.grad(lambda p: array_of(f(p)) - v.vecdot(forces, equations(p)))(z)
@@ -648,12 +642,25 @@ def linprog(
     return answer("linprog(...)", found, **fields)
 
 
+@stands_for(native.isotonic_regression, arrays="y")
+def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
+    """Fit a monotone sequence, of means of blocks: as ``scipy.optimize.isotonic_regression``."""
+    w = v.ones_like(y) if weights is None else array_of(weights)
+    found = NATIVE.isotonic_regression(readable(y), weights=readable(w), increasing=increasing)
+    blocks = found.blocks
+    shares = np.zeros((len(blocks) - 1, y.shape[0]))
+    for i in range(len(shares)):
+        shares[i, blocks[i] : blocks[i + 1]] = 1
+    means = v.matmul(shares, w * y) / v.matmul(shares, w)
+    found.x, found.weights = v.matmul(means, shares), v.matmul(shares, w)
+    return found
+
+
 linear_sum_assignment = constant(native.linear_sum_assignment)
 advise(native.brute, "brute looks at a grid: start minimize at what it finds for plain numbers")
 refused(
     native,
     {
-        "isotonic_regression": "write the means of its blocks, which are constant",
         "fmin_cobyla": "call minimize with constraints",
         "milp": "solutions in integers jump: fix them, and take linprog",
         "quadratic_assignment": "assignments jump: take ignore_derivatives(x) before",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,16 @@ __all__ = [
     "dstep",
     "freqresp",
     "impulse",
+    "invres",
+    "invresz",
     "lfilter",
     "lfilter_zi",
     "lfiltic",
     "lsim",
     "order_filter",
     "recursive_filter",
+    "residue",
+    "residuez",
     "savgol_filter",
     "sepfir2d",
     "sosfilt",
@@ -292,13 +297,27 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
 cont2discrete = follow(native.cont2discrete)
 
 
-refused(
-    native,
-    dict.fromkeys(
-        ("residue", "residuez", "invres", "invresz"),
-        "write np.roots and np.polyval for poles that are all different",
-    ),
-)
+def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
+    """Return roots that are all different, as ``unique_roots`` does."""
+    near = np.abs(readable(p)[:, None] - readable(p)) + 2 * tol * np.eye(len(p))
+    if np.min(near, initial=np.inf) <= tol:
+        reject("residues at a pole of a higher order have no derivative: such a pole falls apart")
+    return p, np.ones(len(p), int)
+
+
+def _leaving_out_none(x: Any, trim: Any) -> Any:
+    """Leave out zeros; those that vary have derivatives, also of what is not there then."""
+    kept = np.trim_zeros(x, trim)
+    if varies(x) and kept.shape != x.shape:
+        reject("residues of coefficients that are zero at the end have no derivative in these")
+    return kept
+
+
+_whole = numpy_with(trim_zeros=_leaving_out_none)
+residue = follow(native.residue, np=_whole, unique_roots=_simple)
+residuez = follow(native.residuez, np=_whole, unique_roots=_simple)
+_alike = numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0)))
+invres, invresz = (follow(f, np=_alike) for f in (native.invres, native.invresz))
 
 
 @stands_for(native.bilinear)

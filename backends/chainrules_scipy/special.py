@@ -87,33 +87,60 @@ def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     return native.eval_legendre(n, array_of(z))[None]
 
 
-def _of_degree(level: int) -> Any:
-    """Declare the word that is SciPy's function, or one of its first two derivatives."""
-
-    def compute(n: Any, m: Any, x: Any) -> Any:
-        return native.sph_legendre_p(n, m, x, diff_n=level)[level]
-
-    return of_numbers(word_of(f"sph_legendre_p_{level}", "n", "m", "x"), compute)
+def legendre_p_all(n: int, z: Any, *, diff_n: int = 0) -> Any:
+    """Compute all Legendre polynomials up to a degree."""
+    _no_differences(diff_n)
+    return v.stack(*[native.eval_legendre(k, array_of(z)) for k in range(n + 1)])[None]
 
 
-_SPHERICAL = [_of_degree(level) for level in range(3)]
+def _legendre(name: str) -> Any:
+    """Declare words that are SciPy's function and its first two derivatives."""
+    theirs = getattr(native, name)
+
+    def at(level: int) -> Any:
+        def compute(n: Any, m: Any, norm: Any, x: Any) -> Any:
+            options = {"norm": bool(np.all(norm))} if name == "assoc_legendre_p" else {}
+            return theirs(n, m, x, diff_n=level, **options)[level]
+
+        return of_numbers(word_of(f"{name}_{level}", "n", "m", "norm", "x"), compute)
+
+    words = [at(level) for level in range(3)]
+    for word, following in itertools.pairwise(words):
+        _rises(word, following)
+    return words[0]
 
 
 def _rises(word: Any, following: Any) -> None:
     """State that the derivative of a word is another one."""
     state: Any = scalar_rule
-    flat = lambda _y, _n, _m, _x: 0.0
-    state(word, flat, flat, lambda _y, n, m, x: following(n, m, x))
+    state(
+        word,
+        lambda _y, _n, _m, _norm, _x: 0.0,
+        lambda _y, _n, _m, _norm, _x: 0.0,
+        lambda _y, _n, _m, _norm, _x: 0.0,
+        lambda _y, n, m, norm, x: following(n, m, norm, x),
+    )
 
 
-for _word, _following in itertools.pairwise(_SPHERICAL):
-    _rises(_word, _following)
+_ASSOCIATED, _SPHERICAL = _legendre("assoc_legendre_p"), _legendre("sph_legendre_p")
+
+
+def assoc_legendre_p(
+    n: int, m: int, z: Any, *, branch_cut: int = 2, norm: bool = False, diff_n: int = 0
+) -> Any:
+    """Compute an associated Legendre polynomial, in its argument, up to two derivatives."""
+    _no_differences(diff_n)
+    if branch_cut != 2 or kind_of(array_of(z)) == "complex":
+        reject(
+            "assoc_legendre_p with complex numbers has no derivative here", UnsupportedKeywordError
+        )
+    return _ASSOCIATED(int(n), int(m), int(norm), array_of(z))[None]
 
 
 def sph_legendre_p(n: int, m: int, theta: Any, *, diff_n: int = 0) -> Any:
     """Compute a spherical Legendre polynomial, in its argument, up to two derivatives."""
     _no_differences(diff_n)
-    return _SPHERICAL[0](int(n), int(m), array_of(theta))[None]
+    return _SPHERICAL(int(n), int(m), 0, array_of(theta))[None]
 
 
 def sph_harm_y(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
@@ -122,9 +149,10 @@ def sph_harm_y(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     return polar * v.exp(1j * m * array_of(phi))
 
 
-for _function in (legendre_p, sph_legendre_p, sph_harm_y):
-    _theirs: Any = getattr(native, _function.__name__)
-    place(_theirs, in_precision_of(_theirs)(_function))
+for _function in (legendre_p, legendre_p_all, assoc_legendre_p, sph_legendre_p, sph_harm_y):
+    if hasattr(native, _function.__name__):
+        _theirs = getattr(native, _function.__name__)
+        place(_theirs, in_precision_of(_theirs)(_function))
 
 
 @stands_for(native.logsumexp)

@@ -1154,4 +1154,5 @@ for _name, _to, _taken in (
 ):
     if private(_name) is not None:
         row(private(_name), _to, _taken)
-alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})
+if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
+    alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})

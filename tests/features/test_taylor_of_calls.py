@@ -81,6 +81,7 @@ SOLVED = {
         0.7,
     ),
     "discrete riccati": (lambda a: scipy.linalg.solve_discrete_are(MIXED * a, ONE, ONE, ONE), 0.7),
+    "schur": (lambda a: scipy.linalg.schur(MIXED * a + MIXED.T * a * a)[0], 0.7),
 }
 SOLVED |= {
     f"{name}.{method}": (

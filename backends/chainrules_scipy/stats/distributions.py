@@ -121,7 +121,6 @@ _REFUSED = {
     "ncf": ("the density", "SciPy has its sums in C alone"),
     "nct": ("the density", "SciPy has its sums in C alone"),
     "poisson_binom": (_ALL, "SciPy computes it of plain numbers, by a transform"),
-    "nchypergeom_fisher": (_ALL, "it is a ratio of sums of binomial coefficients"),
     "nchypergeom_wallenius": ("the probabilities and moments", "SciPy integrates them in C"),
 }
 
@@ -350,7 +349,7 @@ def _of_negative_binomial(n: Any, p: Any) -> Any:
 
 
 _STANDARD = {"nbinom": _of_negative_binomial}
-_SUMMED = ("bernoulli", "zipfian")
+_SUMMED = ("bernoulli", "zipfian", "nchypergeom_fisher")
 
 
 def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -176,17 +176,18 @@ _MORE: dict[str, dict[str, Any]] = {
     "dirichlet": {"pdf": _dirichlet},
 }
 for _name, _methods in OF.items():
-    _instance: Any = getattr(native, _name)
-    _more = _MORE.get(_name, {})
-    follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked, **_more)
-    for _method in _methods:
-        advise(
-            getattr(type(_instance), _method),
-            f"use {_name} by 'from chainrules_scipy.stats import {_name}'",
-        )
-    _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
-    if _frozen is not None:
-        follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
+    if hasattr(native, _name):
+        _instance: Any = getattr(native, _name)
+        _more = _MORE.get(_name, {})
+        follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked, **_more)
+        for _method in _methods:
+            advise(
+                getattr(type(_instance), _method),
+                f"use {_name} by 'from chainrules_scipy.stats import {_name}'",
+            )
+        _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
+        if _frozen is not None:
+            follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
 
 
 # -------- statistics of samples of ``scipy.stats``: SciPy's own text is followed

@@ -382,9 +382,32 @@ def _zipfian(k: Any, a: Any, n: Any) -> Any:
     return -a * np.log(readable(k)) - v.logsumexp(powers, axis=-1)
 
 
+def _nchypergeom_fisher(k: Any, M: Any, n: Any, N: Any, odds: Any) -> Any:
+    """By binomial coefficients, which are constant, and powers of the odds."""
+    of, kinds, drawn = (np.asarray(readable(x)) for x in (M, n, N))
+
+    def ways(k: Any, of: Any, kinds: Any, drawn: Any) -> Any:
+        """Return the logarithm of in how many ways k come of their kind."""
+        some = [
+            sc.gammaln(all_ + 1) - sc.gammaln(part + 1) - sc.gammaln(all_ - part + 1)
+            for all_, part in ((kinds, k), (of - kinds, drawn - k))
+        ]
+        return some[0] + some[1]
+
+    numbers = np.arange(int(np.max(drawn)) + 1)
+    wide = [x[..., None] for x in (of, kinds, drawn)]
+    possible = (numbers >= wide[2] - wide[0] + wide[1]) & (numbers <= np.minimum(*wide[1:]))
+    known = np.where(possible, ways(np.where(possible, numbers, wide[1] * 0), *wide), -np.inf)
+    log = np.log(odds)
+    k = readable(k)
+    total = v.logsumexp(known + numbers * v.expand_dims(log, axis=-1), axis=-1)
+    return ways(k, of, kinds, drawn) + k * log - total
+
+
 LOG_PROBABILITIES: dict[str, _Formula] = {
     "skellam": _skellam,
     "zipfian": _zipfian,
+    "nchypergeom_fisher": _nchypergeom_fisher,
 }
 
 

@@ -29,7 +29,7 @@ EVERYDAY = (
     *("cauchy", "poisson", "binom", "bernoulli", "nbinom", "weibull_min"),
 )
 AS_THEY_ARE = {  # SciPy's code, or a rule, looks at single numbers
-    "dpareto_lognorm", "genpareto", "vonmises", "dlaplace", "kappa4",
+    "dpareto_lognorm", "genpareto", "vonmises", "dlaplace", "nchypergeom_fisher", "kappa4",
     "genextreme", "gausshyper", "vonmises_line", "genhyperbolic", "norminvgauss", "erlang",
     "geninvgauss", "ncf", "nct", "skellam", "tukeylambda", "zipfian",
 }  # fmt: skip

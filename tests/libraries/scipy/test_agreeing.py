@@ -135,6 +135,7 @@ OPTIMIZE = {
     "curve_fit bounds": lambda m, q: m.curve_fit(
         _curve, T, _data(q), [1.0, 1.0], bounds=(0, 9), full_output=True
     ),
+    "isotonic": lambda m, q: m.isotonic_regression(q, weights=np.arange(1.0, 7.0)),
     **{
         name: lambda m, q, name=name: getattr(m, name)(_bowl(q), ZEROS, **QUIET)
         for name in ("fmin", "fmin_cg", "fmin_powell", "fmin_bfgs", "fmin_slsqp")

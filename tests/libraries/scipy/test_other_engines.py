@@ -246,6 +246,8 @@ def test_the_normal_distribution_keeps_its_digits_far_left_in_torch():
 
 POLYNOMIALS = {
     "legendre_p": (2, 0.3),
+    "legendre_p_all": (2, 0.3),
+    "assoc_legendre_p": (2, 1, 0.3),
     "sph_legendre_p": (2, 1, 0.3),
     "sph_harm_y": (2, 1, 0.3, 0.4),
 }

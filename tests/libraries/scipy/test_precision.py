@@ -14,7 +14,7 @@ from chainrules_tape import jvp
 from tests.libraries.scipy.samples.judge import samples
 
 OF = ("linalg", "signal", "fft", "stats", "interpolate", "ndimage", "spatial")
-SHAPED = ("special.legendre_p", "special.sph_legendre_p")
+SHAPED = ("special.legendre_p", "special.assoc_legendre_p", "special.sph_legendre_p")
 ALL = [
     (s, i)
     for of in samples().values()
@@ -23,6 +23,7 @@ ALL = [
 ]
 # All that SciPy gives in another precision than that of its operands, and some others.
 NAMED: tuple[str, ...] = (
+    "linalg.schur",
     "linalg.norm",
     "linalg.logm",
     "signal.filtfilt",

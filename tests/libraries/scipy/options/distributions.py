@@ -22,6 +22,7 @@ DISCRETE: dict[str, tuple[Any, ...]] = {
     "hypergeom": (30, 12, 6),
     "logser": (0.6,),
     "nbinom": (0.4, 0.4),
+    "nchypergeom_fisher": (140, 80, 60, 0.5),
     "nchypergeom_wallenius": (140, 80, 60, 0.5),
     "nhypergeom": (30, 12, 6),
     "planck": (0.51,),

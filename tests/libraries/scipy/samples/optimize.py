@@ -220,6 +220,7 @@ sample(
     call=lambda f, c: f(c, bounds=__import__("scipy").optimize.Bounds(0, 3)).x,
 )
 sample("optimize.linear_sum_assignment", draw(3, 3), call=lambda f, c: c[f(c)])
+sample("optimize.isotonic_regression", draw(7), call=lambda f, y: f(y).x)
 sample("optimize.approx_fprime", P, call=lambda f, p: f(p, lambda x: (x**2).sum(), 1e-3))
 for _name in ("rosen", "rosen_der", "rosen_hess"):
     sample(f"optimize.{_name}", draw(4))
