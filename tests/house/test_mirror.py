@@ -477,7 +477,6 @@ TOPICS = {
     "tests/testing/test_false_alarms.py": "the judge over the whole vocabulary",
     "tests/testing/test_found.py": "what the judge found in the library",
     "tests/testing/test_kinks.py": "the judge at kinks",
-    "tests/programs/test_mistakes.py": "programs with one mistake each, and what they are told",
     "tests/testing/planted/test_right.py": "right rules, none of which is called wrong",
     "tests/testing/planted/test_wrong.py": "wrong rules, each called by its name",
     "tests/testing/test_missed.py": "what was missed, or called wrong without reason",

@@ -46,7 +46,7 @@ from chainrules_py.extend import (
     type_info,
 )
 
-_trace, _node, _value = _private.trace, _private.node, _private.value
+trace_of, node_of, value_of = _private.trace, _private.node, _private.value
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
@@ -95,8 +95,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     def exported(*operands: Any, **options: Any) -> Any:
         trace = -1
         for x in operands:
-            if type(x) in box_types and _trace(x) > trace:
-                trace = _trace(x)
+            if type(x) in box_types and trace_of(x) > trace:
+                trace = trace_of(x)
         if trace < 0:
             every = (*operands, *options.values())
             if is_native and not any([is_function(x) or is_boxed(x) for x in every]):
@@ -106,10 +106,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         # at the first with such types.
         nodes, values, found = [], [], list[Any]()
         for x in operands:
-            moves_here = type(x) in box_types and _trace(x) == trace
+            moves_here = type(x) in box_types and trace_of(x) == trace
             if moves_here:
-                nodes.append(_node(x))
-                x = _value(x)
+                nodes.append(node_of(x))
+                x = value_of(x)
             values.append(boxed(x) if type(x) is ArrayBox else x)
             found += moves_here, type(values[-1])
         given = [(name, exactly(x)) for name, x in options.items()] if options else ()
