@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
     Attributes
     ----------
-    word : str
+    operation : str
         Its name in NumPy.
     low, high : float
         Where its operands are.
@@ -38,7 +38,7 @@ class Row(NamedTuple):
         ``"evenly"`` between these, or their ``"exponents"`` are.
     """
 
-    word: str
+    operation: str
     low: float
     high: float
     spaced: str = "evenly"
@@ -50,9 +50,9 @@ class Row(NamedTuple):
 
     def operands(self, dtype: Any, points: int = POINTS) -> tuple[np.ndarray, ...]:
         """Return points of the range, the same ones each time."""
-        drawn = np.random.default_rng([*f"{self.word} {self.where}".encode()])
+        drawn = np.random.default_rng([*f"{self.operation} {self.where}".encode()])
         found = []
-        for _ in range(getattr(np, self.word).nin):
+        for _ in range(getattr(np, self.operation).nin):
             if self.spaced == "evenly":
                 x = drawn.uniform(self.low, self.high, points)
             else:
@@ -97,7 +97,7 @@ ROWS = (
     Row("arctan2", -10, 10),
     Row("hypot", -1000, 1000),
 )
-WORDS = tuple(dict.fromkeys([row.word for row in ROWS]))
+OPERATIONS = tuple(dict.fromkeys([row.operation for row in ROWS]))
 DTYPES = ("float64", "float32")
 COLUMNS = ("NumPy", "C", "JAX", "PyTorch")
 _IN_TORCH = {"power": "pow"}
@@ -116,9 +116,9 @@ _MP: dict[str, Callable[..., Any]] = {
 }
 
 
-def truth(word: str, xs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+def truth(operation: str, xs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return what a function is at points: in double precision, and the rest."""
-    f = _MP.get(word) or getattr(mpmath, word)
+    f = _MP.get(operation) or getattr(mpmath, operation)
     high, rest = np.empty(len(xs[0])), np.empty(len(xs[0]))
     with mpmath.workprec(_BITS):
         for i, each in enumerate(zip(*[x.tolist() for x in xs], strict=True)):
@@ -145,9 +145,9 @@ def computed(dtype: str, columns: tuple[str, ...] = COLUMNS) -> Computed:
     given = [row.operands(dtype) for row in ROWS]
 
     def by(functions: dict[str, Callable[..., Any]]) -> Callable[..., list[Any]]:
-        return lambda *xs: [functions[row.word](*x) for row, x in zip(ROWS, xs, strict=True)]
+        return lambda *xs: [functions[row.operation](*x) for row, x in zip(ROWS, xs, strict=True)]
 
-    in_numpy = by({word: getattr(np, word) for word in WORDS})
+    in_numpy = by({operation: getattr(np, operation) for operation in OPERATIONS})
     found: Computed = {}
     for column in columns:
         if column == "NumPy":
@@ -168,14 +168,17 @@ def _in_jax(by: Any, given: list[Any]) -> list[Any]:
     import jax
 
     with jax.enable_x64(True):
-        run = jax.jit(by({word: getattr(jax.numpy, word) for word in WORDS}))
+        run = jax.jit(by({operation: getattr(jax.numpy, operation) for operation in OPERATIONS}))
         return [np.asarray(y) for y in run(*given)]
 
 
 def _in_torch(by: Any, given: list[Any]) -> list[Any]:
     import torch
 
-    functions = {word: getattr(torch, _IN_TORCH.get(word, word), _none) for word in WORDS}
+    functions = {
+        operation: getattr(torch, _IN_TORCH.get(operation, operation), _none)
+        for operation in OPERATIONS
+    }
     values: list[Any] = by(functions)(*[[torch.from_numpy(x) for x in xs] for xs in given])
     return values
 
@@ -196,9 +199,9 @@ def cells(
             # Single precision is held against double precision, which is finer by 2 ** 29.
             xs = tuple([x[::every] for x in row.operands(dtype)])
             if dtype == "float64":
-                high, rest = truth(row.word, xs)
+                high, rest = truth(row.operation, xs)
             else:
-                high = getattr(np, row.word)(*[x.astype(np.float64) for x in xs])
+                high = getattr(np, row.operation)(*[x.astype(np.float64) for x in xs])
                 rest = np.zeros_like(high)
             table[row] = {
                 column: units(values[row][::every], high, rest)
@@ -224,7 +227,7 @@ def write(path: Path) -> None:
         for dtype in DTYPES:
             for row, errors in cells(dtype).items():
                 shown = [f"{errors[c]:.2f}" if c in errors else "" for c in COLUMNS]
-                out.writerow([row.word, row.where, dtype, *shown])
+                out.writerow([row.operation, row.where, dtype, *shown])
 
 
 if __name__ == "__main__":

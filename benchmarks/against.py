@@ -41,7 +41,7 @@ def workloads() -> dict[str, Callable[[], Callable[[], Any]]]:
 
     found: dict[str, Callable[[], Callable[[], Any]]] = {}
     for name, program in PROGRAMS.items():
-        if not name.startswith(HEAVY) and not any(word in name for word in HEAVY):
+        if not name.startswith(HEAVY) and not any(operation in name for operation in HEAVY):
             found[name] = functools.partial(_program, engine, OURS, program)
     found["chain, one operand broadcast"] = lambda: functools.partial(
         chain.by_tape, *chain.inputs("broadcast")
@@ -276,7 +276,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Compare; 1 if something became slower."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__)
     parser.add_argument("base", help="a commit, or . for the working tree itself")
-    parser.add_argument("words", nargs="*", help="only workloads whose names hold one of these")
+    parser.add_argument(
+        "operations", nargs="*", help="only workloads whose names hold one of these"
+    )
     parser.add_argument("--threshold", type=float, default=THRESHOLD, help="0.05 is 5 %%")
     parser.add_argument("--minutes", type=float, default=5.0, help="when to stop asking, about")
     parser.add_argument("--table", type=Path, help="a file, to which a table is added")
@@ -284,7 +286,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     base = trees.tree(given.base)
     importlib.import_module("chainrules_tape")
-    names = [n for n in workloads() if not given.words or any(w in n for w in given.words)]
+    names = [
+        n for n in workloads() if not given.operations or any(w in n for w in given.operations)
+    ]
     print(f"now against {given.base} ({base.name}), {machine.processor()}, clock: {given.clock}")
     measure = functools.partial(pair, base, machine.ROOT, clock=given.clock)
     results = compare(measure, names, given.threshold, given.minutes)

@@ -73,7 +73,7 @@ TITLES = {
     "bench_import.Import.timeraw_core": "time of importing the core",
     "bench_import.Import.timeraw_first_gradient": "time of the first gradient of a process",
     "bench_import.Import.timeraw_first_gradient_of_what_waits": (
-        "time of the first gradient of a word whose rules wait in a file"
+        "time of the first gradient of an operation whose rules wait in a file"
     ),
     "bench_import.Import.timeraw_numpy": "time of importing NumPy, for comparison",
     "bench_import.Import.timeraw_numpy_and_plum": "time of importing NumPy and plum, to compare",
@@ -93,11 +93,11 @@ TITLES = {
         "value and gradient of a program, as a multiple of NumPy by hand"
     ),
     "bench_programs.Programs.peakmem_value_and_gradient": "peak memory of a program's gradient",
-    "bench_rules.Rules.time_frule": "time of the frule of a word",
-    "bench_rules.Rules.time_rrule": "time of the rrule of a word",
-    "bench_rules.Rules.time_pullback": "time of the pullback of a word",
-    "bench_rules.Rules.track_frule_to_numpy": "frule of a word, as a multiple of NumPy's calls",
-    "bench_rules.Rules.track_rrule_to_numpy": "rrule of a word, as a multiple of NumPy's calls",
+    "bench_rules.Rules.time_frule": "time of the frule of an operation",
+    "bench_rules.Rules.time_rrule": "time of the rrule of an operation",
+    "bench_rules.Rules.time_pullback": "time of the pullback of an operation",
+    "bench_rules.Rules.track_frule_to_numpy": "frule of an operation, relative to NumPy's calls",
+    "bench_rules.Rules.track_rrule_to_numpy": "rrule of an operation, relative to NumPy's calls",
     "bench_tape.Chain.time_tape": "time of the gradient of a chain of operations",
     "bench_tape.Chain.time_numpy_by_hand": "time of the same chain by hand, for comparison",
     "bench_tape.Chain.track_ratio_to_numpy_by_hand": (
@@ -108,7 +108,7 @@ TITLES = {
     "bench_tape.PerOperation.track_python_calls": "Python calls of an operation on the tape",
     "bench_tape.PerOperation.track_records": "records of an operation on the tape",
 }
-"""What is measured, in words, on the single page; of others `in_words` makes them of the name."""
+"""What is measured, in words, on the single page; others follow from the name."""
 SLOWER = 1.1
 """From which ratio on a benchmark is said to have become slower."""
 COLUMNS = ("result", "params", "version", "stats_ci_99_a", "stats_ci_99_b")
@@ -119,7 +119,7 @@ class NoScriptsError(RuntimeError):
     """The packages with asv's scripts cannot be had here; the text says why."""
 
 
-def in_words(name: str) -> str:
+def in_operations(name: str) -> str:
     """Name a benchmark: ``bench_tape.Chain.time_tape`` is "The tape.Chain: time of tape"."""
     module, *classes, function = name.split(".")
     kind, _, rest = function.partition("_")
@@ -131,7 +131,7 @@ def in_words(name: str) -> str:
 
 def title(name: str) -> str:
     """Say in words what a benchmark measures, as a reader of the single page wants it."""
-    return TITLES.get(name) or in_words(name).replace(".", ": ", 1)
+    return TITLES.get(name) or in_operations(name).replace(".", ": ", 1)
 
 
 def _type(name: str) -> str:
@@ -150,9 +150,9 @@ def write_results(data: dict[str, Any], into: Path) -> int:
     about: dict[str, Any] = {"version": 2}
     for name, entry in data["benchmarks"].items():
         labels = [*entry["series"]]
-        about[in_words(name)] = {
+        about[in_operations(name)] = {
             "code": name,
-            "name": in_words(name),
+            "name": in_operations(name),
             "param_names": [] if labels == [""] else ["case"],
             "params": [] if labels == [""] else [labels],
             "timeout": 120,
@@ -174,8 +174,8 @@ def write_results(data: dict[str, Any], into: Path) -> int:
             points = [series[i] for series in entry["series"].values()]
             if any(points):
                 columns = [[p and p[k] for p in points] for k in range(3)]
-                labels = about[in_words(name)]["params"]
-                results[in_words(name)] = [columns[0], labels, "1", *columns[1:]]
+                labels = about[in_operations(name)]["params"]
+                results[in_operations(name)] = [columns[0], labels, "1", *columns[1:]]
         found = {
             "commit_hash": full,
             "env_name": "kept",

@@ -16,7 +16,7 @@ from autograd.extend import defjvp, defvjp, primitive
 
 from benchmarks.timing import CLOCKS, medians, ratio
 from chainrules_autograd import export
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.engines.battery import softplus
 
 LENGTH = 100

@@ -1,4 +1,4 @@
-"""Functions given to words, and rules of people: what they captured costs nothing."""
+"""Functions given to operations, and rules of people: what they captured costs nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
-from chainrules_py.vocabulary import map, odeint, root, scan
+from chainrules_py.ops import map, odeint, root, scan
 from chainrules_tape import checkpoint, grad
 
 TIMES, STEPS = np.linspace(0.0, 1.0, 3), np.arange(5.0)
@@ -39,7 +39,7 @@ CAPTURED: dict[str, Callable[[], Any]] = {
     "a model": Model,
     "a model of layers": Layers,
 }
-WORDS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+OPERATIONS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "root": lambda c: lambda a: root(lambda x: (x * x - a, c)[0], 1.0),
     "odeint": lambda c: lambda a: odeint(lambda y, t: (-a * y, c)[0], 1.0, TIMES)[-1],
     "scan": lambda c: lambda a: scan(lambda s, x: ((s * a + x, None), c)[0], 1.0, STEPS)[0],
@@ -49,16 +49,16 @@ WORDS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 
 
 class Captured:
-    """Seconds of a gradient, by the word and by what its function captured besides."""
+    """Seconds of a gradient, by the operation and by what its function captured besides."""
 
-    params = (tuple(WORDS), tuple(CAPTURED))
-    param_names = ("word", "captured")
+    params = (tuple(OPERATIONS), tuple(CAPTURED))
+    param_names = ("operation", "captured")
 
-    def setup(self, word: str, captured: str) -> None:
-        self.gradient = grad(WORDS[word](CAPTURED[captured]()))
+    def setup(self, operation: str, captured: str) -> None:
+        self.gradient = grad(OPERATIONS[operation](CAPTURED[captured]()))
         self.gradient(2.0)
 
-    def time_gradient(self, word: str, captured: str) -> None:
+    def time_gradient(self, operation: str, captured: str) -> None:
         self.gradient(2.0)
 
 
@@ -81,7 +81,7 @@ def _by_rrule(read: Callable[[], Any]) -> Any:
     return f
 
 
-PENS = {"scalar_rule": _by_scalar_rule, "rule": _by_rule, "rrule": _by_rrule}
+CONSTRUCTORS = {"scalar_rule": _by_scalar_rule, "rule": _by_rule, "rrule": _by_rrule}
 
 
 def frames(f: Callable[[Any], Any]) -> int:
@@ -109,17 +109,17 @@ def frames(f: Callable[[Any], Any]) -> int:
 class Rules:
     """Seconds of a gradient through a person's rule, by what the rule captured; its frames."""
 
-    params = (tuple(PENS), tuple(CAPTURED))
-    param_names = ("pen", "captured")
+    params = (tuple(CONSTRUCTORS), tuple(CAPTURED))
+    param_names = ("constructor", "captured")
 
-    def setup(self, pen: str, captured: str) -> None:
+    def setup(self, constructor: str, captured: str) -> None:
         held = CAPTURED[captured]()
-        self.f = PENS[pen](lambda: held)
+        self.f = CONSTRUCTORS[constructor](lambda: held)
         self.gradient, self.x = grad(lambda x: np.sum(self.f(x))), np.linspace(0.1, 1.0, 5)
         self.gradient(self.x)
 
-    def time_gradient(self, pen: str, captured: str) -> None:
+    def time_gradient(self, constructor: str, captured: str) -> None:
         self.gradient(self.x)
 
-    def track_frames(self, pen: str, captured: str) -> int:
+    def track_frames(self, constructor: str, captured: str) -> int:
         return frames(self.f)

@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.bench_compile`` prints the table of all programs, and their mean; with
 ``--keep`` it is kept in ``benchmarks/results/compile.csv`` and on the page of benchmarks, with
-words only of programs whose names hold one of them. ``--jit`` adds how long the first call takes
-beside that of `jax.jit`, ``--compilers`` measures PyTensor, `torch.compile` and `jax.jit` instead:
-their times over those by hand, and in brackets the seconds until the first result.
+operations only of programs whose names hold one of them. ``--jit`` adds how long the first call
+takes beside that of `jax.jit`, ``--compilers`` measures PyTensor, `torch.compile` and `jax.jit`
+instead: their times over those by hand, and in brackets the seconds until the first result.
 """
 
 from __future__ import annotations
@@ -245,17 +245,17 @@ def beside_compilers(program: Program) -> list[str]:
     return cells
 
 
-def main(words: list[str]) -> None:
+def main(operations: list[str]) -> None:
     """Print the table."""
-    chosen = [w for w in words if not w.startswith("--")]
+    chosen = [w for w in operations if not w.startswith("--")]
     programs = [p for n, p in PROGRAMS.items() if not chosen or any(w in n for w in chosen)]
-    if "--jit" in words:
+    if "--jit" in operations:
         engine("JAX, jit", PROGRAMS["Poisson regression 500 x 8"], _inputs())()
         for program in programs:
             if "JAX, jit" not in program.without:
                 print(beside_jit(program), flush=True)
         return
-    if "--compilers" in words:
+    if "--compilers" in operations:
         print(" | ".join(["program", "ours", *COMPILERS]))
         for program in programs:
             print(" | ".join(beside_compilers(program)), flush=True)
@@ -266,7 +266,7 @@ def main(words: list[str]) -> None:
         rows.append(row(program))
         print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
     print(table(rows))
-    if "--keep" in words:
+    if "--keep" in operations:
         with KEPT.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
         text = tables.PAGE.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.timing import medians, ratio
-from chainrules_py.vocabulary import log_softmax
+from chainrules_py.ops import log_softmax
 from chainrules_tape import value_and_grad
 
 Program = Callable[[], Any]

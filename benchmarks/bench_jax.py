@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.timing import medians
+from chainrules_py import ops as v
 from chainrules_py import primitive, scalar_rule
-from chainrules_py import vocabulary as v
 
 CASES = ("number", "solve", "cholesky")
 """A rule of one number; and two of matrices, where JAX's own derivative is the other side."""

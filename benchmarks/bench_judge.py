@@ -1,11 +1,11 @@
-"""Cost of one full check of one rule, over samples of the whole vocabulary."""
+"""Cost of one full check of one rule, over samples of all operations."""
 
 from __future__ import annotations
 
 import statistics
 import time
 
-from chainrules_py import Primitive, vocabulary
+from chainrules_py import Primitive, ops
 from chainrules_py.testing import backend, check_rule
 from chainrules_py.testing.data.build import Instance, instances
 
@@ -17,8 +17,12 @@ class Judge:
     """Checks on NumPy with one seed, as `make test` runs them."""
 
     def setup(self) -> None:
-        words = [w for w in vars(vocabulary).values() if isinstance(w, Primitive)]
-        every = [i for word in sorted(words, key=lambda w: w.__name__) for i in instances(word)]
+        operations = [w for w in vars(ops).values() if isinstance(w, Primitive)]
+        every = [
+            i
+            for operation in sorted(operations, key=lambda w: w.__name__)
+            for i in instances(operation)
+        ]
         self.samples = every[::EVERY]
         self.spent()  # what is found for types is found now
 
@@ -30,7 +34,9 @@ class Judge:
         operands, options = instance.build(backend("numpy"))
         sample = instance.sample
         start = time.process_time()
-        check_rule(instance.word, *operands, gauge=sample.gauge, smooth=sample.smooth, **options)
+        check_rule(
+            instance.operation, *operands, gauge=sample.gauge, smooth=sample.smooth, **options
+        )
         return time.process_time() - start
 
     def track_median_check(self) -> float:

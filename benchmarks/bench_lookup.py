@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 
-from benchmarks.registries import Own, many_words, state, word
-from chainrules_py import vocabulary as v
+from benchmarks.registries import Own, many_operations, operation, state
+from chainrules_py import ops as v
 from chainrules_py.extend import find_rule
 
 
@@ -39,16 +39,16 @@ class FirstCall:
     warmup_time = 0
 
     def setup(self) -> None:
-        self.words = many_words()
-        self.one = word()
+        self.operations = many_operations()
+        self.one = operation()
         self.classes = [type(f"Own{i}", (), {}) for i in range(600)]
         for cls in self.classes:
             state(self.one, cls)
 
-    def time_600_words(self) -> None:
-        find_rule(self.words[300], (Own, Own))
+    def time_600_operations(self) -> None:
+        find_rule(self.operations[300], (Own, Own))
 
-    def time_600_types_of_one_word(self) -> None:
+    def time_600_types_of_one_operation(self) -> None:
         find_rule(self.one, (self.classes[300], self.classes[300]))
 
 
@@ -60,8 +60,8 @@ class Registration:
     warmup_time = 0
 
     def setup(self) -> None:
-        many_words()
-        self.fresh = iter([word() for _ in range(self.number)])
+        many_operations()
+        self.fresh = iter([operation() for _ in range(self.number)])
 
     def time_rule(self) -> None:
         state(next(self.fresh))

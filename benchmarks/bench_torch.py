@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.timing import CLOCKS, interval, medians, turns
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_torch import export
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import counts, flames, machine
 from benchmarks.machine import ROOT
 from chainrules_py import LinearMap, frule, primitive, rrule, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, hessian, jvp, value_and_grad
 
 KEPT = ROOT / "benchmarks" / "results" / "costs.json"

@@ -19,7 +19,7 @@ from benchmarks.timing import interval, medians, turns
 
 def lookup_times(rounds: int = 100) -> dict[str, float]:
     """Nanoseconds of lookups that were made before: found, missed, of a function without rules."""
-    from chainrules_py import vocabulary as v
+    from chainrules_py import ops as v
     from chainrules_py.extend import find_rule
 
     array, text = (np.ndarray,), (str,)

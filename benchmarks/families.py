@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import NoTangent, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 SIZES = (4, 1000, 1_000_000)
 nothing = NoTangent()

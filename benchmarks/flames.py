@@ -42,10 +42,10 @@ def _chain() -> Callable[[], Any]:
     return lambda: chain.by_tape(*xs)
 
 
-def _program(word: str) -> Callable[[], Any]:
+def _program(operation: str) -> Callable[[], Any]:
     from benchmarks.programs import OURS, PROGRAMS, engine
 
-    program = next(p for name, p in PROGRAMS.items() if word in name)
+    program = next(p for name, p in PROGRAMS.items() if operation in name)
     return engine(OURS, program, program.inputs())
 
 

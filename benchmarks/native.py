@@ -1,6 +1,6 @@
 """Compiled programs in C beside those written by hand, the NumPy target, and JAX's compiler.
 
-``python -m benchmarks.native`` prints a table of all programs; words name some of them, and
+``python -m benchmarks.native`` prints a table of all programs; operations name some of them, and
 ``--jax`` adds its column: each program in a process of its own, which JAX has two minutes for.
 First calls wait for the compiler, where its library is not on disk.
 """
@@ -65,10 +65,10 @@ def measured(
 def apart(name: str, seconds: float = 120.0) -> tuple[Times, Times]:
     """Measure a program in a process of its own; without JAX if that takes too long."""
     command = [sys.executable, "-m", "benchmarks.native", "--one", name]
-    for words, limit in ((["--jax"], seconds), ([], None)):
+    for operations, limit in ((["--jax"], seconds), ([], None)):
         try:
             done = subprocess.run(
-                [*command, *words], capture_output=True, text=True, check=True, timeout=limit
+                [*command, *operations], capture_output=True, text=True, check=True, timeout=limit
             )
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
             continue
@@ -106,7 +106,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(measured(PROGRAMS[sys.argv[2]], "--jax" in sys.argv)))
         sys.exit()
-    words = [word for word in sys.argv[1:] if word != "--jax"]
-    chosen = [n for n in PROGRAMS if not words or any([word in n for word in words])]
+    operations = [operation for operation in sys.argv[1:] if operation != "--jax"]
+    chosen = [
+        n for n in PROGRAMS if not operations or any([operation in n for operation in operations])
+    ]
     for line in rows(chosen, "--jax" in sys.argv):
         print(line, flush=True)

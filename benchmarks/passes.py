@@ -1,6 +1,7 @@
 """What each pass brings: the time of programs without it, as a multiple of the time with it.
 
-``python -m benchmarks.passes`` prints the table of the page of design; words name some programs.
+``python -m benchmarks.passes`` prints the table of the page of design; operations name some
+programs.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ def ratios(program: Program) -> Iterator[tuple[str, float]]:
         yield title, times[title] / times[""]
 
 
-def main(words: list[str]) -> None:
+def main(operations: list[str]) -> None:
     """Print the table."""
-    chosen = [x for x in PROGRAMS.values() if any([w in x.name for w in words]) or not words]
+    chosen = [
+        x for x in PROGRAMS.values() if any([w in x.name for w in operations]) or not operations
+    ]
     found: dict[str, list[tuple[float, str]]] = {title: [] for title in LEFT_OUT}
     for program in chosen:
         for title, ratio in ratios(program):

@@ -248,7 +248,7 @@ def show(found: dict[str, Any]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
-    parser.add_argument("words", nargs="*", help="only programs whose names hold one of these")
+    parser.add_argument("operations", nargs="*", help="only programs whose names hold one of these")
     parser.add_argument("--minutes", type=float, default=4.5, help="how long to take, about")
     parser.add_argument("--clock", choices=tuple(CLOCKS), default="wall")
     parser.add_argument("--no-first", action="store_true", help="no new processes")
@@ -259,11 +259,15 @@ def main(arguments: list[str] | None = None) -> int:
         help="measure compilers too, keep all, and write the pages and pictures from it",
     )
     given = parser.parse_args(arguments)
-    if given.keep and given.words:
+    if given.keep and given.operations:
         parser.error("what is kept is the whole table")
     if given.keep and (reason := machine.noise()):
         parser.error(reason)
-    chosen = [n for n in PROGRAMS if any(w in n for w in given.words)] if given.words else IN_TABLE
+    chosen = (
+        [n for n in PROGRAMS if any(w in n for w in given.operations)]
+        if given.operations
+        else IN_TABLE
+    )
     if not chosen:
         parser.error(f"no program is called so; there are: {'; '.join(PROGRAMS)}")
     found = {"clock": given.clock, **machine.describe(), "programs": {}}
@@ -273,7 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not given.no_first:
         limit = 60 * given.minutes * share["first"]
         found["first"] = first.measure([PROGRAMS[n] for n in chosen], limit, progress, given.clock)
-    if not given.words:
+    if not given.operations:
         progress("lookups, imports, counts")
         found["facts"] = facts.measure()
     if not given.no_scaling:

@@ -11,7 +11,7 @@ class Own:
     """A class of operands that only these rules are for."""
 
 
-def word() -> Primitive[..., Any]:
+def operation() -> Primitive[..., Any]:
     """Make a primitive that nobody has a rule for yet."""
 
     def f(x: Any, y: Any) -> Any:
@@ -30,9 +30,9 @@ def state(f: Primitive[..., Any], cls: type = Own) -> None:
     rule(f, types=(cls, cls))(f_rule)
 
 
-def many_words(count: int = 600) -> list[Primitive[..., Any]]:
+def many_operations(count: int = 600) -> list[Primitive[..., Any]]:
     """Primitives with a rule each."""
-    words = [word() for _ in range(count)]
-    for f in words:
+    operations = [operation() for _ in range(count)]
+    for f in operations:
         state(f)
-    return words
+    return operations

@@ -22,7 +22,7 @@ from benchmarks import derivatives, facts
 from benchmarks.chain import OPERATIONS, PEERS, SHAPES, by_hand, by_tape, inputs, measure_tape, peer
 from benchmarks.families import FAMILIES, family
 from benchmarks.programs import OURS, PROGRAMS, engine
-from benchmarks.registries import Own, many_words, state, word
+from benchmarks.registries import Own, many_operations, operation, state
 from benchmarks.timing import medians
 from chainrules_py.extend import find_rule
 
@@ -38,14 +38,14 @@ def lookups(rounds: int) -> Iterator[Row]:
 
     firsts, registrations = [], []
     for _ in range(max(3, rounds // 5)):
-        words = many_words()
-        fresh = [word() for _ in range(100)]
+        operations = many_operations()
+        fresh = [operation() for _ in range(100)]
         start = time.perf_counter()
         for f in fresh:
             state(f)
         registrations.append((time.perf_counter() - start) / len(fresh))
         start = time.perf_counter()
-        find_rule(words[300], (Own, Own))
+        find_rule(operations[300], (Own, Own))
         firsts.append(time.perf_counter() - start)
     yield "first lookup among 600 rules", f"{1e3 * statistics.median(firsts):.2f} ms", "5 ms"
     yield "registration of a rule", f"{1e6 * statistics.median(registrations):.0f} µs", ""

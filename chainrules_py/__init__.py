@@ -8,7 +8,7 @@ import importlib as _importlib
 import os as _os
 from typing import Any as _Any
 
-# What computes the words, and what derives them, is announced there.
+# What computes the operations, and what derives them, is announced there.
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
 from chainrules_py.values.frames import caller as _caller
@@ -25,19 +25,21 @@ _HOMES = {
     ),
     "primitives.primitive": "Primitive primitive",
     "registry.explain": "coverage explain rules_for",
-    "registry.pens": "bilinear_rule linear_rule non_differentiable opt_out rule scalar_rule",
+    "registry.constructors": (
+        "bilinear_rule linear_rule non_differentiable opt_out rule scalar_rule"
+    ),
     "registry.removal": "overriding settle unregister",
     "tangents.arithmetic": "add_tangents",
     "tangents.boundary": "ignore_derivatives",
     "tangents.linear_map": "LinearMap identity",
-    "tangents.rows": "Rows",
+    "tangents.gathered_rows": "Rows",
     "tangents.space": "project space zero_tangent",
     "tangents.structural": "Tangent",
     "tangents.thunks": "unthunk",
     "tangents.zeros": "NoTangent NotImplementedTangent UndefinedTangent ZeroTangent is_zero",
     "values.arrays": "Array Numeric Scalar",
     "values.structure": "register_structure",
-    "vocabulary.reporting": "strict",
+    "ops.reporting": "strict",
 }
 """By module, the names that it brings here; `__init__.pyi` has them with their types."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -57,8 +59,8 @@ def __getattr__(name: str) -> _Any:
     if name in _HOME_OF:
         found = getattr(_importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
         return globals().setdefault(name, found)
-    if name == "vocabulary":
-        return _importlib.import_module(f"{__name__}.vocabulary")
+    if name == "ops":
+        return _importlib.import_module(f"{__name__}.ops")
     if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
         msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"
         # A `from` import shows no message of an AttributeError; for all else there is no such name.

@@ -1,6 +1,6 @@
 from chainrules_py import composites as composites
+from chainrules_py import ops as ops
 from chainrules_py import rules as rules
-from chainrules_py import vocabulary as vocabulary
 from chainrules_py.config import (
     Capability as Capability,
 )
@@ -68,11 +68,30 @@ from chainrules_py.errors import (
 from chainrules_py.errors import (
     UnsupportedKeywordError as UnsupportedKeywordError,
 )
+from chainrules_py.ops.reporting import strict as strict
 from chainrules_py.primitives.primitive import (
     Primitive as Primitive,
 )
 from chainrules_py.primitives.primitive import (
     primitive as primitive,
+)
+from chainrules_py.registry.constructors import (
+    bilinear_rule as bilinear_rule,
+)
+from chainrules_py.registry.constructors import (
+    linear_rule as linear_rule,
+)
+from chainrules_py.registry.constructors import (
+    non_differentiable as non_differentiable,
+)
+from chainrules_py.registry.constructors import (
+    opt_out as opt_out,
+)
+from chainrules_py.registry.constructors import (
+    rule as rule,
+)
+from chainrules_py.registry.constructors import (
+    scalar_rule as scalar_rule,
 )
 from chainrules_py.registry.explain import (
     coverage as coverage,
@@ -82,24 +101,6 @@ from chainrules_py.registry.explain import (
 )
 from chainrules_py.registry.explain import (
     rules_for as rules_for,
-)
-from chainrules_py.registry.pens import (
-    bilinear_rule as bilinear_rule,
-)
-from chainrules_py.registry.pens import (
-    linear_rule as linear_rule,
-)
-from chainrules_py.registry.pens import (
-    non_differentiable as non_differentiable,
-)
-from chainrules_py.registry.pens import (
-    opt_out as opt_out,
-)
-from chainrules_py.registry.pens import (
-    rule as rule,
-)
-from chainrules_py.registry.pens import (
-    scalar_rule as scalar_rule,
 )
 from chainrules_py.registry.removal import (
     overriding as overriding,
@@ -112,13 +113,13 @@ from chainrules_py.registry.removal import (
 )
 from chainrules_py.tangents.arithmetic import add_tangents as add_tangents
 from chainrules_py.tangents.boundary import ignore_derivatives as ignore_derivatives
+from chainrules_py.tangents.gathered_rows import Rows as Rows
 from chainrules_py.tangents.linear_map import (
     LinearMap as LinearMap,
 )
 from chainrules_py.tangents.linear_map import (
     identity as identity,
 )
-from chainrules_py.tangents.rows import Rows as Rows
 from chainrules_py.tangents.space import (
     project as project,
 )
@@ -155,7 +156,6 @@ from chainrules_py.values.arrays import (
     Scalar as Scalar,
 )
 from chainrules_py.values.structure import register_structure as register_structure
-from chainrules_py.vocabulary.reporting import strict as strict
 
 __all__ = [
     "AmbiguousRuleError",

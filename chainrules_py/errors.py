@@ -118,9 +118,9 @@ class NanError(ChainRulesError, FloatingPointError):
 class ConvergenceError(ChainRulesError, ArithmeticError):
     """A solver or an integrator found no solution.
 
-    Raised by the words that solve (``root``, ``linear_solve``, ``odeint``), with how far they came:
-    the norm of the residual, or the time. Start elsewhere, loosen the tolerance, allow more steps,
-    or pass a solver of your own.
+    Raised by the operations that solve (``root``, ``linear_solve``, ``odeint``), with how far they
+    came: the norm of the residual, or the time. Start elsewhere, loosen the tolerance, allow more
+    steps, or pass a solver of your own.
     """
 
 

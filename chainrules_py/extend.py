@@ -1,6 +1,6 @@
 """Engine door: every name that engines and array libraries may import, beside the face.
 
-An engine or a backend imports `chainrules_py`, the words in `chainrules_py.vocabulary`, and this
+An engine or a backend imports `chainrules_py`, the operations in `chainrules_py.ops`, and this
 module; all else is private and may change. Names are resolved when they are first asked for
 (PEP 562), so that importing this module imports nothing. Type checkers read ``extend.pyi``, which
 lists the same names; a test compares the two. docs/extend.md tells what each is for.
@@ -38,7 +38,7 @@ _HOMES: dict[str, str] = {
         "Tracer beside called_beside lazy_array_type number_home number_homes number_readers"
         " set_class stood_for"
     ),
-    "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
+    "chainrules_py.values.caches": "Made by_name forgets made made_again",
     "chainrules_py.values.frames": "caller",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table",
@@ -48,12 +48,12 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef build exactly flatten map_leaves partition unflatten"
     ),
-    "chainrules_py.values.tables": "as_array as_arrays register_table tables",
+    "chainrules_py.values.array_likes": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (
         "as_result fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.generators": "is_generator register_generator states with_generators",
-    "chainrules_py.values.holding": (
+    "chainrules_py.values.members": (
         "attributes cells content elements holds holds_numbers inside parts_of slots"
     ),
     "chainrules_py.values.tracers": (
@@ -72,14 +72,14 @@ _HOMES: dict[str, str] = {
         "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.captured": "captured in_words",
+    "chainrules_py.primitives.closures.captured": "captured in_operations",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted is_library later see see_all see_roots"
     ),
     "chainrules_py.primitives.primitive": "is_static static_types",
-    "chainrules_py.primitives.rows.alias": (
+    "chainrules_py.primitives.aliases.alias": (
         "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
     "chainrules_py.primitives.signature": "REQUIRED parameters_of tell_parameters",
@@ -87,10 +87,10 @@ _HOMES: dict[str, str] = {
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),
     "chainrules_py.tangents.linear_map": "PullInto",
-    "chainrules_py.tangents.own_space": "declares_space register_tangent",
+    "chainrules_py.tangents.custom_space": "declares_space register_tangent",
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.promotion": "real_numbers",
-    "chainrules_py.tangents.results": "brought_home check_result",
+    "chainrules_py.tangents.rule_results": "brought_home check_result",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_given",
     "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
@@ -104,18 +104,20 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.flow": "leaves_out probe_like selects strong_pull",
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
-    "chainrules_py.registry.bind.given": "flowing functions_in refuse_functions",
-    "chainrules_py.registry.bind.reals": "once_more whole_operands",
+    "chainrules_py.registry.bind.refusals": "flowing functions_in refuse_functions",
+    "chainrules_py.registry.bind.integer_operands": "once_more whole_operands",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
     "chainrules_py.registry.normal_form": "scalar_at_home",
-    "chainrules_py.registry.pens": "register_frule register_rrule",
+    "chainrules_py.registry.constructors": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
-    "chainrules_py.tracing.lost": "Notes comparing note_step notes shortcuts warn_unused",
+    "chainrules_py.tracing.lost_derivatives": (
+        "Notes comparing note_step notes shortcuts warn_unused"
+    ),
     "chainrules_py.tracing.objects": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange refuse_plain",
@@ -123,7 +125,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
-    "chainrules_py.tracing.others": "asks_first moved read_for",
+    "chainrules_py.tracing.foreign_arrays": "asks_first moved read_for",
     "chainrules_py.tracing.tracebacks": "shorten_traceback",
     "chainrules_py.tracing.trace": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
@@ -144,7 +146,7 @@ _HOMES: dict[str, str] = {
     "chainrules_kit.fallbacks.composites.reductions": "array_of",
     "chainrules_py.rules.higher_order.integration": "started",
     "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
-    "chainrules_py.vocabulary.matrices": "adjoint",
+    "chainrules_py.ops.matrices": "adjoint",
     "chainrules_py.rules.linalg.solving": "as_given columns",
 }
 """Names, by the module that each is defined in."""

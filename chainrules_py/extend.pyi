@@ -67,9 +67,22 @@ from chainrules_py.errors import (
     describe,
     refusers,
 )
+from chainrules_py.ops.matrices import (
+    adjoint,
+)
+from chainrules_py.primitives.aliases.alias import (
+    UFUNC_KEYWORDS,
+    Alias,
+    AsOperand,
+    AsOption,
+    Call,
+    Lowering,
+    alias,
+    aliases,
+)
 from chainrules_py.primitives.closures.captured import (
     captured,
-    in_words,
+    in_operations,
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
@@ -112,16 +125,6 @@ from chainrules_py.primitives.primitive import (
     is_static,
     static_types,
 )
-from chainrules_py.primitives.rows.alias import (
-    UFUNC_KEYWORDS,
-    Alias,
-    AsOperand,
-    AsOption,
-    Call,
-    Lowering,
-    alias,
-    aliases,
-)
 from chainrules_py.primitives.signature import (
     REQUIRED,
     parameters_of,
@@ -160,14 +163,14 @@ from chainrules_py.registry.bind.general import (
     given,
     pair_of,
 )
-from chainrules_py.registry.bind.given import (
+from chainrules_py.registry.bind.integer_operands import (
+    once_more,
+    whole_operands,
+)
+from chainrules_py.registry.bind.refusals import (
     flowing,
     functions_in,
     refuse_functions,
-)
-from chainrules_py.registry.bind.reals import (
-    once_more,
-    whole_operands,
 )
 from chainrules_py.registry.bind.transpose import (
     OneMode,
@@ -179,16 +182,16 @@ from chainrules_py.registry.checks import (
     checked_types,
     find_primal,
 )
+from chainrules_py.registry.constructors import (
+    register_frule,
+    register_rrule,
+)
 from chainrules_py.registry.explain import (
     demand_rule,
     rules_in,
 )
 from chainrules_py.registry.normal_form import (
     scalar_at_home,
-)
-from chainrules_py.registry.pens import (
-    register_frule,
-    register_rrule,
 )
 from chainrules_py.registry.statement import (
     Rule,
@@ -251,12 +254,12 @@ from chainrules_py.tangents.boundary import (
     own_all,
     project_exactly,
 )
-from chainrules_py.tangents.linear_map import (
-    PullInto,
-)
-from chainrules_py.tangents.own_space import (
+from chainrules_py.tangents.custom_space import (
     declares_space,
     register_tangent,
+)
+from chainrules_py.tangents.linear_map import (
+    PullInto,
 )
 from chainrules_py.tangents.promotion import (
     real_numbers,
@@ -266,7 +269,7 @@ from chainrules_py.tangents.pytree import (
     flatten_tangent,
     unflatten_tangent,
 )
-from chainrules_py.tangents.results import (
+from chainrules_py.tangents.rule_results import (
     brought_home,
     check_result,
 )
@@ -310,6 +313,11 @@ from chainrules_py.tracing.creation import (
     asarray,
     full,
 )
+from chainrules_py.tracing.foreign_arrays import (
+    asks_first,
+    moved,
+    read_for,
+)
 from chainrules_py.tracing.foreign_errors import (
     explain_error,
 )
@@ -317,7 +325,7 @@ from chainrules_py.tracing.library_calls import (
     Site,
     call_native,
 )
-from chainrules_py.tracing.lost import (
+from chainrules_py.tracing.lost_derivatives import (
     Notes,
     comparing,
     note_step,
@@ -336,11 +344,6 @@ from chainrules_py.tracing.operators import (
     answer_as,
     in_place_operators,
 )
-from chainrules_py.tracing.others import (
-    asks_first,
-    moved,
-    read_for,
-)
 from chainrules_py.tracing.trace import (
     Recorder,
     Settled,
@@ -351,6 +354,12 @@ from chainrules_py.tracing.trace import (
 )
 from chainrules_py.tracing.tracebacks import (
     shorten_traceback,
+)
+from chainrules_py.values.array_likes import (
+    as_array,
+    as_arrays,
+    register_table,
+    tables,
 )
 from chainrules_py.values.arrays import (
     Tracer,
@@ -363,7 +372,7 @@ from chainrules_py.values.arrays import (
     set_class,
     stood_for,
 )
-from chainrules_py.values.forgetting import (
+from chainrules_py.values.caches import (
     Made,
     by_name,
     forgets,
@@ -379,17 +388,6 @@ from chainrules_py.values.generators import (
     states,
     with_generators,
 )
-from chainrules_py.values.holding import (
-    attributes,
-    cells,
-    content,
-    elements,
-    holds,
-    holds_numbers,
-    inside,
-    parts_of,
-    slots,
-)
 from chainrules_py.values.library import (
     Library,
     Memory,
@@ -400,6 +398,17 @@ from chainrules_py.values.locks import (
     at_once,
     in_own_context,
     lock_of_a_table,
+)
+from chainrules_py.values.members import (
+    attributes,
+    cells,
+    content,
+    elements,
+    holds,
+    holds_numbers,
+    inside,
+    parts_of,
+    slots,
 )
 from chainrules_py.values.memory import (
     has_known_layout,
@@ -429,12 +438,6 @@ from chainrules_py.values.structure import (
     register_leaf,
     structure_of,
 )
-from chainrules_py.values.tables import (
-    as_array,
-    as_arrays,
-    register_table,
-    tables,
-)
 from chainrules_py.values.tracers import (
     call_plain,
     find_tracers,
@@ -458,9 +461,6 @@ from chainrules_py.values.type_info import (
     register_host,
     register_scalar_type,
     type_info,
-)
-from chainrules_py.vocabulary.matrices import (
-    adjoint,
 )
 
 __all__ = [
@@ -623,7 +623,7 @@ __all__ = [
     "hosts",
     "in_own_context",
     "in_place_operators",
-    "in_words",
+    "in_operations",
     "indexing_composites",
     "inner_standard",
     "innermost",

@@ -65,7 +65,7 @@ class Call:
     Attributes
     ----------
     function : callable
-        A word, or what computes it.
+        An operation, or what computes it.
     operands : tuple
         Values, and objects that are the same in each run; values may stand in tuples, lists and
         dicts. Other structures come taken apart.
@@ -84,7 +84,7 @@ class Call:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import concat
+    >>> from chainrules_py.ops import concat
     >>> x, y, z = Value("x"), Value("y"), Value("z")
     >>> Call(concat, ([x, y, x],), {"axis": 0}, (z,))
     z = concat([x, y, x], axis=0)
@@ -154,7 +154,7 @@ class Program:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import multiply, sin
+    >>> from chainrules_py.ops import multiply, sin
     >>> x, y, z = Value("x", float), Value("y", float), Value("z", float)
     >>> calls = (Call(sin, (x,), {}, (y,)), Call(multiply, (2.0, y), {}, (z,)))
     >>> program = Program("twice_sin", (x,), calls, (z,))

@@ -23,7 +23,7 @@ extensions = [
     "myst_nb",
     "sphinx_copybutton",
     "api_pages",
-    "vocabulary_table",
+    "operations_table",
     "extend_table",
     "adapters_table",
     "coverage_table",

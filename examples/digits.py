@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from tqdm import tqdm
 
 from chainrules_py import Array, LinearMap, NoTangent, Tangent, explain, primitive, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import check_rule
 from chainrules_tape import value_and_grad
 

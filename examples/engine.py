@@ -4,7 +4,7 @@ import functools
 
 import chainrules_py as cr
 from chainrules_py import extend
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 together = functools.partial(zip, strict=True)
 
@@ -23,17 +23,21 @@ class Value(extend.Tracer):
             return getattr(self.__payload__, name)
         raise AttributeError(name)
 
-    def __trace__(self, word, operands, options, primal=None):
+    def __trace__(self, operation, operands, options, primal=None):
         """Run a call of which this differentiation is the innermost."""
         found, of = self.trace.split(operands)
         values = extend.unflatten(of, [x.__payload__ for x in found])
         types, wanted = tuple(map(type, values)), tuple([bool(x.num_leaves) for x in of.children])
-        if extend.find_rule(word, types, config) is None and word.has_body and not word.opaque:
-            return word.__wrapped__(*operands, **options)  # look into it
-        rule = extend.demand_rule(word, types, config, self.trace.mode)
+        if (
+            extend.find_rule(operation, types, config) is None
+            and operation.has_body
+            and not operation.opaque
+        ):
+            return operation.__wrapped__(*operands, **options)  # look into it
+        rule = extend.demand_rule(operation, types, config, self.trace.mode)
         bound = extend.bind(rule, types, wanted, self.trace.mode, primal=primal, config=config)
         if bound is None:  # no derivative flows
-            return (primal or word)(*values, **options)
+            return (primal or operation)(*values, **options)
         return self.trace.run(bound, found, of, values, options)
 
     def __array_ufunc__(self, ufunc, method, *operands, **options):
@@ -48,13 +52,13 @@ class Value(extend.Tracer):
     __getitem__ = v.index
 
 
-def operator(word, swapped=False):
-    return lambda *operands: word(*(operands[::-1] if swapped else operands))
+def operator(operation, swapped=False):
+    return lambda *operands: operation(*(operands[::-1] if swapped else operands))
 
 
-for name, (word, _) in (*v.unary_operators.items(), *v.binary_operators.items()):
-    setattr(Value, name, operator(word))
-    setattr(Value, f"__r{name[2:]}", operator(word, swapped=True))
+for name, (operation, _) in (*v.unary_operators.items(), *v.binary_operators.items()):
+    setattr(Value, name, operator(operation))
+    setattr(Value, f"__r{name[2:]}", operator(operation, swapped=True))
 
 
 @functools.cache

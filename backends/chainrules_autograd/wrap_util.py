@@ -56,12 +56,14 @@ def get_doc(fun: Function) -> str:
     return getattr(fun, "__doc__", None) or ""
 
 
-def wraps(fun: Function, namestr: str = "{fun}", docstr: str = "{doc}", **words: Any) -> Function:
+def wraps(
+    fun: Function, namestr: str = "{fun}", docstr: str = "{doc}", **operations: Any
+) -> Function:
     """Give a function the name and docstring of another one (a decorator)."""
 
     def decorate(f: Function) -> Function:
-        f.__name__ = namestr.format(fun=get_name(fun), **words)
-        f.__doc__ = docstr.format(fun=get_name(fun), doc=get_doc(fun), **words)
+        f.__name__ = namestr.format(fun=get_name(fun), **operations)
+        f.__doc__ = docstr.format(fun=get_name(fun), doc=get_doc(fun), **operations)
         return f
 
     return decorate

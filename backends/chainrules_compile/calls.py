@@ -1,4 +1,4 @@
-"""Functions of noted calls that are no words and no library's: what a library states, and guards.
+"""Functions of noted calls that are neither operations nor a library's: statements and guards.
 
 Each is a function of plain arrays, which a program may call as it stands, and which a writer may
 spell in another way.
@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_compile.scope import identifier
 from chainrules_py.extend import TreeDef, flatten, settled, type_info, unflatten
-from chainrules_py.vocabulary import divide
+from chainrules_py.ops import divide
 
 Shape = tuple[int, ...]
 
@@ -67,7 +67,7 @@ def over(x: float, y: float) -> Any:
 
 
 def over_silently(x: float, y: float) -> Any:
-    """Divide a number of Python's as the word `divide` divides NumPy's, which says nothing."""
+    """Divide a number of Python's as the operation `divide` divides NumPy's, which says nothing."""
     return x / y if y else divide(np.float64(x), np.float64(y))
 
 

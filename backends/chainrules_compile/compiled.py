@@ -13,8 +13,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
 from chainrules_compile import refusals
 from chainrules_compile.blame import blame, place
+from chainrules_compile.building import CompiledProgram, Making, Plain, Setting
 from chainrules_compile.calls import name_of
-from chainrules_compile.collecting import collecting_later
 from chainrules_compile.entry import checked_static
 from chainrules_compile.errors import (
     MISS,
@@ -26,11 +26,11 @@ from chainrules_compile.errors import (
     warn,
 )
 from chainrules_compile.explaining import explained
+from chainrules_compile.garbage_collection import collecting_later
 from chainrules_compile.host import listen
-from chainrules_compile.making import CompiledProgram, Making, Plain, Setting
-from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits, why_in_a_row
+from chainrules_compile.recorded_values import Noted
 from chainrules_compile.results import close, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import with_scans

@@ -1,4 +1,4 @@
-"""Words of a program: what it is for, what each pass left, what it asks, what it allocates."""
+"""Operations of a program: what it is for, what each pass left, what it asks, what it allocates."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from chainrules_compile.building import CompiledProgram
 from chainrules_compile.calls import expect, expect_form
 from chainrules_compile.guards import PLAIN, Guards
 from chainrules_compile.loops import Loop
-from chainrules_compile.making import CompiledProgram
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.scope import Scope

@@ -17,11 +17,11 @@ import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
 from chainrules_compile.fields import fields_of, opaque_fields
-from chainrules_compile.noted import Noted, Subscripts
+from chainrules_compile.recorded_values import Noted, Subscripts
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Memory, aliases, register_array_type, see, type_info
+from chainrules_py.ops.views import read
 from chainrules_py.program import Value
-from chainrules_py.vocabulary.views import read
 
 METADATA: frozenset[Any] = frozenset(
     (
@@ -83,25 +83,25 @@ SHAPED_BY_DATA: frozenset[Any] = frozenset(
 """Functions of NumPy's whose results have a shape, or a dtype, that hangs on numbers."""
 JOINING = frozenset((np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.take))
 """Functions to which an array of whole numbers is one of elements, or of places."""
-WORDS_SHAPED_BY_DATA = frozenset(("complex_outside", "nonzero", "repeat"))
-"""Names of words of which that is so for some operands, by what we compute them by ourselves."""
+OPERATIONS_SHAPED_BY_DATA = frozenset(("complex_outside", "nonzero", "repeat"))
+"""Names of operations of which that holds for some operands, by what computes them here."""
 OF_ONE_FORM = frozenset(
     ("expm", "expm_frechet", "lambertw", "lu_factor", "polygamma", "solve_sylvester", "zeta")
 )
-"""Names of words of which that is not so, though another library than NumPy computes them."""
+"""Names of operations of which that is not so, though another library than NumPy computes them."""
 
 
 def is_settled(function: Any) -> bool:
     """Tell whether the shape and dtype of a result hang on those of the operands alone.
 
-    Of what nobody states it, they may not: a library's function that is no word, a word that
-    another library than NumPy computes, or one of people's.
+    Of what nobody states it, they may not: a library's function that is no operation, an operation
+    that another library than NumPy computes, or one of people's.
     """
     if isinstance(function, Primitive):
         if function.shape_from_data or function is read:
             return False
         computing = _computing(function)
-        data = function.__name__ in WORDS_SHAPED_BY_DATA or computing in SHAPED_BY_DATA
+        data = function.__name__ in OPERATIONS_SHAPED_BY_DATA or computing in SHAPED_BY_DATA
         return not data and _is_ours(function, computing)
     return function in METADATA or function in _OF_ELEMENTS or _is_stated(function)
 
@@ -117,22 +117,22 @@ def is_foreign(function: Any) -> bool:
     return not (home.partition(".")[0] in _HOMES or is_settled(function))
 
 
-def _computing(word: Any) -> Any:
-    """Return what computes a word of NumPy's arrays."""
-    classes = (np.ndarray,) * max(len(word.operands), 1)
-    found = word.implementation(classes)
-    if found is None and see(word, classes):  # nobody had an array yet
-        found = word.implementation(classes)
+def _computing(operation: Any) -> Any:
+    """Return what computes an operation of NumPy's arrays."""
+    classes = (np.ndarray,) * max(len(operation.operands), 1)
+    found = operation.implementation(classes)
+    if found is None and see(operation, classes):  # nobody had an array yet
+        found = operation.implementation(classes)
     return found
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_ours(word: Any, computing: Any) -> bool:
-    """Tell whether a word is one of ours, computed by NumPy or by ourselves, of no function."""
-    home = word.__module__
-    if word.opaque or not home.startswith("chainrules_") or home.endswith(".higher_order"):
+def _is_ours(operation: Any, computing: Any) -> bool:
+    """Whether an operation is one of ours, computed by NumPy or by ourselves, of no function."""
+    home = operation.__module__
+    if operation.opaque or not home.startswith("chainrules_") or home.endswith(".higher_order"):
         return False
-    known = type(computing) is np.ufunc or word.__name__ in OF_ONE_FORM
+    known = type(computing) is np.ufunc or operation.__name__ in OF_ONE_FORM
     return known or (getattr(computing, "__module__", None) or "").partition(".")[0] in _HOMES
 
 
@@ -142,8 +142,8 @@ def _is_stated(function: Any) -> bool:
         return False
     see(function, ())
     if function in aliases:
-        word = aliases[function].word
-        return isinstance(word, Primitive) and is_settled(word)
+        operation = aliases[function].operation
+        return isinstance(operation, Primitive) and is_settled(operation)
     if isinstance(function, _BY_CLASSES):
         return True
     return (getattr(function, "__module__", None) or "").startswith("chainrules_")

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from chainrules_compile.errors import RecordingError, UnhashableError
-from chainrules_compile.noted import Noted, member_of
+from chainrules_compile.recorded_values import Noted, member_of
 from chainrules_py.extend import describe, is_library, stood_for, type_info
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_compile.errors import MISS, Traced, Unfit
-from chainrules_compile.noted import Noted
+from chainrules_compile.recorded_values import Noted
 from chainrules_compile.scope import Scope
 from chainrules_py.extend import Mode, Tracer, flatten, is_generator, is_library, states, type_info
 

@@ -1,4 +1,4 @@
-"""Host of noted values: asked what a call of a word with one among its operands runs."""
+"""Host of noted values: asked what a call of an operation with one among its operands runs."""
 
 from __future__ import annotations
 
@@ -10,53 +10,55 @@ import numpy as np
 
 from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
-from chainrules_compile.noted import Noted
+from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder, shares
 from chainrules_compile.scans import rolled_scan
 from chainrules_kit import listeners
-from chainrules_py import Primitive, vocabulary
+from chainrules_py import Primitive, ops
 from chainrules_py.extend import flatten, plain, register_host
+from chainrules_py.ops import add_along_axis, add_at, copy, report
+from chainrules_py.ops.higher_order import scanning
 from chainrules_py.program import Call
-from chainrules_py.vocabulary import add_along_axis, add_at, copy, report
-from chainrules_py.vocabulary.higher_order import scanning
 
 
 def host(
-    word: Primitive[..., Any],
+    operation: Primitive[..., Any],
     classes: tuple[type, ...],
     implementation: Callable[..., Any] | None,
 ) -> Callable[..., Any] | None:
-    """Return the function that a call of a word with noted operands runs."""
+    """Return the function that a call of an operation with noted operands runs."""
     if implementation is None:
         return None
-    if word in (add_at, add_along_axis):
-        return adding(word, implementation)
-    function: Any = implementation if isinstance(implementation, np.ufunc) else word
+    if operation in (add_at, add_along_axis):
+        return adding(operation, implementation)
+    function: Any = implementation if isinstance(implementation, np.ufunc) else operation
     compute = implementation
-    if implementation is word._fallback or (implementation is word.__wrapped__ and not word.opaque):
-        return lambda *operands, **options: inline(word, compute, operands, options)
+    if implementation is operation._fallback or (
+        implementation is operation.__wrapped__ and not operation.opaque
+    ):
+        return lambda *operands, **options: inline(operation, compute, operands, options)
 
     def call(*operands: Any, **options: Any) -> Any:
         recorder = recorder_of(operands)
         if recorder is None:
             return compute(*operands, **options)
-        if word is copy and shares.get():
+        if operation is copy and shares.get():
             return operands[0]
-        recorder.words.add(word)
-        if options.keys() != word.options.keys():
-            operands, options = word.normalise(operands, options)
+        recorder.operations.add(operation)
+        if options.keys() != operation.options.keys():
+            operands, options = operation.normalise(operands, options)
         return recorder.compute(function, compute, operands, options)
 
     return call
 
 
-def inline(word: Any, body: Any, operands: Any, options: Any) -> Any:
-    """Call the body of a word on noted values; note the word itself if it needs plain ones."""
+def inline(operation: Any, body: Any, operands: Any, options: Any) -> Any:
+    """Call an operation's body on noted values, or note the operation if it needs plain ones."""
     recorder = recorder_of(operands)
     if recorder is None:
         return body(*operands, **options)
-    recorder.words.add(word)
-    if word is report and bool(vocabulary.any(operands[0])):
+    recorder.operations.add(operation)
+    if operation is report and bool(ops.any(operands[0])):
         msg = "a derivative is not determined here"
         raise Unfit(msg, once=True)  # the function itself warns, or raises
     mark = recorder.mark()
@@ -64,18 +66,18 @@ def inline(word: Any, body: Any, operands: Any, options: Any) -> Any:
         return body(*operands, **options)
     except RecordingError:
         recorder.go_back(mark)
-        operands, options = word.normalise(operands, options)
-        return recorder.compute(word, body, operands, options)
+        operands, options = operation.normalise(operands, options)
+        return recorder.compute(operation, body, operands, options)
 
 
-def adding(word: Any, compute: Any) -> Callable[..., Any]:
-    """Return what a call runs of a word that adds to a buffer."""
+def adding(operation: Any, compute: Any) -> Callable[..., Any]:
+    """Return what a call runs of an operation that adds to a buffer."""
 
     def call(x: Any, *rest: Any, **options: Any) -> Any:
         recorder = recorder_of((x, *rest))
         if recorder is None:
             return compute(x, *rest, **options)
-        return recorder.add_at(word, x, rest, options)
+        return recorder.add_at(operation, x, rest, options)
 
     return call
 
@@ -101,7 +103,7 @@ def mark_again(given: Any, begins: bool) -> None:
 
 @functools.cache
 def listen() -> None:
-    """Have calls of words on noted values come here."""
+    """Have calls of operations on noted values come here."""
     listeners.append(mark_again)
     scanning.append(rolled_scan)
     register_host(Noted, host)

@@ -1,8 +1,8 @@
 """Notes: a function is called once on noted values, and each call on these is noted.
 
-What is noted are functions as they were called: words, NumPy's functions and ufuncs, operators.
-Each is computed as it would be without the recorder, so shapes, dtypes and memory are known, and
-the payloads of a run are dropped as its own arrays would be.
+What is noted are functions as they were called: operations, NumPy's functions and ufuncs,
+operators. Each is computed as it would be without the recorder, so shapes, dtypes and memory are
+known, and the payloads of a run are dropped as its own arrays would be.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_for
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import classes, has_form, is_foreign, opaque_class
 from chainrules_compile.layouts import is_compact, layout_of
-from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, size, value_of
+from chainrules_compile.recorded_values import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
 from chainrules_compile.scope import SMALL, constant_name, count_in
 from chainrules_py import Primitive
@@ -34,8 +34,8 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
 )
+from chainrules_py.ops.views import Index, read
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import Index, read
 
 PLAIN = (tuple, list, dict)
 _NUMPYS = (np.float64, *map(type, map(np.dtype, "?lfdFD")))
@@ -58,7 +58,7 @@ class Notes:
         what it made of constants.
     outside : mapping
         The names of the arrays that the function captured, by their ids.
-    words : set of Primitive
+    operations : set of Primitive
         Those that were called.
     given : list
         The arrays that the function was given.
@@ -86,7 +86,7 @@ class Notes:
         self._by_id: dict[int, Value] = {}
         self._asked: dict[tuple[Any, int], Any] = {}
         self.arguments: dict[str, list[Value]] = {}
-        self.words: set[Primitive[..., Any]] = set()
+        self.operations: set[Primitive[..., Any]] = set()
         self._owners: dict[int, weakref.ref[Noted]] = {}
         self._count = 0
         self.living: list[weakref.ref[Noted]] = []

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _WIDE = 1e300
 _EXPONENT = 700.0
@@ -71,7 +71,7 @@ def power(x: float, n: float) -> Any:
 
 
 def power_silently(x: float, n: float) -> Any:
-    """Raise a number of Python's to a power, as the word `pow` does, which says nothing."""
+    """Raise a number of Python's to a power, as the operation `pow` does, which says nothing."""
     low, high = power_range(n)
     return x**n if low < x < high else v.pow(np.float64(x), n)
 

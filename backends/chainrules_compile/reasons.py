@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from chainrules_compile.building import CompiledProgram
 from chainrules_compile.calls import expect, expect_form, name_of
-from chainrules_compile.making import CompiledProgram
 from chainrules_compile.writers.spelling import OPERATORS
+from chainrules_py.ops.views import read
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import read
 
 NOTHING_ELSE = "they differ in what was captured, or in how arguments lie in memory"
 _MOST = 3

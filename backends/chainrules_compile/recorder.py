@@ -19,13 +19,13 @@ from chainrules_compile.calls import Through, Written, laid_out, name_of
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.facts import METADATA
 from chainrules_compile.layouts import is_compact, layout_of
-from chainrules_compile.noted import Noted, Reading, plain
 from chainrules_compile.notes import UNSURE, Notes
 from chainrules_compile.passes.values import flat
+from chainrules_compile.recorded_values import Noted, Reading, plain
 from chainrules_compile.refusals import parts_of
 from chainrules_py.extend import flatten, type_info
+from chainrules_py.ops.views import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value
-from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
 
 shares: ContextVar[bool] = ContextVar("shares", default=False)
 """Whether what an engine hands out stays in the program, where nobody writes to it."""
@@ -148,7 +148,7 @@ class Recorder(Notes):
             If they do now.
         """
         given, self.given = self.given, []  # the program outlives the arguments
-        if not (self.overlaps or store in self.words):
+        if not (self.overlaps or store in self.operations):
             return []
         arrays = [x for x in self.inputs if x.type is np.ndarray]
         if not are_apart(*[*given, *self.captured.values()]):
@@ -187,16 +187,18 @@ class Recorder(Notes):
         self.calls.append(Call(function, operands, {}, (value,)))
         self._become(x, store, (operands[0], value), {"index": read_whole})
 
-    def add_at(self, word: Any, x: Any, rest: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def add_at(
+        self, operation: Any, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
         """Note what adds to a buffer of the engine's: `scatter_add` and its like give the sum."""
         if not isinstance(x, Noted):
             msg = "a traced value is added to a plain buffer"  # no engine of ours does
             raise RecordingError(msg)
         self._check_writable(x)
         operands = (x.current, *map(self.operand, rest))
-        implementation = word.implementation((x.payload_type, *map(type, map(plain, rest))))
+        implementation = operation.implementation((x.payload_type, *map(type, map(plain, rest))))
         implementation(x.payload, *map(plain, rest), **options)
-        self._become(x, word, operands, options)
+        self._become(x, operation, operands, options)
 
     def write_by(self, function: Any, operands: Any, keywords: dict[str, Any]) -> None:
         """Note a function that writes into the first of its operands, and gives nothing."""

@@ -13,7 +13,7 @@ import numpy as np
 from chainrules_compile.blame import functions_of, raised_in
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
-from chainrules_compile.noted import Noted
+from chainrules_compile.recorded_values import Noted
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
 from chainrules_py.extend import TreeDef, attributes, flatten, is_library, type_info
 
@@ -36,7 +36,7 @@ def has_own(x: Any) -> bool:
 
 
 def is_ours(function: Any) -> bool:
-    """Tell whether a function is a word of this library."""
+    """Tell whether a function is an operation of this library."""
     return isinstance(function, Primitive) and function.__module__.startswith("chainrules_")
 
 
@@ -88,7 +88,8 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
     RecordingError
         With the line to write.
     Unfit
-        If it is a word of ours that decides, by numbers, what is computed next; or a library's.
+        If it is an operation of ours that decides, by numbers, what is computed next; or a
+        library's.
     """
     for y in leaves:
         if isinstance(y, Noted):
@@ -142,8 +143,8 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     method = _UNBOUND.match(str(error))
     remedy = "leave what does so outside, or make it a primitive"
     if method is not None:  # of a class written in C, which takes none but its own
-        word, cls = method.groups()
-        remedy = f"what is noted has it itself: write x.{word} for {cls}.{word}"
+        operation, cls = method.groups()
+        remedy = f"what is noted has it itself: write x.{operation} for {cls}.{operation}"
     made = RecordingError(
         f"{name} raises {type(error).__name__}: {error}, where it is recorded, and gives a result "
         f"without compile; {remedy}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from chainrules_compile.errors import Unfit, refused
 from chainrules_compile.guards import PLAIN, Guards, equal
-from chainrules_compile.noted import Noted
+from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import recordable
 from chainrules_py.extend import flatten, unflatten

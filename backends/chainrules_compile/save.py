@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from chainrules_compile.building import CompiledProgram
 from chainrules_compile.constants import Constants
 from chainrules_compile.errors import MISS, RecordingError
-from chainrules_compile.making import CompiledProgram
 from chainrules_compile.scope import Scope
 from chainrules_py.extend import describe
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.building import CompiledProgram, Making
 from chainrules_compile.errors import RecordingError, behind
 from chainrules_compile.guards import Guards
-from chainrules_compile.making import CompiledProgram, Making
-from chainrules_compile.noted import Noted
+from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import apart, sharing
-from chainrules_compile.turns import LONG, Changing, Turns, Unsteady, plain_one
+from chainrules_compile.scan_recording import LONG, Changing, Turns, Unsteady, plain_one
 from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule
 from chainrules_py.extend import (
     HigherOrder,

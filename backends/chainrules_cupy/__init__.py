@@ -4,16 +4,16 @@ Importing this registers them.
 """
 
 from chainrules_cupy import (
+    aliases,
     arrays,
     indexing,
     matrices,
     namespace,
-    rows,
+    operations,
     special,
-    words,
 )
 from chainrules_cupy.indexing import deterministic
-from chainrules_cupy.words import debug
+from chainrules_cupy.operations import debug
 
 __all__ = [
     "arrays",
@@ -22,9 +22,9 @@ __all__ = [
     "indexing",
     "matrices",
     "namespace",
-    "rows",
+    "aliases",
     "special",
-    "words",
+    "operations",
 ]
 
 chainrules_contract = 1

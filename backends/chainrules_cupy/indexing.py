@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 cupyx: Any = importlib.import_module("cupyx")
 

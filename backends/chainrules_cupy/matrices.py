@@ -11,7 +11,7 @@ import numpy as np
 from chainrules_cupy import namespace
 from chainrules_cupy.namespace import on
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     dot_standard,
     inner_standard,
@@ -20,8 +20,8 @@ from chainrules_py.extend import (
     roots_standard,
     solve_triangular_standard,
 )
-from chainrules_py.vocabulary.decompositions import EighResult, EigResult
-from chainrules_py.vocabulary.matrix_functions import LUFactors
+from chainrules_py.ops.decompositions import EighResult, EigResult
+from chainrules_py.ops.matrix_functions import LUFactors
 
 _ARRAY: Any = cupy.ndarray
 
@@ -53,12 +53,12 @@ def trace_cupy(x: cupy.ndarray, *, offset: int = 0) -> Any:
 
 # CuPy's own take arrays alone.
 for _first, _second in ((_ARRAY, Scalar), (Scalar, _ARRAY)):
-    for _word, _standard in (
+    for _operation, _standard in (
         (v.dot, dot_standard),
         (v.inner, inner_standard),
         (v.outer, outer_standard),
     ):
-        _word.implement(_standard, types=(_first, _second))
+        _operation.implement(_standard, types=(_first, _second))
 
 
 @v.svd.implement

@@ -64,7 +64,8 @@ ones = _placed(cupy.ones)
 zeros = _placed(cupy.zeros)
 
 
-# Words of the gamma function, of Bessel's functions and so on, which CuPy has as SciPy has them.
+# Operations of the gamma function, of Bessel's functions and so on, which CuPy has as SciPy has
+# them.
 SPECIAL = frozenset(
     {
         *("beta", "betainc", "betaln", "binom", "boxcox", "boxcox1p", "cosm1", "digamma"),

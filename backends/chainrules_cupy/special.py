@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 
 @v.polygamma.implement

@@ -4,7 +4,7 @@ Importing this registers them. A program over Dask's arrays is recorded without 
 its gradients are Dask's arrays as well, of one graph with the value.
 """
 
-from chainrules_dask import arrays, indexing, mapreduce, namespace, rows, words
+from chainrules_dask import aliases, arrays, indexing, mapreduce, namespace, operations
 from chainrules_dask.mapreduce import map_reduce_grad, row_blocks
 
 __all__ = [
@@ -14,8 +14,8 @@ __all__ = [
     "mapreduce",
     "namespace",
     "row_blocks",
-    "rows",
-    "words",
+    "aliases",
+    "operations",
 ]
 
 chainrules_contract = 1

@@ -48,7 +48,7 @@ register_array_type(
     Library(
         namespace,
         devices=False,
-        by_words=True,
+        by_operations=True,
         reads=(np.ndarray,),
         own=own,
         memory=Memory(

@@ -10,8 +10,8 @@ import numpy as np
 
 from chainrules_dask.arrays import check_known
 from chainrules_dask.namespace import refusal
-from chainrules_dask.words import pad_dask, reshape_dask
-from chainrules_py import vocabulary as v
+from chainrules_dask.operations import pad_dask, reshape_dask
+from chainrules_py import ops as v
 
 if TYPE_CHECKING:
     DaskArray: TypeAlias = Any

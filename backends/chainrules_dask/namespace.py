@@ -1,8 +1,8 @@
 """Dask's arrays as the array-API standard has them: array-api-compat's, where that is lazy.
 
-Left out are functions that take other parameters than the word of their name, so that words are put
-together of other words, and those that would compute: nothing is computed while a program is
-recorded.
+Left out are functions that take other parameters than the operation of their name, so that
+operations are put together of other operations, and those that would compute: nothing is computed
+while a program is recorded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chainrules_py import NotDifferentiableError
 
 compat: Any = importlib.import_module("array_api_compat.dask.array")
 
-# Of the name of a word, and with other parameters.
+# Of the name of an operation, and with other parameters.
 _OTHER = frozenset(
     {
         *("bincount", "choose", "diagonal", "dot", "einsum", "interp", "inner", "linspace"),
@@ -67,7 +67,7 @@ def _found(space: Any, name: str) -> Any:
     if name in _REFUSED:
         return _refused(name, _REFUSED[name])
     if name in _OTHER:
-        msg = f"Dask has no {name} that takes what the word does"
+        msg = f"Dask has no {name} that takes what the operation does"
         raise AttributeError(msg)
     return getattr(space, name)
 

@@ -39,8 +39,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in these. It gives one array.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in these. It gives
+        one array.
 
     Returns
     -------

@@ -47,8 +47,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in these.
 
     Returns
     -------

@@ -41,9 +41,9 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in these. It gives one
-        tensor.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in these. It gives
+        one tensor.
     separate : bool
         How Thunder is told of the derivative: False for a ``grad_transform``, which states value
         and gradient in one, True for ``register_augmented_forward`` and ``register_backward``.
@@ -69,7 +69,7 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
     Examples
     --------
     >>> import thunder, torch
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> norm = export(v.vector_norm)
     >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
     >>> thunder.jit(lambda x: norm(x), executors=[executor])(x).backward()
@@ -163,7 +163,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Examples
     --------
     >>> import torch
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> supports(v.sin, torch.ones(3))
     Support(grad=True, jvp=False, vmap=False, jit=True, order=1)
     """

@@ -1,7 +1,7 @@
 """tinygrad: functions with rules as its functions; rules run in its own graph.
 
-Importing this registers its tensors as arrays, with the words that it computes: what a rule needs
-of the others, it says that nothing computes them.
+Importing this registers its tensors as arrays, with the operations that it computes: what a rule
+needs of the others, it says that nothing computes them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from chainrules_py.extend import (
 
 chainrules_contract = 1
 
-# ------------------------------------------------------------------------------------ its words
+# ------------------------------------------------------------------------------------ its
+# operations
 
 
 def _isdtype(dtype: Any, kind: str) -> bool:
@@ -85,7 +86,7 @@ def _squeezed(x: Any, axis: Any) -> Any:
     return x.reshape(tuple([n for i, n in enumerate(x.shape) if i not in gone]))
 
 
-words = types.SimpleNamespace(
+operations = types.SimpleNamespace(
     isdtype=_isdtype,
     asarray=_asarray,
     full=_full,
@@ -150,7 +151,7 @@ words = types.SimpleNamespace(
 )
 """What tinygrad computes, under the names and with the parameters of the array-API standard."""
 
-register_array_type(Tensor, Library(words, devices=False))
+register_array_type(Tensor, Library(operations, devices=False))
 
 
 # -------------------------------------------------------------------------------------- exporting
@@ -162,8 +163,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A word, a function under `primitive`, or one with derivatives of its own (`custom_vjp`). It
-        gives one tensor, and is computed by words that `words` has.
+        An operation, a function under `primitive`, or one with derivatives of its own
+        (`custom_vjp`). It gives one tensor, and is computed by words that `operations` has.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Raises
     ------
     NotDifferentiableError
-        If what is called is not one word, or gives anything else than one tensor.
+        If what is called is not one operation, or gives anything else than one tensor.
     NoRuleError
         When it is called, if no rule has a reverse mode.
 
@@ -185,7 +186,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     --------
     >>> from tinygrad import Tensor
     >>> from chainrules_py import primitive, scalar_rule
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> @primitive
     ... def softplus(x):
     ...     return v.log(1.0 + v.exp(x))
@@ -197,28 +198,29 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     def exported(*operands: Any, **options: Any) -> Any:
         call = resolved(f, operands, options)
-        word = call.word
-        if word is None or call.after:
+        operation = call.operation
+        if operation is None or call.after:
             msg = (
-                f"{name_of(f)} is several words here, each of which is differentiated by itself; "
-                f"call it as it is, with the words in it exported"
+                f"{name_of(f)} is several operations here, each of which is differentiated by "
+                f"itself; "
+                f"call it as it is, with the operations in it exported"
             )
             raise NotDifferentiableError(msg)
         operands = call.operands
-        refuse_captured(word, operands, lambda x: isinstance(x, Tensor), "tinygrad")
+        refuse_captured(operation, operands, lambda x: isinstance(x, Tensor), "tinygrad")
         places = [i for i, x in enumerate(operands) if isinstance(x, Tensor)]
         # The function gets a tensor once, however often it stands among the operands.
         tensors = list({id(operands[i].uop): operands[i] for i in places}.values())
         which = {i: _index(tensors, operands[i]) for i in places}
         classes = tuple(map(type, operands))
-        rule = demand_rule(word, classes, None, "reverse")
+        rule = demand_rule(operation, classes, None, "reverse")
         bound = bind(rule, classes, tuple([i in which for i in range(len(operands))]), "reverse")
 
         def around(tensors: Sequence[Tensor]) -> list[Any]:
             return [tensors[which[i]] if i in which else x for i, x in enumerate(operands)]
 
         def value(*tensors: Tensor) -> Tensor:
-            y = word(*around(tensors), **call.options)
+            y = operation(*around(tensors), **call.options)
             if not isinstance(y, Tensor):
                 msg = f"{name_of(f)} gives {describe(y)}; a function of tinygrad's gives one tensor"
                 raise NotDifferentiableError(msg)
@@ -258,7 +260,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Examples
     --------
     >>> from tinygrad import Tensor
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> supports(v.sin, Tensor([1.0]))
     Support(grad=True, jvp=False, vmap=False, jit=True, order=inf)
     """

@@ -1,7 +1,7 @@
 """JAX, as chainrules_py sees it: its arrays and tracers, and rules for its transformations.
 
-Importing this registers the arrays and how they compute the words. `export` makes a function of JAX
-of whatever has a rule; `import_rule` makes a rule of a function of JAX.
+Importing this registers the arrays and how they compute the operations. `export` makes a function
+of JAX of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
 from chainrules_jax import (

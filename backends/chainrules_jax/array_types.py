@@ -1,4 +1,4 @@
-"""JAX's arrays and tracers as array types, and the words that jax.numpy spells otherwise.
+"""JAX's arrays and tracers as array types, and the operations that jax.numpy spells otherwise.
 
 Both are one lazy type, `JaxArray`: rules stated for it, or for ``jax.Array``, are found for either.
 """
@@ -19,9 +19,9 @@ from jax import lax
 
 from chainrules_jax import _private
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Library, lazy_array_type, register_array_type
-from chainrules_py.vocabulary.matrix_functions import LUFactors
+from chainrules_py.ops.matrix_functions import LUFactors
 
 _kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", _private.ARRAY))
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
         rows, columns, diagonal, _dtype(x, dtype)
     ),
     v.vander: lambda x, *, columns, increasing=False: jnp.vander(x, columns, increasing),
-    # Without a word where JAX has no such precision.
+    # Without an operation where JAX has no such precision.
     v.astype: lambda x, *, dtype: lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(dtype)),
     # What is out of bounds cannot be seen in a tracer.
     v.choose: lambda a, *choices: jnp.choose(a, choices, mode="clip" if is_traced(a) else "raise"),
@@ -130,17 +130,17 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     # JAX gives the three in this order.
     v.lu_factor: lambda x: LUFactors(*lax.linalg.lu(x)),
 }
-"""Words that JAX has under another name, or takes other parameters for."""
+"""Operations that JAX has under another name, or takes other parameters for."""
 
 
 def _matrix(x: Any) -> Any:
     return jnp.broadcast_to(x, x.shape * 2) if x.ndim == 1 else x
 
 
-for _word, _spelled in _SPELLED.items():
-    _types: Any = (*[_Numeric] * len(_word.operands), _Numeric)  # of several that are alike
-    _types = _types if _word.variadic else (JaxArray, *_types[2:])
-    _word.implement(_spelled, types=_types)
+for _operation, _spelled in _SPELLED.items():
+    _types: Any = (*[_Numeric] * len(_operation.operands), _Numeric)  # of several that are alike
+    _types = _types if _operation.variadic else (JaxArray, *_types[2:])
+    _operation.implement(_spelled, types=_types)
 
 
 # ------------------------------------------------------------------------------------ written out

@@ -1,7 +1,7 @@
 """What adapters share besides the core: entries of tangents, functions that are run again, rows.
 
-It imports no engine. `forms` states derivatives as other systems do, `solvers` computes the words
-that take functions, and `fallbacks` computes words in other words.
+It imports no engine. `forms` states derivatives as other systems do, `solvers` computes the
+operations that take functions, and `fallbacks` computes operations in other words.
 
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
 `assembled`, `dense`, ...), or checked and handed out with an axis of directions
@@ -17,19 +17,19 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "again": "check_same listeners making_again samples",
+    "repeated_calls": "check_same listeners making_again samples",
     "bodies": (
         "UNFIT check_promised exported_line refuse_bare refuse_captured refuse_numpy run_resolved "
         "tried unstated"
     ),
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
-    "derived_rows": "derive rows_of",
+    "derived_aliases": "derive rows_of",
     "directions": "deliver_many many_directions",
-    "entries": "assembled canonical conjugated dense densely flat opened",
+    "tangent_entries": "assembled canonical conjugated dense densely flat opened",
     "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",
-    "hidden": "check_hidden",
-    "imported": "imported_from of_own own_function refuse_traced_captures",
-    "on_arrays": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
+    "unregistered_objects": "check_hidden",
+    "imported_functions": "imported_from of_own own_function refuse_traced_captures",
+    "numpy_halves": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
     "structures": "cotangents_in of_some tangents_in wanted_in",
     "support": "supported",
     "transform": "Transformation Transformations nestings",

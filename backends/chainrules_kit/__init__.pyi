@@ -1,9 +1,3 @@
-from chainrules_kit.again import (
-    check_same,
-    listeners,
-    making_again,
-    samples,
-)
 from chainrules_kit.bodies import (
     UNFIT,
     check_promised,
@@ -15,9 +9,8 @@ from chainrules_kit.bodies import (
     tried,
     unstated,
 )
-from chainrules_kit.derived_rows import derive, rows_of
+from chainrules_kit.derived_aliases import derive, rows_of
 from chainrules_kit.directions import deliver_many, many_directions
-from chainrules_kit.entries import assembled, canonical, conjugated, dense, densely, flat, opened
 from chainrules_kit.export import (
     Kernel,
     Resolved,
@@ -28,19 +21,39 @@ from chainrules_kit.export import (
     resolved,
     stated,
 )
-from chainrules_kit.hidden import check_hidden
-from chainrules_kit.imported import imported_from, of_own, own_function, refuse_traced_captures
+from chainrules_kit.imported_functions import (
+    imported_from,
+    of_own,
+    own_function,
+    refuse_traced_captures,
+)
 from chainrules_kit.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
-from chainrules_kit.on_arrays import (
+from chainrules_kit.numpy_halves import (
     AskedError,
     array_like,
     pulled_on_arrays,
     pushed_on_arrays,
     refused_half,
 )
+from chainrules_kit.repeated_calls import (
+    check_same,
+    listeners,
+    making_again,
+    samples,
+)
 from chainrules_kit.structures import cotangents_in, of_some, tangents_in, wanted_in
 from chainrules_kit.support import supported
+from chainrules_kit.tangent_entries import (
+    assembled,
+    canonical,
+    conjugated,
+    dense,
+    densely,
+    flat,
+    opened,
+)
 from chainrules_kit.transform import Transformation, Transformations, nestings
+from chainrules_kit.unregistered_objects import check_hidden
 
 __all__ = [
     "cotangents_in",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_kit.export import Resolved, lookups
-from chainrules_kit.imported import imported_from
+from chainrules_kit.imported_functions import imported_from
 from chainrules_py import (
     ChainRulesError,
     NoRuleError,
@@ -204,7 +204,7 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
     if "`like` argument" in said:
         msg = (
             f"NumPy makes no arrays of {engine}'s, as np.zeros asks it to with like=: in exported "
-            f"code write vocabulary.stack(...) of the parts"
+            f"code write ops.stack(...) of the parts"
         )
     elif asked:
         line = Line.of(error)
@@ -257,7 +257,7 @@ def refuse_bare(f: Any, operands: Sequence[Any], options: Mapping[str, Any], eng
             msg = (
                 f"{name_of(f)} is {_LIBRARIES[_home_of(f)]}'s, and no derivative of it is stated: "
                 f"it may take {describe(x)} of {engine}'s for something else than an array; write "
-                f"the words of chainrules_py.vocabulary, or put it under primitive, with a rule"
+                f"the operations of chainrules_py.ops, or put it under primitive, with a rule"
             )
             raise NotDifferentiableError(msg)
 
@@ -301,7 +301,7 @@ def run_resolved(
     call : Resolved
         The call.
     run : callable
-        ``run(word, operands, options)`` has the engine run a primitive.
+        ``run(operation, operands, options)`` has the engine run a primitive.
     engine : str
         The engine's name.
     asked : callable
@@ -314,7 +314,7 @@ def run_resolved(
     NotDifferentiableError
         For code that asks the engine's arrays for values.
     """
-    if call.word is None:
+    if call.operation is None:
         assert call.call is not None
         refuse_bare(f, call.operands, call.options, engine)
         try:
@@ -322,7 +322,7 @@ def run_resolved(
         except Exception as error:
             refuse_numpy(error, f, engine, asked=asked(error))
             raise
-    y = run(call.word, call.operands, call.options)
+    y = run(call.operation, call.operands, call.options)
     for step in call.after:
         y = step(y)
     return y

@@ -19,7 +19,7 @@ from chainrules_py.extend import (
     own_all,
     unflatten_tangent,
 )
-from chainrules_py.vocabulary import full_like
+from chainrules_py.ops import full_like
 
 
 def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:

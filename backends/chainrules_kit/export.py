@@ -31,7 +31,7 @@ from chainrules_py.extend import (
     default_engine,
     find_rule,
     flatten,
-    in_words,
+    in_operations,
     is_static,
     looked_into,
     name_of,
@@ -85,11 +85,11 @@ def stated(
     Support(grad=True, jvp=True, vmap=False, jit=False, order=inf)
     """
     call = resolved(f, operands, options)
-    if call.word is None:
+    if call.operation is None:
         return Support(grad=True, jvp=True, vmap=False, jit=False, order=math.inf)
-    rule = find_rule(call.word, tuple(map(type, call.operands)), config)
+    rule = find_rule(call.operation, tuple(map(type, call.operands)), config)
     if rule is None:
-        flows = grad = jvp = looked_into(call.word, tuple(map(type, call.operands)), config)
+        flows = grad = jvp = looked_into(call.operation, tuple(map(type, call.operands)), config)
     else:
         statement = rule.reverse or rule.forward
         flows = statement is not None and not statement.recipe.is_constant
@@ -106,27 +106,27 @@ class Resolved:
 
     Attributes
     ----------
-    word : Primitive or None
+    operation : Primitive or None
         What is called, if it is one primitive; None for code that is made of several.
     operands, options
         In the one form: operands by position, all options by name.
     call : callable or None
-        Without a word, ``call()`` runs the code on what was given.
+        Without an operation, ``call()`` runs the code on what was given.
     after : tuple of callable
-        What is applied to the result of the word, in order.
+        What is applied to the result of the operation, in order.
     """
 
-    __slots__ = ("after", "call", "operands", "options", "word")
+    __slots__ = ("after", "call", "operands", "options", "operation")
 
     def __init__(
         self,
-        word: Primitive[..., Any] | None,
+        operation: Primitive[..., Any] | None,
         operands: tuple[Any, ...],
         options: dict[str, Any],
         call: Callable[[], Any] | None = None,
         after: tuple[Callable[[Any], Any], ...] = (),
     ) -> None:
-        self.word = word
+        self.operation = operation
         self.operands = operands
         self.options = options
         self.call = call
@@ -152,7 +152,7 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
     --------
     >>> import numpy as np
     >>> call = resolved(np.sum, (np.ones((2, 3)),), {"axis": 0})
-    >>> call.word, call.options
+    >>> call.operation, call.options
     (<primitive sum>, {'axis': 0, 'keepdims': False})
     """
     f, operands = unbind(f, operands)
@@ -167,9 +167,9 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
         home = next((home for home in homes if home is not None), None)
         call = called_beside(home, row.call, operands, options)
         # np.where(x) is np.nonzero(x); a composite stands for SciPy's function and for itself.
-        if not call.after and call.word is not f and _row(call.word) is not None:
-            return resolved(call.word, tuple(call.operands.values()), call.options)
-        if isinstance(call.word, Primitive):
+        if not call.after and call.operation is not f and _row(call.operation) is not None:
+            return resolved(call.operation, tuple(call.operands.values()), call.options)
+        if isinstance(call.operation, Primitive):
             given = tuple(call.operands.values())
             theirs = number_home(f)
             if home is not None and theirs is not None and row.gather is None:
@@ -177,7 +177,9 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
                     [home.asarray(theirs.asarray(x)) if type(x) is list else x for x in given]
                 )
             return Resolved(
-                call.word, *call.word.normalise(given, call.options), after=tuple(call.after)
+                call.operation,
+                *call.operation.normalise(given, call.options),
+                after=tuple(call.after),
             )
         return Resolved(None, operands, options, lambda: called_beside(home, call))
     primal = primal_of(f)
@@ -199,23 +201,25 @@ def _row(f: Any) -> Alias | None:
 # ---------------------------------------------------------------------- what functions look up
 
 
-def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
+def lookups(operation: Primitive[..., Any]) -> tuple[Any, ...]:
     """Return what people wrote of a function, its body first, if any of it captured values.
 
     It is empty if none did, or nobody stated a rule of their own.
     """
     try:
-        return word._cache.table[lookups]  # type: ignore[no-any-return]
+        return operation._cache.table[lookups]  # type: ignore[no-any-return]
     except KeyError:
-        table = word._cache.open()
-        own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
-        found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+        table = operation._cache.open()
+        own = [s for s in rules_for(operation) if s.recipe and not s.source.is_ours]
+        found = (
+            (operation.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+        )
         table[lookups] = found = found if any(map(parts_of, found)) else ()
         return found
 
 
 def check_options(
-    word: Primitive[..., Any],
+    operation: Primitive[..., Any],
     options: dict[str, Any],
     is_traced: Callable[[Any], bool],
     operands: Sequence[Any] = (),
@@ -224,7 +228,7 @@ def check_options(
 
     Parameters
     ----------
-    word : Primitive
+    operation : Primitive
         The function.
     options : dict
         Its options.
@@ -240,10 +244,11 @@ def check_options(
     TracerError
         It names the value that a function or object among the options holds.
     """
-    for i in word.fixed if operands else ():
+    for i in operation.fixed if operands else ():
         if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
             msg = (
-                f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
+                f"{operation.operands[i]} of {operation.__name__} is held fixed "
+                f"(nondiff_argnums), and is "
                 f"being differentiated: its gradient would be lost; state a derivative in it, or "
                 f"pass a plain value, as ignore_derivatives gives"
             )
@@ -251,30 +256,32 @@ def check_options(
     for name, value in options.items():
         leaves = flatten(value)[0]
         hidden = [x for x in leaves if callable(x) or not (is_static(x) or is_traced(x))]
-        if hidden and (names := _held_by(word, name, value, is_traced)):
+        if hidden and (names := _held_by(operation, name, value, is_traced)):
             msg = (
-                f"{name} of {word.__name__} is an option, and holds {' and '.join(names)}, which "
+                f"{name} of {operation.__name__} is an option, and holds {' and '.join(names)}, "
+                f"which "
                 f"is being differentiated, mapped over or compiled: that gradient would be lost; "
                 f"make it an operand"
             )
             raise TracerError(msg)
         if any(map(is_traced, leaves)):
             msg = (
-                f"{name} of {word.__name__} is an option, and is being differentiated, mapped over "
+                f"{name} of {operation.__name__} is an option, and is being differentiated, "
+                f"mapped over "
                 f"or compiled; an option is static, without a derivative: make it an operand"
             )
             raise NotDifferentiableError(msg)
 
 
 def _held_by(
-    word: Primitive[..., Any], name: str, option: Any, is_traced: Callable[[Any], bool]
+    operation: Primitive[..., Any], name: str, option: Any, is_traced: Callable[[Any], bool]
 ) -> list[str]:
     """Name an option that is, or directly holds, a function or object that captured a value."""
     return [name] if captured(flatten(option)[0], is_it=is_traced) else []
 
 
 def is_captured(
-    word: Primitive[..., Any],
+    operation: Primitive[..., Any],
     is_traced: Callable[[Any], bool],
     among: bool,
     operands: Sequence[Any] = (),
@@ -283,7 +290,7 @@ def is_captured(
 
     Parameters
     ----------
-    word : Primitive
+    operation : Primitive
         The function.
     is_traced : callable
         Tells whether a value is one.
@@ -298,17 +305,18 @@ def is_captured(
     TracerError
         If there is: the rule says nothing of the derivative in what was captured.
     """
-    names = captured(lookups(word), is_it=is_traced)
-    for i in word.fixed if operands else ():
+    names = captured(lookups(operation), is_it=is_traced)
+    for i in operation.fixed if operands else ():
         leaves = flatten(operands[i])[0]
         hidden = [x for x in leaves if not is_traced(x)]  # `check_options` sees the others
         # A closure is taken apart into what it captured, of which nobody else tells.
         seen = not callable(operands[i]) and len(hidden) < len(leaves)
         held = hidden if seen else operands[i]
-        names += _held_by(word, word.operands[i], held, is_traced)
+        names += _held_by(operation, operation.operands[i], held, is_traced)
     if names and among:
         msg = (
-            f"{word.__name__} depends on {in_words(names)}, which is being differentiated, "
+            f"{operation.__name__} depends on {in_operations(names)}, which is being "
+            f"differentiated, "
             f"mapped over or compiled, and is not an operand: that gradient would be lost; pass it "
             f"as an operand, or hold it fixed with ignore_derivatives"
         )
@@ -340,7 +348,7 @@ class Kernel:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import multiply
+    >>> from chainrules_py.ops import multiply
     >>> product = Kernel(multiply, 2)
     >>> product(2.0, 3.0)
     (6.0,)

@@ -22,7 +22,7 @@ from chainrules_py import (
     primitive,
     rrule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     TreeDef,
     any_engine,

@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_kit.export import Support
 from chainrules_kit.transform import Transformations, total_of
 from chainrules_py import NoRuleError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import flatten, kind_of, unflatten
 
 _SECOND = ("grad of grad", "jvp of grad", "grad of jvp")
@@ -120,7 +120,7 @@ def _as_vector(
 
 
 def _as(x: Any, dtype: Any) -> Any:
-    """Return numbers of a dtype, by their method where no word takes them."""
+    """Return numbers of a dtype, by their method where no operation takes them."""
     if str(x.dtype) == str(dtype):
         return x
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 
 class Transformation(NamedTuple):

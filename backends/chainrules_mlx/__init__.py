@@ -1,7 +1,7 @@
 """MLX, as chainrules_py sees it: its arrays, and rules for its transformations.
 
-Importing this registers the arrays and how they compute the words. `export` makes a function of MLX
-of whatever has a rule.
+Importing this registers the arrays and how they compute the operations. `export` makes a function
+of MLX of whatever has a rule.
 """
 
 from chainrules_mlx import arrays

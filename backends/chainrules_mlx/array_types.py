@@ -70,15 +70,15 @@ def alike(*xs: Any) -> tuple[Any, ...]:
 
 
 def implement(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
-    """Enter what computes words of arrays, or of operands of these types."""
-    for word, function in table.items():
-        arrays = (ARRAY,) * (1 if word.variadic else len(word.operands))
-        word.implement(function, types=types or arrays)
+    """Enter what computes operations of arrays, or of operands of these types."""
+    for operation, function in table.items():
+        arrays = (ARRAY,) * (1 if operation.variadic else len(operation.operands))
+        operation.implement(function, types=types or arrays)
 
 
-def entered(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
-    """Enter what computes a word for every mixture of arrays and numbers."""
-    n = len(word.operands)
+def entered(operation: Primitive[..., Any], function: Callable[..., Any]) -> None:
+    """Enter what computes an operation for every mixture of arrays and numbers."""
+    n = len(operation.operands)
     for first in range(n):
         types = (*[Scalar] * first, ARRAY, *[NUMERIC] * (n - first - 1))
-        word.implement(function, types=types)
+        operation.implement(function, types=types)

@@ -18,9 +18,9 @@ from chainrules_numpy import (
     masked,
     memory,
     objects,
+    plain_number_errors,
     ufuncs,
-    wanted_plain,
-    written,
+    write_hints,
 )
 from chainrules_numpy.functions import (
     elementwise,
@@ -44,8 +44,8 @@ __all__ = [
     "objects",
     "reductions",
     "ufuncs",
-    "wanted_plain",
-    "written",
+    "plain_number_errors",
+    "write_hints",
 ]
 
 chainrules_contract = 1
@@ -64,10 +64,10 @@ _WAITING = {
     "functions.statistics": ("numpy",),
     "masked_entrances": ("numpy.ma.core", "numpy.ma.extras"),
     "methods": ("numpy.generic", "numpy.ndarray"),
-    "plain_numbers": ("cmath", "math"),
+    "plain_number_hints": ("cmath", "math"),
     "random": ("numpy.random",),
     "ufunc_methods": ("numpy",),
-    "writing": ("numpy", "numpy.generic", "numpy.ndarray"),
+    "writes": ("numpy", "numpy.generic", "numpy.ndarray"),
 }
 """Files with rows, and the modules and classes of NumPy's whose functions these are of."""
 
@@ -93,4 +93,4 @@ _COMPUTED = {
 for _file, _modules in _WAITING.items():
     later(f"{__name__}.{_file}", *_modules)
 for _file, _families in _COMPUTED.items():
-    later(f"{__name__}.{_file}", *[f"chainrules_py.vocabulary.{f}" for f in _families])
+    later(f"{__name__}.{_file}", *[f"chainrules_py.ops.{f}" for f in _families])

@@ -1,4 +1,4 @@
-"""Adjoints of the rules that NumPy computes with fewer calls than the words they are written in."""
+"""Adjoints that NumPy computes with fewer calls than the operations they are written in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Implementations for NumPy of the words that shape, reduce, index and join, in cheap spellings.
+"""NumPy implementations of operations that shape, reduce, index and join, in cheap spellings.
 
 A function of NumPy's Python layer costs more than the operation on a small array: ``np.sum`` of
 four elements 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, indexing with None 0.1.
@@ -12,7 +12,7 @@ import numpy as np
 
 from chainrules_numpy.gathers import add_along, read_rows
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 # --------------------------------------------------------------------------------- reductions
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.direct import inv_numpy, solve_numpy
+from chainrules_numpy.lapack_calls import inv_numpy, solve_numpy
 from chainrules_numpy.library import finite
 from chainrules_numpy.triangles import (
     has_triangles,
@@ -18,7 +18,7 @@ from chainrules_numpy.triangles import (
     solved_by_factors,
     which_triangle,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import cholesky_tangent_standard, describe
 
 

@@ -1,4 +1,4 @@
-"""Implementations for NumPy of elementwise words that it has no function for; cheap spellings."""
+"""NumPy implementations of elementwise operations that it has no function for; cheap spellings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.broadcasting import vdot
-from chainrules_numpy.quiet import quietly
+from chainrules_numpy.without_warnings import quietly
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 # The stubs of these functions know fewer calls than the functions take.
 _np: Any = np
@@ -54,8 +54,9 @@ def logaddexp_share_numpy(x: np.generic | Scalar, y: np.generic | Scalar) -> Any
     return np.exp(np.minimum(d, 0)) / (1 + np.exp(-np.abs(d)))
 
 
-# The words give infinity and NaN without a warning, as they do for Python's numbers: rules call
-# them, and a program is warned of what it computes itself. Its np.divide, / and ** are not these.
+# The operations give infinity and NaN without a warning, as they do for Python's numbers: rules
+# call them, and a program is warned of what it computes itself. Its np.divide, / and ** are not
+# these.
 
 
 @v.divide.implement

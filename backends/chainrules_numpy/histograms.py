@@ -17,7 +17,7 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_py import NotDifferentiableError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     Tracer,
     array_of,
@@ -40,7 +40,7 @@ def histogram(
         data, low.readable(bins), low.readable(range), weights=low.readable(weights)
     )
     edges = _edges(a, bins, range, places)
-    if _in_words(weights) and counts.size:
+    if _in_operations(weights) and counts.size:
         if data.dtype.kind == "c":
             msg = "histogram() of complex data has no derivative; give it the real part"
             raise NotDifferentiableError(msg)
@@ -91,7 +91,7 @@ def histogramdd(
     each_bins = bins if hasattr(bins, "__len__") else [bins] * len(columns)
     each_range = [None] * len(columns) if range is None else range
     edges = [_edges(*given) for given in zip(columns, each_bins, each_range, places, strict=True)]
-    if _in_words(weights) and counts.size:
+    if _in_operations(weights) and counts.size:
         found = [_places(x, p) for x, p in zip(plain, places, strict=True)]
         inside = functools.reduce(np.logical_and, [mask for _, mask in found])
         where = np.ravel_multi_index([i for i, _ in found], counts.shape, mode="clip")
@@ -100,8 +100,8 @@ def histogramdd(
     return (_density(counts, edges) if density else counts), edges
 
 
-def _in_words(x: Any) -> bool:
-    """Tell whether words compute from x: it is being differentiated, or of another library.
+def _in_operations(x: Any) -> bool:
+    """Tell whether operations compute from x: it is being differentiated, or of another library.
 
     What a compiler notes of NumPy's is neither: NumPy adds its running sums of constant weights, in
     which a NaN reaches all later bins, with and without `compile`.
@@ -145,7 +145,7 @@ def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
     if np.ndim(untraced(bins)):
         return array_of(bins, places)
     first, last = _ends(a) if range is None else range
-    if not (_in_words(first) or _in_words(last)):
+    if not (_in_operations(first) or _in_operations(last)):
         return places
     if operator.eq(*untraced((first, last))):
         first, last = first - 0.5, last + 0.5

@@ -1,4 +1,4 @@
-"""NumPy's linear algebra: rows, and the words that it computes in another way."""
+"""NumPy's linear algebra: rows, and the operations that it computes in another way."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.rows import alias
+from chainrules_numpy.aliases import alias
 from chainrules_py import NotDifferentiableError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call
 
 # ---------------------------------------------------------------- implementations
@@ -96,11 +96,11 @@ GUFUNC = {
 }
 
 
-def _gufunc(function: Any, word: Any, **keywords: Any) -> None:
+def _gufunc(function: Any, operation: Any, **keywords: Any) -> None:
     lowered = keywords.get("lower", {})
     alias(
         function,
-        to=word,
+        to=operation,
         parameters={"x1": None, "x2": None} | GUFUNC,
         positional=("x1", "x2"),
         refuse=tuple(name for name in GUFUNC if name not in lowered),
@@ -164,16 +164,16 @@ alias(
 )
 
 
-def _of_matrices(word: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    """Apply a word to the diagonals of matrices, which need not lie in the last two axes."""
+def _of_matrices(operation: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """Apply an operation to the diagonals of matrices, which need not lie in the last two axes."""
     ndim = x.ndim
     axis1, axis2 = axis1 % ndim, axis2 % ndim
     if (axis2, axis1) == (ndim - 2, ndim - 1):  # the diagonal above is the one below
-        return word(x, offset=-offset)
+        return operation(x, offset=-offset)
     if (axis1, axis2) != (ndim - 2, ndim - 1):
         rest = [i for i in range(ndim) if i not in (axis1, axis2)]
         x = v.permute_dims(x, axes=(*rest, axis1, axis2))
-    return word(x, offset=offset)
+    return operation(x, offset=offset)
 
 
 def diagonal_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

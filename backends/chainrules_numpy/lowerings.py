@@ -1,4 +1,4 @@
-"""Lowerings of NumPy's keywords to words, shared by all rows whose keyword means the same.
+"""Lowerings of NumPy's keywords to operations, shared by all rows whose keyword means the same.
 
 A lowering rewrites a `Call` for one keyword's value, and is absent where the keyword is absent.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import Primitive, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     AsOperand,
     AsOption,
@@ -138,7 +138,7 @@ def as_array(name: str, convert: Callable[[Any], Any] = array_of) -> Lowering:
     """Return a lowering for an operand that may be a list."""
 
     def place(call: Call, name: str, value: Any) -> None:
-        by_name = not isinstance(call.word, Primitive) and "x" in call.options
+        by_name = not isinstance(call.operation, Primitive) and "x" in call.options
         (call.options if by_name else call.operands)[name] = value
 
     return AsOperand(name, convert, place)
@@ -156,11 +156,11 @@ def as_places(name: str) -> Lowering:
 
 
 def as_keyword(
-    name: str, word: Callable[..., Any] | None = None, *, numbers: bool = True
+    name: str, operation: Callable[..., Any] | None = None, *, numbers: bool = True
 ) -> Lowering:
     """Return a lowering for an operand by its name, where NumPy takes lists, and numbers, as well.
 
-    With ``word`` the call becomes that of a composite, which knows the keyword.
+    With ``operation`` the call becomes that of a composite, which knows the keyword.
     """
 
     def operand(value: Any) -> Any:
@@ -169,15 +169,15 @@ def as_keyword(
 
     def place(call: Call, name: str, value: Any) -> None:
         call.options[name] = value
-        call.word = call.word if word is None else word
+        call.operation = call.operation if operation is None else operation
 
-    if word is None:
+    if operation is None:
         return AsOperand(name, operand, place)
     return lambda call, value: place(call, name, operand(value))
 
 
 def _sequence(call: Call, name: str, arrays: Any) -> None:
-    if isinstance(call.word, Primitive) or parameters_of(call.word).variadic:
+    if isinstance(call.operation, Primitive) or parameters_of(call.operation).variadic:
         call.operands = {f"{name}{i}": x for i, x in enumerate(arrays)}
     else:
         call.operands = {name: arrays} | call.operands
@@ -203,7 +203,8 @@ def computed_in(call: Call, dtype: Any) -> None:
         sized = hasattr(x, "dtype")
         have = numpy_dtype(x) if sized else np.result_type(type_info(type(x)).dispatch_type)
         if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
-            msg = f"{call.word.__name__} of {have} has no derivative with dtype={dtype}; use astype"
+            name = call.operation.__name__
+            msg = f"{name} of {have} has no derivative with dtype={dtype}; use astype"
             raise UnsupportedKeywordError(msg)
         if sized and have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
@@ -227,7 +228,7 @@ def in_array(y: Any) -> Any:
 
 
 def gives_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that gives arrays without axes where words give scalars, as NumPy's does."""
+    """Make a function that gives 0-d arrays where operations give scalars, as NumPy's does."""
 
     @functools.wraps(f)
     def made(*operands: Any, **options: Any) -> Any:
@@ -277,9 +278,9 @@ def masked_extreme(sign: float) -> Lowering:
     return lower
 
 
-def started_extreme(word: Callable[..., Any], sign: float) -> Lowering:
+def started_extreme(operation: Callable[..., Any], sign: float) -> Lowering:
     """Return a lowering for ``initial=`` of max and min, their result where there is no element."""
-    joined = started(word)
+    joined = started(operation)
 
     def lower(call: Call, start: Any) -> None:
         joined(call, start)
@@ -300,7 +301,7 @@ def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
     after = started(v.multiply)
 
     def lower(call: Call, start: Any) -> None:
-        reduced, dtype = call.word, numpy_dtype(call.operands["x"])
+        reduced, dtype = call.operation, numpy_dtype(call.operands["x"])
         if not math.prod(call.operands["x"].shape) or dtype.kind not in "fc":
             after(call, start)
             return
@@ -312,13 +313,13 @@ def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
             factors = v.astype(v.where(first, start, 1), dtype=dtype)
             return reduced(v.multiply(clean(x), factors), axis=axis, keepdims=keepdims)
 
-        call.word = begun
+        call.operation = begun
 
     return lower
 
 
-def started(word: Callable[..., Any]) -> Lowering:
-    """Return a lowering for ``initial=``, joined to the result by the reduction's own word."""
+def started(operation: Callable[..., Any]) -> Lowering:
+    """Return a lowering for ``initial=``, joined to the result by the reduction's own operation."""
 
     def lower(call: Call, start: Any) -> None:
         if isinstance(start, np.ndarray) and start.dtype.kind == "O":
@@ -326,7 +327,7 @@ def started(word: Callable[..., Any]) -> Lowering:
 
         def join(y: Any) -> Any:
             whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
-            z = word(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)
+            z = operation(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)
             return z if z.dtype == y.dtype else v.astype(z, dtype=y.dtype)
 
         call.after.append(join)
@@ -372,7 +373,7 @@ def of_shape(fill: int) -> Lowering:
 
     def lower(call: Call, shape: Any) -> None:
         shape = static(shape)
-        call.word = v.full_like
+        call.operation = v.full_like
         call.options |= {"shape": shape if type(shape) is tuple else (shape,), "fill": fill}
 
     return lower

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.asked import asks
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import axes, axis, ignored, one_axis
 from chainrules_numpy.functions.indexing import out_of_bounds
 from chainrules_numpy.functions.manipulation import copied, ravel
 from chainrules_numpy.functions.sorting import argsort
-from chainrules_numpy.rows import alias
+from chainrules_numpy.values import asks
 from chainrules_py import TracerError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Line, Lowering, aliases, caller, compress, picture, told
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
-_word: Any
+_operation: Any
 _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}
 _join: Any
 _composite: Any
@@ -62,7 +62,7 @@ ACCUMULATE = {"self": None, "axis": None, "dtype": None, "out": None}
 
 def member(
     name: str,
-    word: Callable[..., Any],
+    operation: Callable[..., Any],
     /,
     parameters: dict[str, Any] | None = None,
     lower: Mapping[str, Lowering] | None = None,
@@ -75,18 +75,25 @@ def member(
         native = vars(cls).get(name)
         if native is not None:
             each = {**(lower or {}), **asks(native, **(asked or {}))}
-            alias(native, to=word, parameters=parameters, rename={"self": "x"}, lower=each, **more)
+            alias(
+                native,
+                to=operation,
+                parameters=parameters,
+                rename={"self": "x"},
+                lower=each,
+                **more,
+            )
 
 
 # --------------------------------------------------------------------------------- reductions
 
-for _name, _word, _identity, _start in (
+for _name, _operation, _identity, _start in (
     ("sum", v.sum, 0, low.started(v.add)),
     ("prod", v.prod, 1, low.multiplied()),
 ):
     member(
         _name,
-        _word,
+        _operation,
         REDUCE,
         refuse=("out",),
         lower={"axis": axes},
@@ -96,13 +103,13 @@ for _name, _word, _identity, _start in (
             "initial": _start,
         },
     )
-for _name, _word, _sign, _join in (
+for _name, _operation, _sign, _join in (
     ("max", v.max, -1.0, v.maximum),
     ("min", v.min, 1.0, v.minimum),
 ):
     member(
         _name,
-        _word,
+        _operation,
         EXTREME,
         refuse=("out",),
         lower={"axis": axes},
@@ -119,10 +126,10 @@ member(
     lower={"axis": axes},
     asked={"dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
 )
-for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
+for _name, _operation, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
     member(
         _name,
-        _word,
+        _operation,
         VARIANCE,
         refuse=("out",),
         lower={"axis": axes, "ddof": low.ddof},
@@ -132,16 +139,18 @@ for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
             "mean": low.as_keyword("mean", _composite, numbers=False),
         },
     )
-for _name, _word, _truth in (("any", v.any, False), ("all", v.all, True)):
-    member(_name, _word, TRUTH, refuse=("out",), lower={"axis": axes, "where": low.masked(_truth)})
-for _name, _word in (("argmax", v.argmax), ("argmin", v.argmin)):
-    member(_name, _word, ARG, refuse=("out",), lower={"axis": one_axis})
-for _name, _word in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
+for _name, _operation, _truth in (("any", v.any, False), ("all", v.all, True)):
+    member(
+        _name, _operation, TRUTH, refuse=("out",), lower={"axis": axes, "where": low.masked(_truth)}
+    )
+for _name, _operation in (("argmax", v.argmax), ("argmin", v.argmin)):
+    member(_name, _operation, ARG, refuse=("out",), lower={"axis": one_axis})
+for _name, _operation in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
     _lower, _asked = {"axis": one_axis}, {"dtype": low.converted}
-    member(_name, _word, ACCUMULATE, refuse=("out",), lower=_lower, asked=_asked)
+    member(_name, _operation, ACCUMULATE, refuse=("out",), lower=_lower, asked=_asked)
 alias(
     np.ndarray.searchsorted,
-    to=aliases[np.searchsorted].word,
+    to=aliases[np.searchsorted].operation,
     parameters={"self": None, "v": None, "side": "left", "sorter": None},
     rename={"self": "a"},
 )
@@ -224,13 +233,13 @@ member(
 for _class in (np.ndarray, np.generic):
     alias(
         vars(_class)["nonzero"],
-        to=aliases[np.nonzero].word,
+        to=aliases[np.nonzero].operation,
         parameters={"self": None},
         rename={"self": "a"},
     )
 alias(
     np.ndarray.argpartition,
-    to=aliases[np.argpartition].word,
+    to=aliases[np.argpartition].operation,
     parameters={"self": None, "kth": None, "axis": -1, "kind": "introselect", "order": None},
     rename={"self": "a"},
     refuse=("order",),

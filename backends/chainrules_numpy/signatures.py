@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import tell_parameters
 
 _UFUNC = "where=True, casting='same_kind', order='K', dtype=None, subok=True, signature=None"

@@ -1,4 +1,4 @@
-"""Implementations of the words of statistics for NumPy."""
+"""Implementations of the operations of statistics for NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _ARRAY = np.ndarray | np.generic
 _NUMERIC: Any = np.ndarray | Scalar

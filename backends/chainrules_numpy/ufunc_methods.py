@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.asked import always, asks
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import axes
-from chainrules_numpy.rows import alias
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
-from chainrules_py import vocabulary as v
+from chainrules_numpy.values import always, asks
+from chainrules_py import ops as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
 from chainrules_py.extend import elementwise_composites as e
 
 _ufunc: Any
-_word: Any
+_operation: Any
 
 REDUCE = {
     "array": None,
@@ -32,17 +32,17 @@ REDUCE = {
 ACCUMULATE = {"array": None, "axis": 0, "dtype": None, "out": None}
 
 
-def reduces(word: Callable[..., Any]) -> Callable[..., Any]:
+def reduces(operation: Callable[..., Any]) -> Callable[..., Any]:
     """Make a reduction whose axis, if none is given, is the first."""
 
     def reduce(x: Any, *, axis: Any = 0, keepdims: bool = False) -> Any:
         alone = not x.ndim and type(axis) is int and axis in (0, -1)
-        return word(x, axis=None if alone else axis, keepdims=keepdims)
+        return operation(x, axis=None if alone else axis, keepdims=keepdims)
 
     return reduce
 
 
-def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
+def accumulates(operation: Callable[..., Any]) -> Callable[..., Any]:
     """Make an operation that keeps its axis, which is the first if none is given."""
 
     def accumulate(x: Any, *, axis: Any = 0) -> Any:
@@ -54,18 +54,18 @@ def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
             raise ValueError(msg)
         if type(axis) is tuple and len(axis) == 1:
             axis = axis[0]
-        return word(x, axis=0 if axis is None else low.axis_of(axis))
+        return operation(x, axis=0 if axis is None else low.axis_of(axis))
 
     return accumulate
 
 
-def outer_of(ufunc: Any, word: Any) -> Callable[..., Any]:
+def outer_of(ufunc: Any, operation: Any) -> Callable[..., Any]:
     """Make a function that applies a ufunc to each element of A with each of B."""
-    site = Site(word, ufunc)
+    site = Site(operation, ufunc)
 
     def outer(A: Any, B: Any) -> Any:
         A, B = low.array_of(A), low.array_of(B)
-        call = site.general if low.is_numpys(A) and low.is_numpys(B) else word
+        call = site.general if low.is_numpys(A) and low.is_numpys(B) else operation
         return call(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
 
     return outer
@@ -83,8 +83,8 @@ def from_first(lower: Lowering) -> Lowering:
 
 _array = low.as_array("x")
 _ROUNDED = (e.logaddexp_reduce, e.logaddexp2_reduce)
-"""Words that add all elements at once, where NumPy takes them one by one."""
-for _ufunc, _word, _mask, _start in (
+"""Operations that add all elements at once, where NumPy takes them one by one."""
+for _ufunc, _operation, _mask, _start in (
     (np.add, v.sum, low.masked(0), low.started(v.add)),
     (np.multiply, v.prod, low.masked(1), low.multiplied()),
     (np.maximum, v.max, low.masked_extreme(-1.0), low.started_extreme(v.maximum, -1.0)),
@@ -98,7 +98,9 @@ for _ufunc, _word, _mask, _start in (
 ):
     alias(
         _ufunc.reduce,
-        to=always(_ufunc.reduce, reduces(_word)) if _word in _ROUNDED else reduces(_word),
+        to=always(_ufunc.reduce, reduces(_operation))
+        if _operation in _ROUNDED
+        else reduces(_operation),
         parameters=REDUCE,
         refuse=("out",),
         lower={
@@ -112,7 +114,7 @@ for _ufunc, _word, _mask, _start in (
             ),
         },
     )
-for _ufunc, _word in (
+for _ufunc, _operation in (
     (np.add, v.cumulative_sum),
     (np.multiply, v.cumulative_prod),
     (np.maximum, v.cumulative_max),
@@ -120,16 +122,16 @@ for _ufunc, _word in (
 ):
     alias(
         _ufunc.accumulate,
-        to=accumulates(_word),
+        to=accumulates(_operation),
         parameters=ACCUMULATE,
         refuse=("out",),
         lower={"array": _array, "axis": axes, **asks(_ufunc.accumulate, dtype=low.converted)},
     )
-for _ufunc, _word in (*ARITHMETIC, *OTHERS):
-    if len(_word.operands) == 2:
+for _ufunc, _operation in (*ARITHMETIC, *OTHERS):
+    if len(_operation.operands) == 2:
         alias(
             _ufunc.outer,
-            to=outer_of(_ufunc, _word),
+            to=outer_of(_ufunc, _operation),
             parameters={"A": None, "B": None} | UFUNC_KEYWORDS,
             positional=("A", "B"),
             refuse=tuple(UFUNC_KEYWORDS),

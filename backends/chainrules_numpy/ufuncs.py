@@ -9,17 +9,17 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy._private import hidden_ufuncs
-from chainrules_numpy.rows import alias
+from chainrules_numpy.aliases import alias
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
 
 Row = tuple[Any, Primitive[..., Any]]
 _ufunc: Any
-_word: Any
+_operation: Any
 
 
-def in_dtype(ufunc: Any, word: Primitive[..., Any]) -> Lowering:
+def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
     """Return a lowering for ``dtype=``: operands are converted, and NumPy takes the same loop."""
     sites: dict[Any, Site] = {}
 
@@ -31,19 +31,19 @@ def in_dtype(ufunc: Any, word: Primitive[..., Any]) -> Lowering:
         low.computed_in(call, dtype)
         if all(map(low.is_numpys, call.operands.values())):
             if dtype not in sites:
-                sites[dtype] = Site(word, functools.partial(ufunc, dtype=dtype))
-            call.word = sites[dtype].general
+                sites[dtype] = Site(operation, functools.partial(ufunc, dtype=dtype))
+            call.operation = sites[dtype].general
 
     return lower
 
 
-def ufunc_row(ufunc: Any, word: Primitive[..., Any], **lower: Lowering) -> None:
+def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> None:
     """Enter one row for a ufunc; keywords that are not lowered are refused."""
     alias(
         ufunc,
-        to=word,
-        parameters=dict.fromkeys(word.operands) | UFUNC_KEYWORDS,
-        positional=word.operands,
+        to=operation,
+        parameters=dict.fromkeys(operation.operands) | UFUNC_KEYWORDS,
+        positional=operation.operands,
         refuse=tuple(UFUNC_KEYWORDS.keys() - lower.keys()),
         lower=lower,
     )
@@ -138,10 +138,10 @@ OTHERS: tuple[Row, ...] = (
     (np.gcd, v.gcd),
     (np.lcm, v.lcm),
 )
-for _ufunc, _word in ARITHMETIC:
-    ufunc_row(_ufunc, _word, dtype=in_dtype(_ufunc, _word))
-for _ufunc, _word in OTHERS:
-    ufunc_row(_ufunc, _word)
+for _ufunc, _operation in ARITHMETIC:
+    ufunc_row(_ufunc, _operation, dtype=in_dtype(_ufunc, _operation))
+for _ufunc, _operation in OTHERS:
+    ufunc_row(_ufunc, _operation)
 if hasattr(np, "bitwise_count"):  # since NumPy 2.0
     ufunc_row(np.bitwise_count, v.bitwise_count)
 

@@ -10,12 +10,12 @@ import importlib
 from typing import Any
 
 from chainrules_py.extend import later
-from chainrules_scipy import refusing
+from chainrules_scipy import refusals
 from chainrules_scipy._private import OF_ALL_SPARSE_ARRAYS, OF_SPARSE_ARRAYS
 from chainrules_scipy.installing import OURS, Installed, install
 from chainrules_scipy.other_engines import by_numpy
 
-__all__ = ["Installed", "by_numpy", "install", "refusing"]
+__all__ = ["Installed", "by_numpy", "install", "refusals"]
 
 chainrules_contract = 1
 
@@ -24,8 +24,8 @@ importlib.import_module("scipy")  # what stands for it cannot be imported withou
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)
 later("chainrules_scipy.ufuncs", "scipy.special")
-for _words in ("special", "information", "bessel", "matrix_functions"):
-    later("chainrules_scipy.implementations", f"chainrules_py.vocabulary.{_words}")
+for _operations in ("special", "information", "bessel", "matrix_functions"):
+    later("chainrules_scipy.implementations", f"chainrules_py.ops.{_operations}")
 
 # An array that is passed to a function brings its module; one that it only multiplies is a plain
 # array of SciPy's, and its operators have to be told before.

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.spatial.distance as native
 
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import varies
+from chainrules_scipy.helpers import array_of, readable, reject, stands_for
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, readable, reject, stands_for
 
 __all__ = [
     "braycurtis",

@@ -17,9 +17,9 @@ import scipy.fft
 import scipy.special
 
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.rows import array_of, attribute, part, readable, reject, words
+from chainrules_scipy.helpers import array_of, attribute, operations, part, readable, reject
 
 _NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -61,12 +61,12 @@ _SEVERAL: dict[str, Any] = {
     )
     for n in ("n", "2")
 }
-FUNCTIONS = words(
+FUNCTIONS = operations(
     scipy.fft,
     arrays="x",
     **_ONE,
     **_SEVERAL,
-) | words(scipy.fft, fftshift=_shifted(_of.fftshift), ifftshift=_shifted(_of.ifftshift))
+) | operations(scipy.fft, fftshift=_shifted(_of.fftshift), ifftshift=_shifted(_of.ifftshift))
 
 # ------------------------------------------------------------------- cosine and sine transforms
 
@@ -169,7 +169,7 @@ _OF_COSINES: dict[str, Any] = {
     name: _trigonometric(name)
     for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")
 }
-FUNCTIONS |= words(scipy.fft, arrays="x", **_OF_COSINES)
+FUNCTIONS |= operations(scipy.fft, arrays="x", **_OF_COSINES)
 
 # ------------------------------------------------------------------------ fast Hankel transform
 
@@ -210,7 +210,7 @@ def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) ->
     return v.multiply(v.flip(y, axis=-1), v.exp(-bias * (steps + offset)))
 
 
-FUNCTIONS |= words(
+FUNCTIONS |= operations(
     scipy.fft,
     arrays="a A",
     fht=lambda a, dln, mu, offset, bias: _hankel(False, a, dln, mu, offset, bias),

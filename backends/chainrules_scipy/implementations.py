@@ -1,4 +1,4 @@
-"""Implementations of words by SciPy, for NumPy's arrays and for numbers."""
+"""Implementations of operations by SciPy, for NumPy's arrays and for numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import scipy.linalg
 import scipy.special
 
 from chainrules_py import Primitive, Scalar, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import number_homes
-from chainrules_py.vocabulary.matrix_functions import LUFactors
+from chainrules_py.ops.matrix_functions import LUFactors
+from chainrules_scipy.helpers import permutation_of
 from chainrules_scipy.precision import as_precise
-from chainrules_scipy.rows import permutation_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 number_homes["scipy"] = np
@@ -94,9 +94,9 @@ FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.y1,
     v.yv,
 )
-"""The words that are ufuncs of SciPy, of the same name."""
+"""The operations that are ufuncs of SciPy, of the same name."""
 
-_word: Primitive[..., Any]
+_operation: Primitive[..., Any]
 _NUMBERS: Any = np.ndarray | np.generic | Scalar
 _PYTHONS: Any = int | float | complex
 
@@ -106,30 +106,30 @@ def ufunc_of(name: str) -> np.ufunc:
     return inspect.unwrap(getattr(scipy.special, name))  # type: ignore[no-any-return]
 
 
-def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> Any:
-    """Enter what computes a word, and return it; of Python's numbers the result is one of these."""
+def of_numbers(operation: Primitive[..., Any], function: Callable[..., Any]) -> Any:
+    """Register what computes an operation and return it; Python's numbers give such."""
 
     def of_pythons(*xs: Any) -> Any:
         y = function(*xs)
         return tuple([part.item() for part in y]) if type(y) is tuple else y.item()
 
-    n = len(word.operands)
-    word.implement(function, types=(_NUMBERS,) * n)
-    word.implement(of_operands(word, of_pythons), types=(_PYTHONS,) * n)
-    return word
+    n = len(operation.operands)
+    operation.implement(function, types=(_NUMBERS,) * n)
+    operation.implement(of_operands(operation, of_pythons), types=(_PYTHONS,) * n)
+    return operation
 
 
-def of_operands(word: Any, function: F) -> F:
-    """Say of a function of any number of operands that it takes those of a word."""
-    return functools.update_wrapper(function, word.__wrapped__, assigned=(), updated=())  # type: ignore[return-value]
+def of_operands(operation: Any, function: F) -> F:
+    """Say of a function of any number of operands that it takes those of an operation."""
+    return functools.update_wrapper(function, operation.__wrapped__, assigned=(), updated=())  # type: ignore[return-value]
 
 
 def _operands(x: Any, y: Any, z: Any, w: Any, /) -> Any:
     """x."""
 
 
-def word_of(name: str, *operands: str) -> Any:
-    """Declare a word of up to four operands, for a function of ``scipy.special``."""
+def operation_of(name: str, *operands: str) -> Any:
+    """Declare an operation of up to four operands, for a function of ``scipy.special``."""
     n = len(operands)
     code = _operands.__code__.replace(
         co_name=name,
@@ -144,8 +144,8 @@ def word_of(name: str, *operands: str) -> Any:
     return primitive(declaration)
 
 
-for _word in FUNCTIONS:
-    of_numbers(_word, ufunc_of(_word.__name__))
+for _operation in FUNCTIONS:
+    of_numbers(_operation, ufunc_of(_operation.__name__))
 
 
 def polygamma_scipy(n: Any, x: Any, /) -> Any:
@@ -168,13 +168,13 @@ def square(*matrices: Any) -> None:
             raise np.linalg.LinAlgError(msg)
 
 
-def _of_matrix(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
+def _of_matrix(operation: Primitive[..., Any], function: Callable[..., Any]) -> None:
     def implementation(x: Any, /) -> Any:
         square(x)
         y = function(x)
         return y.astype(as_precise(y.dtype, x.dtype), copy=False)
 
-    word.implement(implementation, types=(np.ndarray,))
+    operation.implement(implementation, types=(np.ndarray,))
 
 
 def _logm(x: Any) -> Any:

@@ -27,12 +27,9 @@ from chainrules_py import (
     primitive,
     rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
-from chainrules_scipy.agreeing import Unstated, answer, plain, unstated
-from chainrules_scipy.following import FLOAT64, follow, follow_all, follow_class, numpy_with
-from chainrules_scipy.interpolate import CubicHermiteSpline
-from chainrules_scipy.rows import (
+from chainrules_scipy.helpers import (
     anchored,
     array_of,
     attribute,
@@ -44,6 +41,9 @@ from chainrules_scipy.rows import (
     reject,
     stands_for,
 )
+from chainrules_scipy.interpolate import CubicHermiteSpline
+from chainrules_scipy.source_copies import FLOAT64, follow, follow_all, follow_class, numpy_with
+from chainrules_scipy.value_checks import Unstated, answer, plain, unstated
 
 __all__ = [
     "odeint",
@@ -406,7 +406,7 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
 
 def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any:
     """Return the rate of a state and of what is beside it, as a program, if there is one."""
-    from chainrules_kit.solvers.pulling import program_of  # with all solvers
+    from chainrules_kit.solvers.step_programs import program_of  # with all solvers
 
     f, args = problem.parts(parameters)
     t, n = problem.times[0], beside[0]
@@ -527,7 +527,7 @@ def odeint(
     """Solve dy/dt = ``func(y, t, *args)`` from y0 at the first time on.
 
     The values are SciPy's. Derivatives are solved for by LSODA beside the state, if they are few;
-    else by `chainrules_py.vocabulary.odeint`, a formula of Runge and Kutta.
+    else by `chainrules_py.ops.odeint`, a formula of Runge and Kutta.
     """
     args = args if isinstance(args, tuple) else (args,)
     tolerances: dict[str, Any] = {

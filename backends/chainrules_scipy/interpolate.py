@@ -13,12 +13,9 @@ import numpy as np
 import scipy.interpolate as native
 
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
-from chainrules_scipy.agreeing import Beside, agreeing, of_both, plainly
-from chainrules_scipy.following import follow_all, follow_class
-from chainrules_scipy.installing import place_constructor, place_method
-from chainrules_scipy.rows import (
+from chainrules_scipy.helpers import (
     anchored,
     array_of,
     attribute,
@@ -28,6 +25,9 @@ from chainrules_scipy.rows import (
     reject,
     stands_for,
 )
+from chainrules_scipy.installing import place_constructor, place_method
+from chainrules_scipy.source_copies import follow_all, follow_class
+from chainrules_scipy.value_checks import Beside, agreeing, of_both, plainly
 
 __all__ = [
     "Akima1DInterpolator",

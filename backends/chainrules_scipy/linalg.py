@@ -16,11 +16,10 @@ import scipy
 import scipy.linalg as native
 
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import alias, kind_of, namespace_of, products_composites, untraced, varies
-from chainrules_py.vocabulary.linalg import resolution
-from chainrules_scipy.following import follow, follow_all
-from chainrules_scipy.rows import (
+from chainrules_py.ops.linalg import resolution
+from chainrules_scipy.helpers import (
     adjoint,
     anchored,
     array_of,
@@ -30,14 +29,15 @@ from chainrules_scipy.rows import (
     nested,
     of_lapack,
     of_stacks,
+    operations,
     permutation_of,
     readable,
     refused,
     reject,
     stands_for,
     static,
-    words,
 )
+from chainrules_scipy.source_copies import follow, follow_all
 
 __all__ = [
     "cho_factor",
@@ -365,7 +365,7 @@ def polar(a: Any, side: str = "right") -> Any:
     return u, 0.5 * (p + adjoint(p))
 
 
-OF_SYSTEMS = words(
+OF_SYSTEMS = operations(
     native,
     finite="a",
     cholesky=lambda a, lower: v.cholesky(a, upper=not lower),
@@ -488,13 +488,13 @@ def of_phase(V: Any, known: Any) -> Any:
     return V * (phase if np.iscomplexobj(known) else phase.real)
 
 
-OF_SPECTRA = words(
+OF_SPECTRA = operations(
     native,
     finite="a b",
     without="homogeneous_eigvals",
     eigvals=lambda a, b: eig(a, b, right=False),
 )
-OF_SPECTRA |= words(
+OF_SPECTRA |= operations(
     native,
     finite="a b",
     eigvalsh=lambda a, b, lower, type, subset_by_index, subset_by_value: eigh(  # noqa: A006
@@ -581,7 +581,7 @@ FOLLOWED: dict[str, Any] = follow_all(
 }
 
 
-FOLLOWED |= words(
+FOLLOWED |= operations(
     native,
     arrays="A a b q",
     expm=lambda A: v.expm(A),  # noqa: PLW0108 - the parameters are SciPy's
@@ -589,7 +589,7 @@ FOLLOWED |= words(
     sqrtm=lambda A: v.sqrtm(of_lapack(A)),
     solve_sylvester=lambda a, b, q: _as_scipy(_SYLVESTER, v.solve_sylvester(a, b, q), a, b, q),
 )
-FOLLOWED |= words(
+FOLLOWED |= operations(
     native,
     finite="A E",
     expm_frechet=lambda A, E, compute_expm: (
@@ -942,7 +942,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     return solve(toeplitz(c, r), b, check_finite=check_finite)
 
 
-OF_BANDS = words(
+OF_BANDS = operations(
     native,
     finite="ab b",
     solveh_banded=of_stacks(ab=2, b=0)(lambda ab, b, lower: _solved(*_both_sides(ab, lower), b)),

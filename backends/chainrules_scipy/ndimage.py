@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as native
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.agreeing import agreeing, plainly, refuse_output
-from chainrules_scipy.following import follow, follow_all, followed, instead_of, numpy_with
-from chainrules_scipy.rows import (
+from chainrules_scipy.helpers import (
     array_of,
     attribute,
     constant,
@@ -25,6 +23,8 @@ from chainrules_scipy.rows import (
     refused,
     stands_for,
 )
+from chainrules_scipy.source_copies import follow, follow_all, followed, instead_of, numpy_with
+from chainrules_scipy.value_checks import agreeing, plainly, refuse_output
 
 _Compute = Callable[..., Any]
 

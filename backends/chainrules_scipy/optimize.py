@@ -1,7 +1,8 @@
 """Solutions of ``scipy.optimize``, differentiated by the equation that they fulfil.
 
 SciPy finds the solution, of plain values. Its derivatives, in the arguments and in what the
-function holds, are those of the word `root` or `minimize`: they do not depend on how it was found.
+function holds, are those of the operation `root` or `minimize`: they do not depend on how it was
+found.
 """
 
 from __future__ import annotations
@@ -18,12 +19,9 @@ import numpy as np
 import scipy.optimize as native
 
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import advise, default_engine, varies
-from chainrules_scipy.agreeing import answer
-from chainrules_scipy.following import follow_all
-from chainrules_scipy.precision import plainly
-from chainrules_scipy.rows import (
+from chainrules_scipy.helpers import (
     anchored,
     array_of,
     attribute,
@@ -35,6 +33,9 @@ from chainrules_scipy.rows import (
     reject,
     stands_for,
 )
+from chainrules_scipy.precision import plainly
+from chainrules_scipy.source_copies import follow_all
+from chainrules_scipy.value_checks import answer
 
 __all__ = [
     "curve_fit",
@@ -101,7 +102,7 @@ class Search:
             y = f(x, *further)[0] if is_pair else f(x, *further)
             return array_of(y) if isinstance(y, (list, tuple)) else y
 
-        self.value = value  # a function, in which a word finds what is traced
+        self.value = value  # a function, in which an operation finds what is traced
 
     def run(self) -> Any:
         """Return what SciPy finds."""

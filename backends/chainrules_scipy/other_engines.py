@@ -44,7 +44,7 @@ def by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a function of ours; of values of another engine by NumPy, if it is no word.
+    """Call a function of ours; of values of another engine by NumPy, if it is no operation.
 
     One that is given functions may be given such as compute with the other engine's values.
     """

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from chainrules_py import ops as v
 from chainrules_py import primitive
-from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tracer,
     closed,

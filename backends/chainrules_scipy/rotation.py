@@ -10,14 +10,14 @@ from scipy.spatial import transform as native
 
 from chainrules_py import ignore_derivatives
 from chainrules_scipy._private import private, text
-from chainrules_scipy.following import (
+from chainrules_scipy.helpers import readable
+from chainrules_scipy.source_copies import (
     follow_class,
     followed,
     followed_module,
     instead_of,
     with_shortcuts,
 )
-from chainrules_scipy.rows import readable
 
 
 def _followed(cls: type, name: str, *methods: str) -> Any:

@@ -14,30 +14,30 @@ import scipy.signal as native
 from scipy.signal import windows
 
 from chainrules_py import Array, LinearMap, NotDifferentiableError, primitive, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, fourier_composites, kind_of, varies
 from chainrules_scipy._private import common_base, private
-from chainrules_scipy.following import (
+from chainrules_scipy.helpers import (
+    array_of,
+    attribute,
+    constant,
+    operations,
+    readable,
+    real_array_of,
+    refused,
+    reject,
+    stands_for,
+)
+from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
+from chainrules_scipy.ndimage import around, of_rank
+from chainrules_scipy.precision import HOLDS, of_precision
+from chainrules_scipy.source_copies import (
     follow,
     follow_all,
     follow_class,
     followed_class,
     instead_of,
     numpy_with,
-)
-from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
-from chainrules_scipy.ndimage import around, of_rank
-from chainrules_scipy.precision import HOLDS, of_precision
-from chainrules_scipy.rows import (
-    array_of,
-    attribute,
-    constant,
-    readable,
-    real_array_of,
-    refused,
-    reject,
-    stands_for,
-    words,
 )
 
 __all__ = [
@@ -436,7 +436,7 @@ def _turned(k: Any) -> Any:
     return v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k
 
 
-FOLLOWED |= words(
+FOLLOWED |= operations(
     native,
     convolve=convolved,
     fftconvolve=convolved,

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.spatial as native
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import varies
-from chainrules_scipy.agreeing import unstated
-from chainrules_scipy.following import follow, follow_all, with_shortcuts
+from chainrules_scipy.helpers import array_of, attribute, readable, reject, stands_for
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, attribute, readable, reject, stands_for
+from chainrules_scipy.source_copies import follow, follow_all, with_shortcuts
+from chainrules_scipy.value_checks import unstated
 
 with_shortcuts(native, "minkowski_distance_p")
 FOLLOWED: dict[str, Any] = follow_all(

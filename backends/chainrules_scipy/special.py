@@ -12,22 +12,22 @@ import numpy as np
 import scipy.special as native
 
 from chainrules_py import UnsupportedKeywordError, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, moves
-from chainrules_scipy.following import follow_all, with_shortcuts
-from chainrules_scipy.implementations import of_numbers, word_of
-from chainrules_scipy.installing import place
-from chainrules_scipy.precision import in_precision_of
-from chainrules_scipy.rows import (
+from chainrules_scipy.helpers import (
     array_of,
     attribute,
     in_kind_of,
+    operations,
     readable,
     reject,
     stands_for,
     static,
-    words,
 )
+from chainrules_scipy.implementations import of_numbers, operation_of
+from chainrules_scipy.installing import place
+from chainrules_scipy.precision import in_precision_of
+from chainrules_scipy.source_copies import follow_all, with_shortcuts
 
 __all__ = [
     "logsumexp",
@@ -46,8 +46,8 @@ FOLLOWED: dict[str, Any] = follow_all(
 def _spherical(name: str, sign: float) -> Any:
     """Make a function with the equation x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0: 10.47.1."""
     theirs = getattr(native, name)
-    value = of_numbers(word_of(name, "n", "x"), lambda n, x: theirs(n, x, False))
-    slope = of_numbers(word_of(f"{name}_slope", "n", "x"), lambda n, x: theirs(n, x, True))
+    value = of_numbers(operation_of(name, "n", "x"), lambda n, x: theirs(n, x, False))
+    slope = of_numbers(operation_of(f"{name}_slope", "n", "x"), lambda n, x: theirs(n, x, True))
 
     def second(y: Any, n: Any, x: Any) -> Any:
         return (n * (n + 1) / (x * x) - sign) * value(n, x) - 2 * y / x
@@ -94,7 +94,7 @@ def legendre_p_all(n: int, z: Any, *, diff_n: int = 0) -> Any:
 
 
 def _legendre(name: str) -> Any:
-    """Declare words that are SciPy's function and its first two derivatives."""
+    """Declare operations that are SciPy's function and its first two derivatives."""
     theirs = getattr(native, name)
 
     def at(level: int) -> Any:
@@ -102,19 +102,19 @@ def _legendre(name: str) -> Any:
             options = {"norm": bool(np.all(norm))} if name == "assoc_legendre_p" else {}
             return theirs(n, m, x, diff_n=level, **options)[level]
 
-        return of_numbers(word_of(f"{name}_{level}", "n", "m", "norm", "x"), compute)
+        return of_numbers(operation_of(f"{name}_{level}", "n", "m", "norm", "x"), compute)
 
-    words = [at(level) for level in range(3)]
-    for word, following in itertools.pairwise(words):
-        _rises(word, following)
-    return words[0]
+    operations = [at(level) for level in range(3)]
+    for operation, following in itertools.pairwise(operations):
+        _rises(operation, following)
+    return operations[0]
 
 
-def _rises(word: Any, following: Any) -> None:
-    """State that the derivative of a word is another one."""
+def _rises(operation: Any, following: Any) -> None:
+    """State that the derivative of an operation is another one."""
     state: Any = scalar_rule
     state(
-        word,
+        operation,
         lambda _y, _n, _m, _norm, _x: 0.0,
         lambda _y, _n, _m, _norm, _x: 0.0,
         lambda _y, _n, _m, _norm, _x: 0.0,
@@ -205,7 +205,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 
 
-FOLLOWED |= words(
+FOLLOWED |= operations(
     native,
     arrays="N k n",
     without="exact",
@@ -217,7 +217,7 @@ FOLLOWED |= words(
         else v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
     ),
 )
-FOLLOWED |= words(
+FOLLOWED |= operations(
     native,
     arrays="x",
     softmax=lambda x, axis: v.softmax(x, axis=static(axis) if x.ndim else None),

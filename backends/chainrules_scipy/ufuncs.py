@@ -24,7 +24,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     UFUNC_KEYWORDS,
     WIDE,
@@ -46,9 +46,15 @@ from chainrules_py.extend import (
     zeta_shape,
 )
 from chainrules_scipy._private import private
-from chainrules_scipy.implementations import FUNCTIONS, of_numbers, of_operands, ufunc_of, word_of
+from chainrules_scipy.helpers import anchored, array_of, nested, readable, reject
+from chainrules_scipy.implementations import (
+    FUNCTIONS,
+    of_numbers,
+    of_operands,
+    operation_of,
+    ufunc_of,
+)
 from chainrules_scipy.installing import place
-from chainrules_scipy.rows import anchored, array_of, nested, readable, reject
 
 # -------- how the ufuncs of ``scipy.special`` get operations, aliases, and rules that are a line
 
@@ -58,7 +64,7 @@ static_types.add(np.ufunc)
 
 @primitive
 def as_computed(y: Any, *xs: Any, by: np.ufunc) -> Any:
-    """Return what SciPy computes of xs; the derivative is that of y, which words computed of it."""
+    """Return what SciPy computes of xs, with the derivative of y, which operations computed."""
     return by(*xs)
 
 
@@ -76,18 +82,18 @@ def _undefined(t: Any, z: Any) -> Any:
     return v.where(lost, math.nan, zero) * v.where(lost, t, zero)
 
 
-def asking(ufunc: np.ufunc, in_words: Callable[..., Any]) -> Callable[..., Any]:
+def asking(ufunc: np.ufunc, in_operations: Callable[..., Any]) -> Callable[..., Any]:
     """Make of a function in words the ufunc, with its value, of arrays and numbers of NumPy's."""
 
-    @functools.wraps(in_words)
+    @functools.wraps(in_operations)
     def function(*xs: Any) -> Any:
         xs = tuple([array_of(x, floating=False) if type(x) in (list, tuple) else x for x in xs])
         is_numpys = all(map(_is_numpys, xs))
         try:
-            y = in_own_context(_quiet, in_words, xs) if is_numpys else in_words(*xs)
+            y = in_own_context(_quiet, in_operations, xs) if is_numpys else in_operations(*xs)
         except Exception:
             if is_numpys:
-                ufunc(*map(untraced, xs))  # which has its own words for what is wrong
+                ufunc(*map(untraced, xs))  # which has its own operations for what is wrong
             raise
         if not is_numpys:
             return y
@@ -99,9 +105,9 @@ def asking(ufunc: np.ufunc, in_words: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _quiet(in_words: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
+def _quiet(in_operations: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
     with np.errstate(all="ignore"):
-        return in_words(*xs)
+        return in_operations(*xs)
 
 
 def _is_numpys(x: Any) -> bool:
@@ -110,13 +116,13 @@ def _is_numpys(x: Any) -> bool:
 
 
 u: Any = SimpleNamespace()
-"""The words that are stated here, by the names of their ufuncs."""
+"""The operations that are stated here, by the names of their ufuncs."""
 Partial = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def row(ufunc: Any, to: Any, operands: tuple[str, ...]) -> None:
-    """Enter what a ufunc is: a word, or a function in words of the same operands."""
+    """Enter what a ufunc is: an operation, or a function in operations of the same operands."""
     alias(
         ufunc,
         to=to,
@@ -147,7 +153,7 @@ def flat(y: Any, *_: Any) -> Any:
 
 
 def stated(key: str, *partials: Partial | None, complex: str | None = None) -> Any:
-    """Declare the word that is a ufunc of SciPy's, and state its partials.
+    """Declare the operation that is a ufunc of SciPy's, and state its partials.
 
     Parameters
     ----------
@@ -161,16 +167,16 @@ def stated(key: str, *partials: Partial | None, complex: str | None = None) -> A
     """
     name, *operands = key.split()
     ufunc = ufunc_of(name)
-    word = of_numbers(word_of(name, *operands), ufunc)
-    row(ufunc, word, tuple(operands))
-    vars(u)[name] = word
+    operation = of_numbers(operation_of(name, *operands), ufunc)
+    row(ufunc, operation, tuple(operands))
+    vars(u)[name] = operation
     slopes = tuple([p if p in (None, flat) else _of_poles(p) for p in partials])
     if ufunc.nout == 1 and None not in slopes and flat not in slopes:
         given: Any = {} if complex is None else {"complex": complex}
-        scalar_rule(word, *slopes, singular=True, **given)
+        scalar_rule(operation, *slopes, singular=True, **given)
     else:
-        _state(word, slopes, complex)
-    return word
+        _state(operation, slopes, complex)
+    return operation
 
 
 def _of_poles(partial: Partial) -> Partial:
@@ -207,25 +213,27 @@ def _counted(x: Any) -> Any:
     return x if fits else v.astype(x, dtype=np.dtype(np.int64))
 
 
-def _by_values(word: Primitive[..., Any], place: int) -> Partial:
+def _by_values(operation: Primitive[..., Any], place: int) -> Partial:
     """Make the partial in an operand that no formula differentiates in: by values around it."""
 
     def slope(y: Any, *xs: Any) -> Any:
         if not isinstance(y, tuple):
-            return around(word, place, *xs)
-        return tuple([around(lambda *at, k=k: word(*at)[k], place, *xs) for k in range(len(y))])
+            return around(operation, place, *xs)
+        return tuple(
+            [around(lambda *at, k=k: operation(*at)[k], place, *xs) for k in range(len(y))]
+        )
 
     return slope
 
 
-def _state(word: Any, slopes: Any, complex: str | None) -> None:
+def _state(operation: Any, slopes: Any, complex: str | None) -> None:
     """State slopes of results and operands; whole numbers without one have no derivative at all."""
-    refusals = [_by_values(word, k) for k in range(len(slopes))]
+    refusals = [_by_values(operation, k) for k in range(len(slopes))]
 
     def maps(*xs: Any) -> Any:
         if complex is None and "complex" in map(kind_of, xs):
-            reject(f"scipy.special.{word.__name__} is differentiated at real operands alone")
-        y, at = word(*xs), tuple(map(_counted, xs))
+            reject(f"scipy.special.{operation.__name__} is differentiated at real operands alone")
+        y, at = operation(*xs), tuple(map(_counted, xs))
         found: list[Any] = []
         for x, slope, refusal in zip(xs, slopes, refusals, strict=True):
             if slope in (None, flat) and kind_of(x) in ("int", "bool"):
@@ -234,7 +242,7 @@ def _state(word: Any, slopes: Any, complex: str | None) -> None:
                 found.append(LinearMap(_push, _pull, slope or refusal, y, at))
         return y, tuple(found)
 
-    rule(word, batched="broadcast")(of_operands(word, maps))
+    rule(operation, batched="broadcast")(of_operands(operation, maps))
 
 
 def _push(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
@@ -319,7 +327,7 @@ def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
         safe = [*xs[:-1], v.where(below, xs[-1], -1.0)]
         return v.where(below, _principal(place, v.where(below, y, 1.0), *safe), above)
 
-    of_number: dict[int, Any] = {  # a partial has as many parameters as its word
+    of_number: dict[int, Any] = {  # a partial has as many parameters as its operation
         2: lambda y, a, b: slope(y, a, b),  # noqa: PLW0108
         3: lambda y, a, b, c: slope(y, a, b, c),  # noqa: PLW0108
         4: lambda y, a, b, c, d: slope(y, a, b, c, d),  # noqa: PLW0108
@@ -1108,23 +1116,23 @@ for _name, _function in _COMPOSITES.items():
     composite(_name)(_function)
 
 # ``psi`` and ``jn`` are the same objects as ``digamma`` and ``jv``.
-for _word in (*FUNCTIONS, v.cbrt, v.exp2, v.expm1, v.log1p, v.round):
-    row(ufunc_of(_word.__name__), _word, _word.operands)
+for _operation in (*FUNCTIONS, v.cbrt, v.exp2, v.expm1, v.log1p, v.round):
+    row(ufunc_of(_operation.__name__), _operation, _operation.operands)
 
 
-def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a word: its order is cut, and with whole ones narrower x are double, as in SciPy."""
+def _in_double(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an operation: its order is cut; narrower x are double with whole orders, as in SciPy."""
 
     def function(v_: Any, x: Any) -> Any:
         wide = getattr(x, "dtype", None) in (None, np.dtype(float))
         narrow = kind_of(v_) == "int" and not wide
-        return word(cut(v_), v.astype(x, dtype=np.dtype(float)) if narrow else x)
+        return operation(cut(v_), v.astype(x, dtype=np.dtype(float)) if narrow else x)
 
     return function
 
 
-for _name, _word in (("kn", v.kv), ("yn", v.yv)):
-    row(ufunc_of(_name), asking(ufunc_of(_name), _in_double(_word)), ("v_", "x"))
+for _name, _operation in (("kn", v.kv), ("yn", v.yv)):
+    row(ufunc_of(_name), asking(ufunc_of(_name), _in_double(_operation)), ("v_", "x"))
 
 # ---------------------------------------------------------- functions that let traced values pass
 
@@ -1139,7 +1147,7 @@ def _zeta(x: Any, q: Any = None) -> Any:
 
 
 def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
-    """Compute a branch of Lambert's W; refuse a tolerance, which the word does not have."""
+    """Compute a branch of Lambert's W; refuse a tolerance, which the operation does not have."""
     if tol != 1e-8:
         reject("lambertw(tol=...) has no derivative here; leave tol out", UnsupportedKeywordError)
     return v.lambertw(z, k)

@@ -19,7 +19,7 @@ from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
 from chainrules_tape.inspect.text import Named, listing, nodes_of
-from chainrules_tape.memory.links import AddsInPlace
+from chainrules_tape.memory.accumulating_links import AddsInPlace
 from chainrules_tape.memory.write import WritableOnTape
 
 

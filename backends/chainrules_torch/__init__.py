@@ -1,6 +1,6 @@
 """PyTorch, as chainrules_py sees it: its tensors as arrays, and its autograd as an engine.
 
-Importing this registers the tensors and how they compute the words. `export` makes a PyTorch
+Importing this registers the tensors and how they compute the operations. `export` makes a PyTorch
 function of whatever has a rule.
 """
 

@@ -2,7 +2,7 @@
 """PyTorch's own functions and methods, of values of the tape that stand for tensors.
 
 A value that one of our engines differentiates has PyTorch's methods, and PyTorch's functions take
-it: `torch.exp(x)`, ``x.exp()``. The tables say what word each is. A name is the method and the
+it: `torch.exp(x)`, ``x.exp()``. The tables say what operation each is. A name is the method and the
 function of that name; a name with a dot is one of these alone: ``Tensor.where``, ``torch.where``.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from chainrules_py import UnsupportedKeywordError, ignore_derivatives
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import alias, flatten, untraced, viewers
 from chainrules_py.extend import elementwise_composites as elementwise
 from chainrules_py.extend import manipulation_composites as manipulation
@@ -43,8 +43,8 @@ def natives(name: str) -> Iterator[Any]:
             yield operator.attrgetter(path)(torch)
 
 
-def word(names: str, f: Callable[..., Any]) -> None:
-    """Enter a word of one operand, or of two, under names that are set apart by spaces."""
+def operation(names: str, f: Callable[..., Any]) -> None:
+    """Enter an operation of one operand, or of two, under names that are set apart by spaces."""
     mine = f.operands  # type: ignore[attr-defined]
     theirs: dict[str, str] = dict(zip(("self", "other"), mine, strict=False))
     for name in names.split():
@@ -94,7 +94,7 @@ def row(names: str, *, views: bool = False) -> Callable[[Any], Any]:
 
 
 def _axes(dim: Any) -> Any:
-    """Return axes as words take them: PyTorch's none of a tuple are all."""
+    """Return axes as operations take them: PyTorch's none of a tuple are all."""
     return dim if dim is None or isinstance(dim, int) else tuple(dim) or None
 
 
@@ -159,15 +159,15 @@ def _alike(tensors: Any) -> list[Any]:
 _ROUNDED: dict[Any, Callable[[Any], Any]] = {None: lambda y: y, "floor": v.floor, "trunc": v.trunc}
 
 
-def _reduced(word: Any) -> Callable[..., Any]:
+def _reduced(operation: Any) -> Callable[..., Any]:
     def reduced(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         axis = None if self.ndim == 0 else _axes(dim)
-        return word(_cast(self, dtype), axis=axis, keepdims=keepdim and self.ndim > 0)
+        return operation(_cast(self, dtype), axis=axis, keepdims=keepdim and self.ndim > 0)
 
     return reduced
 
 
-def _spread(word: Any) -> Callable[..., Any]:
+def _spread(operation: Any) -> Callable[..., Any]:
     def spread(
         self: Any,
         dim: Any = None,
@@ -179,17 +179,17 @@ def _spread(word: Any) -> Callable[..., Any]:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         count = int(unbiased) if correction is None else correction
-        return word(self, axis=_axes(dim), keepdims=keepdim, correction=count)
+        return operation(self, axis=_axes(dim), keepdims=keepdim, correction=count)
 
     return spread
 
 
-def _along_one(word: Any) -> Callable[..., Any]:
+def _along_one(operation: Any) -> Callable[..., Any]:
     def along(self: Any, dim: int, _stacklevel: int = 3, dtype: Any = None) -> Any:
         x = _cast(self, dtype)
         if x.ndim:
-            return word(x, axis=dim)
-        return v.reshape(word(v.reshape(x, shape=(1,)), axis=0), shape=())
+            return operation(x, axis=dim)
+        return v.reshape(operation(v.reshape(x, shape=(1,)), axis=0), shape=())
 
     return along
 
@@ -247,8 +247,8 @@ def _split(self: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
     return tuple([_along(self, dim, slice(i, j)) for i, j in cuts])
 
 
-def _transform(word: Any) -> Callable[..., Any]:
-    return lambda self, n=None, dim=-1, norm=None: word(
+def _transform(operation: Any) -> Callable[..., Any]:
+    return lambda self, n=None, dim=-1, norm=None: operation(
         self, n=n, axis=dim, norm=norm or "backward"
     )
 
@@ -311,7 +311,7 @@ def solve(self: Any, B: Any, *, left: bool = True) -> Any:
 
 # --------------------------------------------------------------------------------- tables
 
-_WORDS: tuple[tuple[str, Any], ...] = (
+_OPERATIONS: tuple[tuple[str, Any], ...] = (
     ("abs absolute", v.abs),
     ("acos arccos", v.acos),
     ("acosh arccosh", v.acosh),
@@ -652,8 +652,8 @@ def _converted(dtype: torch.dtype) -> Callable[..., Any]:
     return lambda self, *, memory_format=None: to(self, dtype)
 
 
-for _names, _f in _WORDS:
-    word(_names, _f)
+for _names, _f in _OPERATIONS:
+    operation(_names, _f)
 for _names, _f in (
     *_ROWS,
     *[(x, _fact(x)) for x in _FACTS],

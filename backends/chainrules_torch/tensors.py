@@ -195,16 +195,16 @@ _OF_SO_MANY: dict[int, Callable[..., Any]] = {
 
 
 def implement(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
-    """Enter what computes words of tensors, or of operands of these types."""
-    for word, function in table.items():
-        tensors = (TENSOR,) * (1 if word.variadic else len(word.operands))
-        word.implement(function, types=types or tensors)
+    """Enter what computes operations of tensors, or of operands of these types."""
+    for operation, function in table.items():
+        tensors = (TENSOR,) * (1 if operation.variadic else len(operation.operands))
+        operation.implement(function, types=types or tensors)
 
 
-def entered(word: Any, function: Callable[..., Any]) -> None:
-    """Enter what computes a word for every mixture of tensors and numbers."""
-    n = len(word.operands)
+def entered(operation: Any, function: Callable[..., Any]) -> None:
+    """Enter what computes an operation for every mixture of tensors and numbers."""
+    n = len(operation.operands)
     function = _OF_SO_MANY[n](function)
     for first in range(n):
         types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
-        word.implement(function, types=types)
+        operation.implement(function, types=types)

@@ -114,14 +114,14 @@ def _table(*columns: str) -> Table:
 
 
 def _statements(statements: Any) -> Table:
-    table = _table("function", "for", "modes", "layer", "pen", "where")
+    table = _table("function", "for", "modes", "layer", "constructor", "where")
     for s in statements:
         table.add_row(
             s.primal.__name__,
             ", ".join([getattr(c, "__name__", str(c)) for c in s.signature]),
             "/".join(s.modes),
             s.layer.name.lower(),
-            "opted out" if s.recipe is None else s.recipe.pen,
+            "opted out" if s.recipe is None else s.recipe.constructor,
             str(s.where),
         )
     return table
@@ -185,13 +185,17 @@ def check(
     if as_json:
         _json(summary.as_dict())
     else:
-        table = _table("function", "sample", "library", "passed", "failed", "not judged")
+        table = _table("function", "sample", "library", "passed", "failed", "skipped")
         for o in summary.outcomes:
             said = [f.verdict for f in o.findings]
-            counts = [str(said.count(v)) for v in ("passed", "failed", "not judged")]
+            counts = [str(said.count(v)) for v in ("passed", "failed", "skipped")]
             wrong = o in summary.failures
             table.add_row(
-                o.word, o.sample, o.backend or "no sample", *counts, style="red" if wrong else None
+                o.operation,
+                o.sample,
+                o.backend or "no sample",
+                *counts,
+                style="red" if wrong else None,
             )
         _console().print(table)
         for o in summary.failures:
@@ -203,7 +207,9 @@ def check(
 @commands.command("new-rule")
 @click.argument("name")
 @click.argument("operands", nargs=-1)
-@click.option("--kind", type=click.Choice(templates.KINDS), default="rule", help="Which pen.")
+@click.option(
+    "--kind", type=click.Choice(templates.KINDS), default="rule", help="Which constructor."
+)
 def new_rule(name: str, operands: tuple[str, ...], kind: str) -> None:
     """Print a primitive NAME with a rule and a test to fill in."""
     if kind == "bilinear" and len(operands) != 2:
@@ -263,7 +269,8 @@ def _installation(as_json: bool) -> int:
 
     rows, broken = [], 0
     groups = [
-        f"chainrules_py.{name}" for name in ("backends", "engines", "exporters", "rules", "words")
+        f"chainrules_py.{name}"
+        for name in ("backends", "engines", "exporters", "rules", "operations")
     ]
     for group in groups:
         for point in sorted(importlib.metadata.entry_points(group=group), key=lambda p: p.name):

@@ -33,7 +33,7 @@ def composite(f: Any) -> str | None:
         for operands in itertools.product(_TRIED, repeat=n):
             if found := _recorded(f, operands) or _recorded(f, (np.sin, *operands[1:]), 1):
                 return ", ".join(dict.fromkeys(found))
-    return f"{aliases[f].word.__module__}.{name_of(aliases[f].word)}"
+    return f"{aliases[f].operation.__module__}.{name_of(aliases[f].operation)}"
 
 
 def _required(f: Callable[..., Any]) -> int:

@@ -19,7 +19,7 @@ SHAPE = re.compile(r"(?P<dtype>(?:float|complex|int|uint)\d+|bool)\[(?P<shape>[\
 
 
 def function_named(path: str) -> Any:
-    """Return what a dotted path names: ``numpy.matmul``, ``chainrules_py.vocabulary.sin``.
+    """Return what a dotted path names: ``numpy.matmul``, ``chainrules_py.ops.sin``.
 
     Raises
     ------

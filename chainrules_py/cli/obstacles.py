@@ -9,9 +9,9 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 
-from chainrules_numpy.plain_numbers import OTHERWISE
+from chainrules_numpy.plain_number_hints import OTHERWISE
 from chainrules_numpy.random import MOVED, moved
-from chainrules_numpy.written import stacked_list
+from chainrules_numpy.write_hints import stacked_list
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,11 @@ def unfit(name: str, operands: tuple[str, ...], kind: str) -> str:
             return f"{x} is {own[x]} there"
         if k and (x in used or x in operands[: k - 1]):
             return f"{x} is used twice"
-        if not k and x in {*used - {name}, "non_differentiable", *[f"{pen}_rule" for pen in KINDS]}:
+        if not k and x in {
+            *used - {name},
+            "non_differentiable",
+            *[f"{constructor}_rule" for constructor in KINDS],
+        }:
             return f"{x} is used by the text itself"
     return ""
 
@@ -47,8 +51,8 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
     operands : tuple of str
         Names of its operands.
     kind : {"scalar", "linear", "bilinear", "rule", "constant"}
-        Which pen it is written with: elementwise, linear in its operand, linear in each of two, in
-        full, or without a derivative.
+        Which constructor it is written with: elementwise, linear in its operand, linear in each of
+        two, in full, or without a derivative.
 
     Returns
     -------
@@ -90,12 +94,12 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
         ),
         "constant": f"non_differentiable({name})",
     }[kind]
-    pen = {"scalar": "scalar_rule", "linear": "linear_rule", "bilinear": "bilinear_rule"}
-    pens = {
+    constructor = {"scalar": "scalar_rule", "linear": "linear_rule", "bilinear": "bilinear_rule"}
+    constructors = {
         "rule": "Array, LinearMap, primitive, rule",
         "constant": "non_differentiable, primitive",
     }
-    imports = pens.get(kind) or f"primitive, {pen[kind]}"
+    imports = constructors.get(kind) or f"primitive, {constructor[kind]}"
     head = textwrap.dedent(
         f'''\
         """{name}, and its derivative."""
@@ -103,7 +107,7 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
         import numpy as np
 
         from chainrules_py import {imports}
-        from chainrules_py import vocabulary as v  # rules in words run on every array library
+        from chainrules_py import ops as v  # rules in words run on every array library
         from chainrules_py.testing import check_rule
 
 

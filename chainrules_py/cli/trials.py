@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, check_everywhere
 from chainrules_py.testing.report.report import Finding
 

@@ -1,7 +1,7 @@
 """NumPy-like functions written in words, shared by every library.
 
-Some files say how words are computed by other words as well. They are imported when one of these
-words is first looked up, as those with rules are.
+Some files say how operations are computed by other operations as well. They are imported when one
+of these operations is first looked up, as those with rules are.
 """
 
 from chainrules_py.primitives.plugins import later
@@ -38,7 +38,7 @@ COMPUTED = {
         "reductions",
     ),
 }
-"""Files, with the families of the words that they compute."""
+"""Files, with the families of the operations that they compute."""
 
 for _file, _families in COMPUTED.items():
-    later(_file, *[f"chainrules_py.vocabulary.{f}" for f in _families])
+    later(_file, *[f"chainrules_py.ops.{f}" for f in _families])

@@ -1,20 +1,20 @@
-"""Decompositions, solvers and functions of matrices that are made of several words."""
+"""Decompositions, solvers and functions of matrices that are made of several operations."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.composites.products import matrix_norm
 from chainrules_py.composites.standard import in_the_standard
+from chainrules_py.ops.linalg import SVDResult
+from chainrules_py.ops.matrices import adjoint, bordered, corner, half, hermitian, magnitude
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
-from chainrules_py.vocabulary.linalg import SVDResult
-from chainrules_py.vocabulary.matrices import adjoint, bordered, corner, half, hermitian, magnitude
 
-# ---------------------------------------------------------------- words, for every library
+# ---------------------------------------------------------------- operations, for every library
 
 
 @v.solve_triangular.implement
@@ -27,7 +27,7 @@ def solve_triangular_standard(
     return v.solve(a + v.eye_like(a, rows=a.shape[-1]) if unit_diagonal else a, x2)
 
 
-for _word, _computed in (
+for _operation, _computed in (
     # Without a look at the matrix.
     (v.solve_again, v.solve),
     (v.inv_again, v.inv),
@@ -46,7 +46,7 @@ for _word, _computed in (
         ),
     ),
 ):
-    in_the_standard(_word, _computed)
+    in_the_standard(_operation, _computed)
 
 
 @v.cholesky_cotangent.implement

@@ -1,4 +1,4 @@
-"""Functions that act element by element and are made of several words."""
+"""Functions that act element by element and are made of several operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array, Numeric
 from chainrules_py.values.tracers import untraced
@@ -28,7 +28,7 @@ def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) ->
 
 
 @v.tie_share.implement
-def tie_share_in_words(z: Array, x: Numeric, y: Numeric) -> Any:
+def tie_share_in_operations(z: Array, x: Numeric, y: Numeric) -> Any:
     """Compute the share by choosing twice."""
     one = v.full_like(z, shape=(), fill=1)
     return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2

@@ -19,7 +19,7 @@ captured, to any order and in both modes, by every engine. On plain values they 
 """
 
 from chainrules_py.composites.mapping import apply_along_axis, apply_over_axes, piecewise, vectorize
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     fixed_point,
     linear_solve,
     map,

@@ -7,7 +7,7 @@ import math
 import operator
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.errors import UnsupportedKeywordError
 
 

@@ -1,8 +1,8 @@
-"""The words for Python's own numbers.
+"""The operations for Python's own numbers.
 
 A program's operators are computed by Python, and raise where Python raises (`ZeroDivisionError`).
-The words are functions: they give the value of IEEE 754, infinity or NaN, where ``math`` raises,
-so that a rule can say 1 / x of a zero.
+The operations are functions: they give the value of IEEE 754, infinity or NaN, where ``math``
+raises, so that a rule can say 1 / x of a zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Array
 
@@ -25,8 +25,8 @@ INF, NAN = math.inf, math.nan
 NOWHERE = complex(NAN, NAN)
 
 
-def _implement(word: Primitive[..., Any], function: Function, kind: Any = Number) -> None:
-    word.implement(function, types=(kind,) * len(word.operands))
+def _implement(operation: Primitive[..., Any], function: Function, kind: Any = Number) -> None:
+    operation.implement(function, types=(kind,) * len(operation.operands))
 
 
 # ------------------------------------------------------------------------- computed by operators
@@ -160,10 +160,10 @@ OF_REALS: Table = (
     (v.bitwise_left_shift, operator.lshift),
     (v.bitwise_right_shift, operator.rshift),
 )
-for _word, _function in OF_NUMBERS:
-    _implement(_word, _function)
-for _word, _function in OF_REALS:
-    _implement(_word, _function, Real)
+for _operation, _function in OF_NUMBERS:
+    _implement(_operation, _function)
+for _operation, _function in OF_REALS:
+    _implement(_operation, _function, Real)
 
 
 _implement(v.sign, lambda x: x / abs(x) if x else x, complex)
@@ -218,7 +218,7 @@ def _signed_infinity(x: float) -> float:
     return math.copysign(INF, x)
 
 
-for _word, _of_real, _poles, _overflow, _of_complex, _complex_poles in (
+for _operation, _of_real, _poles, _overflow, _of_complex, _complex_poles in (
     (v.sqrt, math.sqrt, {}, _infinity, cmath.sqrt, {}),
     (v.cbrt, math.cbrt, {}, _signed_infinity, None, {}),
     (v.exp, math.exp, {}, _infinity, cmath.exp, {}),
@@ -243,9 +243,9 @@ for _word, _of_real, _poles, _overflow, _of_complex, _complex_poles in (
     (v.deg2rad, math.radians, {}, _infinity, None, {}),
     (v.rad2deg, math.degrees, {}, _infinity, None, {}),
 ):
-    _implement(_word, _total(_of_real, _poles, _overflow), Real)
+    _implement(_operation, _total(_of_real, _poles, _overflow), Real)
     if _of_complex is not None:
-        _implement(_word, _total_complex(_of_complex, _complex_poles), complex)
+        _implement(_operation, _total_complex(_of_complex, _complex_poles), complex)
 
 
 def _rounding(function: Function) -> Function:
@@ -259,13 +259,13 @@ def _rounding(function: Function) -> Function:
     return of_real
 
 
-for _word, _function in (
+for _operation, _function in (
     (v.floor, math.floor),
     (v.ceil, math.ceil),
     (v.trunc, math.trunc),
     (v.round, round),
 ):
-    _implement(_word, _rounding(_function), Real)
+    _implement(_operation, _rounding(_function), Real)
 
 
 # ------------------------------------------------------------------------- storing, and other homes

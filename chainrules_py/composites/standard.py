@@ -1,19 +1,21 @@
-"""Words whose function in the standard has other parameters, for libraries that keep to it."""
+"""Operations whose function in the standard has other parameters, for libraries that keep to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Array
 from chainrules_py.values.type_info import namespace
 
 
-def in_the_standard(word: Primitive[..., Any], computed: Callable[..., Any]) -> None:
-    """Say how arrays of the standard compute a word, whose function there is another one."""
-    word.implement(computed, types=(Array,) * (len(word.operands) + bool(word.variadic)))
+def in_the_standard(operation: Primitive[..., Any], computed: Callable[..., Any]) -> None:
+    """Say how arrays of the standard compute an operation, whose function there is another one."""
+    operation.implement(
+        computed, types=(Array,) * (len(operation.operands) + bool(operation.variadic))
+    )
 
 
 def _added_up(name: str) -> Callable[..., Any]:
@@ -27,7 +29,7 @@ def _added_up(name: str) -> Callable[..., Any]:
     return added_up
 
 
-for _word, _computed in (
+for _operation, _computed in (
     (v.cumulative_sum, _added_up("cumulative_sum")),
     (v.cumulative_prod, _added_up("cumulative_prod")),
     # Of arrays its functions take a sequence.
@@ -41,7 +43,7 @@ for _word, _computed in (
         lambda x, *, stop, start=0, step=1: namespace(x).arange(start, stop, step, device=x.device),
     ),
 ):
-    in_the_standard(_word, _computed)
+    in_the_standard(_operation, _computed)
 
 
 @v.permute_dims.implement

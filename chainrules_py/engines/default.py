@@ -21,9 +21,7 @@ _ONE_MODE = (
     "only one mode is stated here, and no engine is installed that could transpose it; install "
     "one, or state the other mode"
 )
-_SEVERAL = (
-    "this call is made of several words, and no engine is installed to differentiate through them"
-)
+_SEVERAL = "this call consists of several operations, and no engine is installed for them"
 
 
 class AnyEngine(Config):
@@ -51,8 +49,8 @@ def demand(
 ) -> tuple[Rule, Config | None]:
     """Find the rule for a mode, and the engine that it runs with.
 
-    Where no engine is named, the one that is installed serves words that are given functions, and
-    transposes a statement of the other mode, if that was made for it.
+    Where no engine is named, the one that is installed serves operations that are given functions,
+    and transposes a statement of the other mode, if that was made for it.
 
     Raises
     ------
@@ -73,13 +71,14 @@ def demand(
     return demand_rule(f, operands, config, mode), config
 
 
-# ------------------------------------------------------------------ calls made of several words
+# ------------------------------------------------------------------ calls made of several
+# operations
 
 
 def pull_through(
     f: Callable[..., Any], operands: tuple[Any, ...]
 ) -> tuple[Any, Callable[..., Any]]:
-    """Value and pullback of a call that is made of several words, by the engine installed."""
+    """Value and pullback of a call that is made of several operations, by the engine installed."""
     places, rest = _apart(f, operands)
     y, pullback = _installed(NoRuleError, _SEVERAL).vjp(rest, *[operands[i] for i in places])
 
@@ -106,7 +105,7 @@ def _placed(
 def push_through(
     f: Callable[..., Any], operands: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Value and tangent of a call that is made of several words, by the engine installed.
+    """Value and tangent of a call that is made of several operations, by the engine installed.
 
     Raises
     ------

@@ -65,8 +65,8 @@ def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any)
     Parameters
     ----------
     f : callable
-        A word, a library's function that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a library's function that is aliased to one, a function under `primitive`, one
+        with derivatives of its own (`custom_vjp`), or code that is written in these.
     to : str, or sequence of str
         The engine, or engines, by name; `exporters` lists them.
     **options
@@ -87,7 +87,7 @@ def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any)
     Examples
     --------
     >>> import jax
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> float(jax.grad(export(sin, to="jax"))(0.0))
     1.0
     """

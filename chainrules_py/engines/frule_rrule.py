@@ -12,11 +12,11 @@ from chainrules_py.engines.guard import watching
 from chainrules_py.errors import ChainRulesError, ProjectionError, advise, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
+from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.registry.normal_form import normalise_call
-from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
-from chainrules_py.tangents.results import refuse_objects
+from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
@@ -40,7 +40,7 @@ class _Frule:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> y, y_dot = frule((1.0,), sin, 0.0)
     >>> y, y_dot
     (0.0, 1.0)
@@ -92,7 +92,7 @@ class _Rrule:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import multiply
+    >>> from chainrules_py.ops import multiply
     >>> y, pullback = rrule(multiply, 2.0, 3.0)
     >>> y, pullback(1.0)
     (6.0, (3.0, 2.0))
@@ -267,7 +267,8 @@ def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str)
     -------
     f, native, bind_for, made_by
         The primitive, what is called in its place, what binds its rule for wanted operands, and
-        what makes the call once more. Of a call of several words, ``native``, the first is None.
+        what makes the call once more. Of a call of several operations, ``native``, the first is
+        None.
     options, operands
         Those of the primitive.
     """

@@ -21,9 +21,9 @@ from chainrules_py.errors import AmbiguousRuleError, RuleError
 from chainrules_py.primitives.plugins import layer_of
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import arrays
+from chainrules_py.values.array_annotations import ArrayOf
 from chainrules_py.values.arrays import Numeric
-from chainrules_py.values.forgetting import filling, forgets, on_registration
-from chainrules_py.values.kinds import ArrayOf
+from chainrules_py.values.caches import filling, forgets, on_registration
 from chainrules_py.values.locks import lock_of_a_table
 from chainrules_py.values.type_info import type_info
 
@@ -42,7 +42,7 @@ class Cache:
     ``table`` is for reading. Whoever fills it calls ``open`` *before* reading what it caches, and
     stores into the dict that this gives: a value computed from old rules then lands in a dict that
     nobody reads any more. A cache that nobody has opened is read-only, and costs a registration
-    nothing: with a thousand words, to empty a thousand dicts a thousand times takes 0.1 s.
+    nothing: with a thousand operations, to empty a thousand dicts a thousand times takes 0.1 s.
     """
 
     __slots__ = ("__weakref__", "table")

@@ -29,7 +29,7 @@ BACKENDS = "chainrules_py.backends"
 COMPILERS = "chainrules_py.compilers"
 ENGINES = "chainrules_py.engines"
 RULES = "chainrules_py.rules"
-WORDS = "chainrules_py.words"
+OPERATIONS = "chainrules_py.operations"
 
 
 class Layer(enum.IntEnum):
@@ -114,7 +114,7 @@ def _read_entry_points(text: str, groups: dict[str, list[tuple[str, str]]]) -> N
 def _layers() -> dict[str, Layer]:
     layers = {"chainrules_py": Layer.CORE}
     for group, layer in (
-        (WORDS, Layer.BACKEND),
+        (OPERATIONS, Layer.BACKEND),
         (ENGINES, Layer.ENGINE),
         (BACKENDS, Layer.BACKEND),
         (RULES, Layer.THIRD_PARTY),
@@ -273,7 +273,7 @@ def later(module: str, *about: str) -> None:
 
     Examples
     --------
-    >>> later("chainrules_py.rules.special.special", "chainrules_py.vocabulary.special")
+    >>> later("chainrules_py.rules.special.special", "chainrules_py.ops.special")
     """
     for name in about:
         late.setdefault(module, set()).add(name)
@@ -281,7 +281,7 @@ def later(module: str, *about: str) -> None:
 
 
 def see_about(about: str) -> bool:
-    """Import what waits for something of a module to be seen, and what computes its words.
+    """Import what waits for something of a module to be seen, and what computes its operations.
 
     Returns
     -------
@@ -290,7 +290,7 @@ def see_about(about: str) -> bool:
     """
     loaded = False
     if "." in about and about not in _seen:  # without a dot it is a root: see `see_helpers`
-        loaded = _load_announced(WORDS, about)
+        loaded = _load_announced(OPERATIONS, about)
         _seen.add(about)
     while about:
         modules = _waiting.get(about, [])
@@ -329,10 +329,10 @@ def see_all(root: str | None = None) -> None:
 
 
 def see_helpers(classes: Iterable[type]) -> bool:
-    """Load what announced that it computes words that the library of these classes has not.
+    """Load what announced that it computes operations that the library of these classes has not.
 
-    The entry point is in the group ``chainrules_py.words``, under the root module of the classes:
-    SciPy has the special functions of NumPy's arrays.
+    The entry point is in the group ``chainrules_py.operations``, under the root module of the
+    classes: SciPy has the special functions of NumPy's arrays.
 
     Returns
     -------
@@ -340,7 +340,7 @@ def see_helpers(classes: Iterable[type]) -> bool:
         Whether there is anything.
     """
     roots = {root_of(base) for cls in classes for base in cls.__mro__}
-    return any([_load_announced(WORDS, root) for root in sorted(roots)])
+    return any([_load_announced(OPERATIONS, root) for root in sorted(roots)])
 
 
 def _load_announced(group: str, root: str) -> bool:

@@ -1,6 +1,6 @@
 """Primitives: functions that engines can see being called.
 
-Words of the vocabulary are primitives whose implementation is the arguments' own library. A
+Operations are primitives whose implementation is the arguments' own library. A
 user's function becomes one under ``@primitive``; its body is then the implementation.
 """
 
@@ -40,9 +40,9 @@ from chainrules_py.primitives.plugins import (
 )
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import checked_name
+from chainrules_py.values.caches import checked_name
 from chainrules_py.values.frames import caller
-from chainrules_py.values.holding import cells
+from chainrules_py.values.members import cells
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer, seen_through
 from chainrules_py.values.type_info import Host, type_info
@@ -241,7 +241,7 @@ class Primitive(Generic[P, R]):
         return implementation
 
     def alike(self, name: str, meaning: str) -> Primitive[P, R]:
-        """Declare another word with the operands and options of this one, in the same module.
+        """Declare another operation with the operands and options of this one, in the same module.
 
         Parameters
         ----------
@@ -252,10 +252,10 @@ class Primitive(Generic[P, R]):
         """
         of: Any = self.__wrapped__
         code = of.__code__.replace(co_name=name, co_qualname=name, co_firstlineno=caller().f_lineno)
-        word: Any = FunctionType(code, of.__globals__, name, of.__defaults__)
-        word.__qualname__, word.__doc__ = name, meaning
-        word.__kwdefaults__, word.__annotations__ = of.__kwdefaults__, of.__annotations__
-        return type(self)(word, shape_from_data=self.shape_from_data)
+        operation: Any = FunctionType(code, of.__globals__, name, of.__defaults__)
+        operation.__qualname__, operation.__doc__ = name, meaning
+        operation.__kwdefaults__, operation.__annotations__ = of.__kwdefaults__, of.__annotations__
+        return type(self)(operation, shape_from_data=self.shape_from_data)
 
     def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that computes this primitive for operands of plain types, or None.
@@ -290,7 +290,7 @@ class Primitive(Generic[P, R]):
         """Find, and keep, what a call with operands of these classes does."""
         found: Callable[..., Any] | None = None
         for cls in classes:  # what stands for a value, as a zero does, has a way of its own
-            way = getattr(cls, "__in_word__", None)
+            way = getattr(cls, "__in_operation__", None)
             if way is not None and (found := way(self, classes)) is not None:
                 break
         table = self._cache.open()
@@ -425,7 +425,7 @@ _traced = _Traced()
 
 
 class _Unary(Primitive[P, R]):
-    """Primitive of one operand, no options: finding that out per call is half a word's cost."""
+    """Primitive of one operand, no options: finding that out per call is half its cost."""
 
     def __call__(self, x: Any, /) -> R:  # type: ignore[override]
         try:

@@ -1,7 +1,7 @@
 """The parameters of a function, read off its code.
 
 ``inspect.signature`` says the same and more, and costs 15 us each time. The import of the core
-reads the parameters of every word, of every partial and of every rule, and has to stay cheaper
+reads the parameters of every operation, of every partial and of every rule, and has to stay cheaper
 than that of NumPy.
 """
 
@@ -215,7 +215,7 @@ def _documented(function: Callable[..., Any]) -> Any:
 def bind_call(
     name: str, signature: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Bring a call to the signature of a word: its operands, and its options with defaults.
+    """Bring a call to the signature of an operation: its operands, and its options with defaults.
 
     Raises
     ------

@@ -11,10 +11,10 @@ from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from chainrules_py.errors import RuleError
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.dispatch import operand_types, where_defined
 from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.table import declare, name_of, primal_of
 from chainrules_py.values.arrays import Numeric
@@ -23,13 +23,15 @@ Types = tuple[Any, ...] | None
 """Types that a rule is stated for in place of annotations: one per operand, or None."""
 
 
-def find_primal(f: Callable[..., Any], pen: str, *, written: Any = None) -> Primitive[..., Any]:
+def find_primal(
+    f: Callable[..., Any], constructor: str, *, written: Any = None
+) -> Primitive[..., Any]:
     """Find the primitive that a statement is about.
 
     A rule for a function that no engine can see being called would be passed by in silence.
     """
     if not callable(f):
-        msg = f"{pen}({f!r}): not a function; pass the function itself"
+        msg = f"{constructor}({f!r}): not a function; pass the function itself"
         raise RuleError(msg)
     primal = primal_of(f)
     if primal is None:
@@ -46,34 +48,38 @@ def find_primal(f: Callable[..., Any], pen: str, *, written: Any = None) -> Prim
     try:
         if f in aliases and not hasattr(f, "nin"):
             msg = (
-                f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself "
-                f"a word; state rules for the words, or g = primitive({name}) for a word of its own"
+                f"{constructor}({name}){at}: {name} is written in words "
+                f"({aliases[f].operation!r}), not itself "
+                f"an operation; state rules for the operations, or g = primitive({name}) for an "
+                f"operation of its own"
             )
             raise RuleError(msg)
         hash(f)
     except TypeError:
-        msg = f"{pen}({name}){at}: a rule is kept under its function, and this one is not hashable"
+        msg = f"{constructor}({name}){at}: rules are kept by function, and this one is not hashable"
         raise RuleError(msg) from None
     if _interceptable(f):
         return declare(f)
     msg = (
-        f"{pen}({name}){at}: no engine can see {name} being called, so the rule would be bypassed "
+        f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
+        f"bypassed "
         f"in silence; write @primitive above {name} ({where_defined(f)}), or "
         f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
     )
     raise RuleError(msg)
 
 
-def refuse_bare(f: Any, pen: str, at: FrameType) -> None:
-    """Refuse a pen that stands above a rule without its primal: it would take the rule for that."""
+def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
+    """Refuse a bare rule constructor above a rule: it would take the rule for the primal."""
     if (
         type(f) is FunctionType
         and f.__name__ != "<lambda>"
         and where_defined(f) == f"{at.f_code.co_filename}:{at.f_lineno}"
     ):
         msg = (
-            f"@{pen} above {f.__name__} ({where_defined(f)}) does not say whose rule it is; "
-            f"write @{pen}(f) for the rule of f, which is a @primitive"
+            f"@{constructor} above {f.__name__} ({where_defined(f)}) does not say whose rule it "
+            f"is; "
+            f"write @{constructor}(f) for the rule of f, which is a @primitive"
         )
         raise RuleError(msg)
 

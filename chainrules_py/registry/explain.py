@@ -86,7 +86,7 @@ def rules_for(f: Any) -> list[Statement]:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> [s.modes for s in rules_for(sin)]
     [('forward', 'reverse')]
     """
@@ -156,7 +156,7 @@ class Explanation:
         primal = primal_of(self.f)
         lines = [f"{name_of(self.f)}({shown})"]
         if primal is not None and primal is not self.f:
-            lines[0] += f"  is the word {primal.__name__}"
+            lines[0] += f"  is the operation {primal.__name__}"
         for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
             s = self.rule.statement(mode) if self.rule else None
             text = "none" if s is None else f"{_how(s)} ({s.layer.name.lower()})  {s.where}"
@@ -172,7 +172,7 @@ class Explanation:
 
 def _how(s: Statement) -> str:
     shown = s.signature if s.varargs is None else (*s.signature, s.varargs)
-    return f"{s.recipe.pen} for {signature_text(shown)}"
+    return f"{s.recipe.constructor} for {signature_text(shown)}"
 
 
 def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from chainrules_py.errors import NoRuleError
+from chainrules_py.ops.elementwise import lift
 from chainrules_py.primitives import plugins
+from chainrules_py.primitives.aliases.alias import Alias, Call, aliases
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import Alias, Call, aliases
 from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.values import arrays
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.elementwise import lift
 
 
 def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -46,17 +46,17 @@ def _row(f: Any) -> Alias | None:
 
 def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Return a call of a library's function, as `normalise_call` does."""
-    word, native = row.word, row.native
-    if not options and isinstance(word, Primitive) and _is_whole(word, operands):
-        return word, operands, options, native
+    operation, native = row.operation, row.native
+    if not options and isinstance(operation, Primitive) and _is_whole(operation, operands):
+        return operation, operands, options, native
     classes = map(type, (*operands, *options.values()))
     at_home = next((cls for cls in classes if type_info(cls).home is not None), None)
     call = arrays.called_beside(_home_of(at_home), row.call, operands, options)
-    words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
+    operations = isinstance(operation, Primitive) and isinstance(call.operation, Primitive)
     whole = partial(_whole, f, at_home, options)
-    if not words or _does_more(call, row, operands, options):
+    if not operations or _does_more(call, row, operands, options):
         return None, operands, {}, whole
-    primal: Any = call.word  # a keyword may have made it another word
+    primal: Any = call.operation  # a keyword may have made it another operation
     xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
     if len(xs) != len(operands):  # its defaults have no tangents to be given
         return None, operands, {}, whole
@@ -68,20 +68,20 @@ def _home_of(cls: type | None) -> Any:
 
 
 def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> Any:
-    """Make a call of a library's function, of words: in another process as well."""
+    """Make a call of a library's function, of operations: in another process as well."""
     if f not in aliases:
         plugins.see(f, (at_home or type(None),))
     row = aliases[f]
     return arrays.called_beside(_home_of(at_home), lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
 
 
-def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
-    """Tell whether a word takes these operands and nothing besides."""
-    return len(operands) == len(word.operands) and not word.options
+def _is_whole(operation: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
+    """Tell whether an operation takes these operands and nothing besides."""
+    return len(operands) == len(operation.operands) and not operation.options
 
 
 def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Tell whether keywords made a call more than one of a word with the same operands."""
+    """Tell whether keywords made a call more than one of an operation with the same operands."""
     if call.after:
         return True
     if len(call.operands) != len(operands):

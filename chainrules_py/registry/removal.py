@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.errors import RuleError
+from chainrules_py.primitives.aliases.alias import choose_rows
 from chainrules_py.primitives.dispatch import checked_annotation
 from chainrules_py.primitives.plugins import (
     RULES,
@@ -16,10 +17,9 @@ from chainrules_py.primitives.plugins import (
     preferred,
     see,
 )
-from chainrules_py.primitives.rows.alias import choose_rows
 from chainrules_py.registry.checks import Types
+from chainrules_py.registry.constructors import rule
 from chainrules_py.registry.explain import rules_for
-from chainrules_py.registry.pens import rule
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import name_of, primal_of, remove, stated
 
@@ -138,7 +138,7 @@ def overriding(
     Examples
     --------
     >>> from chainrules_py import LinearMap, rrule
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> def straight(x):
     ...     return sin(x), (LinearMap(lambda t: t, lambda t: t),)
     >>> with overriding(sin, straight):

@@ -45,7 +45,7 @@ class Source:
 
     @classmethod
     def caller(cls, name: str, depth: int) -> Source:
-        """Find the source of a rule that is stated by calling a pen, so many frames above."""
+        """Find the source of a rule that a constructor call states, so many frames above."""
         frame = caller(depth)
         spec = frame.f_globals.get("__spec__")
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -14,6 +14,7 @@ from typing import Any
 
 from chainrules_py.config import Capability, Config, meets
 from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
+from chainrules_py.primitives.aliases.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lock
 from chainrules_py.primitives.plugins import (
     check_contract,
@@ -24,11 +25,10 @@ from chainrules_py.primitives.plugins import (
     see_libraries,
 )
 from chainrules_py.primitives.primitive import Primitive, primitive
-from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.primitives.signature import of_operands
 from chainrules_py.registry.statement import MODES, Rule, Source, Statement
-from chainrules_py.values.forgetting import named
-from chainrules_py.values.kinds import ArrayOf, erased
+from chainrules_py.values.array_annotations import ArrayOf, erased
+from chainrules_py.values.caches import named
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that anything was stated of, in this order: they have the statements themselves."""
@@ -205,7 +205,7 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> find_rule(sin, (float,)) is find_rule(sin, (float,))
     True
     >>> find_rule(print, (str,)) is None
@@ -261,7 +261,8 @@ def looked_into(
     """Tell whether a call is differentiated through the body of its primitive: here alone.
 
     One that any rule is stated for is not, whatever the mode and the types: what is stated would be
-    passed over without a word. Its author says with `opt_out` for which types it is, all the same.
+    passed over without an operation. Its author says with `opt_out` for which types it is, all the
+    same.
 
     Parameters
     ----------
@@ -294,14 +295,14 @@ def is_ruleless(
 def primal_of(f: Any) -> Primitive[..., Any] | None:
     """Return the primitive that rules of a callable are kept under, or None.
 
-    Lowered aliases and composites have none: they are calls of several words.
+    Lowered aliases and composites have none: they are calls of several operations.
     """
     if isinstance(f, Primitive):
         return f
     try:
         row = aliases.get(f)
         if row is not None:
-            return row.word if isinstance(row.word, Primitive) else None
+            return row.operation if isinstance(row.operation, Primitive) else None
         return _declared.get(f)
     except TypeError:  # unhashable
         return None
@@ -319,7 +320,9 @@ def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
             if not hasattr(f, "nin"):
                 found = Primitive(f)
             else:  # a ufunc: its operands are those that are not for the result
-                found = primitive(of_operands(f, None if composite is None else composite.word))
+                found = primitive(
+                    of_operands(f, None if composite is None else composite.operation)
+                )
                 names = dict.fromkeys(found.operands)
                 aliases[f] = alias(
                     f,
@@ -332,7 +335,7 @@ def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
             if composite is not None:
                 anything = (object,) * len(found.operands)
                 found.implement(f, types=anything)
-                enter(Statement(found, anything, None, Source.function(composite.word), None))
+                enter(Statement(found, anything, None, Source.function(composite.operation), None))
                 for each in on_change:
                     each()
             _declared[f] = found

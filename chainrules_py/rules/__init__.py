@@ -1,7 +1,7 @@
-"""The rules of the vocabulary: the mathematics and its source, and nothing of any library.
+"""The rules of operations: the mathematics and its source, and nothing of any library.
 
-A file is imported when one of its words is first looked up: all of them take as long as a quarter
-of NumPy.
+A file is imported when one of its operations is first looked up: all of them take as long as a
+quarter of NumPy.
 """
 
 from chainrules_py.primitives.plugins import later
@@ -37,8 +37,8 @@ FILES = {
     "statistics": ("statistics",),
     "trigonometry": ("trigonometry",),
 }
-"""The files with rules of a family of words."""
+"""The files with rules of a family of operations."""
 
 for _family, _files in FILES.items():
     for _file in _files:
-        later(f"{__name__}.{_file}", f"chainrules_py.vocabulary.{_family}")
+        later(f"{__name__}.{_file}", f"chainrules_py.ops.{_family}")

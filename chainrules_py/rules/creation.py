@@ -1,12 +1,6 @@
-"""Rules for words that make arrays, of no element of another, or of a first and a last number."""
+"""Rules for operations that make arrays: of no element of another, or of two numbers."""
 
-from chainrules_py.registry.bind.batch import aligned
-from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
-from chainrules_py.rules.support.leading import moved
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     arange_like,
     conj,
     divide,
@@ -20,9 +14,15 @@ from chainrules_py.vocabulary import (
     sum,
     zeros_like,
 )
+from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule
+from chainrules_py.rules.support.leading import moved
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.zeros import ZeroTangent
 
-for _word in (full_like, zeros_like, ones_like, arange_like, eye_like):
-    non_differentiable(_word)
+for _operation in (full_like, zeros_like, ones_like, arange_like, eye_like):
+    non_differentiable(_operation)
 
 
 def weights(like, num, endpoint, axis):

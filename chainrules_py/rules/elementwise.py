@@ -2,25 +2,13 @@
 
 Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 3.3 and 4.1 to 4.2.
 
-A quotient that can have 0 below is written with the word ``divide``, which gives infinity, for
+A quotient that can have 0 below is written with the operation ``divide``, which gives infinity, for
 Python's own ``/`` raises there.
 """
 
 import math
 
-from chainrules_py.primitives.primitive import primitive
-from chainrules_py.registry.pens import (
-    bilinear_rule,
-    linear_rule,
-    non_differentiable,
-    rule,
-    scalar_rule,
-)
-from chainrules_py.tangents.linear_map import LinearMap, identity
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroTangent
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     add,
     astype,
     bessel_i,
@@ -68,7 +56,19 @@ from chainrules_py.vocabulary import (
     unwrap,
     where,
 )
-from chainrules_py.vocabulary.elementwise import QUOTIENTS
+from chainrules_py.ops.elementwise import QUOTIENTS
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.registry.constructors import (
+    bilinear_rule,
+    linear_rule,
+    non_differentiable,
+    rule,
+    scalar_rule,
+)
+from chainrules_py.tangents.linear_map import LinearMap, identity
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroTangent
+from chainrules_py.values.arrays import Tracer
 
 
 @primitive
@@ -249,7 +249,7 @@ def bessel_i_slope(t, x, order):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1),
     (subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1),
     (multiply, lambda _z, _x, y: y, lambda _z, x, _y: x),
@@ -262,9 +262,9 @@ for _word, *_slopes in (
     # Not y + 1, which loses all digits of a small exponential.
     (expm1, lambda _y, x: exp(x)),
 ):
-    scalar_rule(_word, *_slopes, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, complex="holomorphic")
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (divide, lambda _z, _x, y: divide(1, y), lambda z, _x, y: over_again(-z, y)),
     (reciprocal, lambda y, _x: -y * y),
     # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
@@ -281,7 +281,7 @@ for _word, *_slopes in (
     (log2, lambda _y, x: divide(1 / math.log(2), x)),
     (log10, lambda _y, x: divide(1 / math.log(10), x)),
 ):
-    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
 
 for _function, *_partials in (
     (remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y)),
@@ -301,7 +301,7 @@ for _function, *_partials in (
 ):
     scalar_rule(_function, *_partials)
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (cbrt, lambda y, _x: divide(1, 3 * y * y)),
     (hypot, lambda z, x, y: cosine(x, y, z), lambda z, x, y: cosine(y, x, z)),
     # Not e^(x - z), which is inf - inf at an infinite x, and has as few digits as a large x leaves.
@@ -312,4 +312,4 @@ for _word, *_slopes in (
         lambda _z, x, y: exp2(-logaddexp2(0.0, x - y)),
     ),
 ):
-    scalar_rule(_word, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)

@@ -5,9 +5,7 @@ inverse scaled the other way round. C. Van Loan, Computational Frameworks for th
 Transform (1992), section 1.1; for real sequences section 4.3.
 """
 
-from chainrules_py.registry.pens import linear_rule
-from chainrules_py.rules.support.leading import along_axis
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     arange_like,
     concat,
     equal,
@@ -22,6 +20,8 @@ from chainrules_py.vocabulary import (
     rfft,
     where,
 )
+from chainrules_py.registry.constructors import linear_rule
+from chainrules_py.rules.support.leading import along_axis
 
 ADJOINT_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -74,10 +74,10 @@ def irfft_transpose(y_bar, x, *, n, axis, norm):
     return resized(x_bar, x.shape[axis], axis)
 
 
-for _word, _transpose in (
+for _operation, _transpose in (
     (fft, fft_transpose),
     (ifft, ifft_transpose),
     (rfft, rfft_transpose),
     (irfft, irfft_transpose),
 ):
-    linear_rule(_word, _transpose, batched=along_axis)
+    linear_rule(_operation, _transpose, batched=along_axis)

@@ -2,10 +2,7 @@
 
 import math
 
-from chainrules_py.registry.pens import linear_rule
-from chainrules_py.rules.support.leading import along_axis, along_places, indexed, scattered
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     Index,
     add_along_axis,
     add_at,
@@ -22,6 +19,9 @@ from chainrules_py.vocabulary import (
     take_along_axis,
     where,
 )
+from chainrules_py.registry.constructors import linear_rule
+from chainrules_py.rules.support.leading import along_axis, along_places, indexed, scattered
+from chainrules_py.tangents.space import kind_of
 
 
 def getitem_transpose(y_bar, x, *arrays, index):

@@ -1,19 +1,12 @@
 """Rules of logistic functions, entropies and losses, and power transforms.
 
-The formulas follow from the definitions in the vocabulary by the rules of differentiation; a source
-is cited where there is more to them.
+The formulas follow from the definitions in `chainrules_py.ops` by the rules of differentiation; a
+source is cited where there is more to them.
 """
 
 import math
 
-from chainrules_py.registry.pens import rule, scalar_rule
-from chainrules_py.rules.elementwise import cosine, unit
-from chainrules_py.rules.reductions import kept, weighted_sum
-from chainrules_py.rules.special.special import series
-from chainrules_py.rules.support.leading import from_end
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     boxcox,
     boxcox1p,
     clip,
@@ -52,6 +45,13 @@ from chainrules_py.vocabulary import (
     xlog1py,
     xlogy,
 )
+from chainrules_py.registry.constructors import rule, scalar_rule
+from chainrules_py.rules.elementwise import cosine, unit
+from chainrules_py.rules.reductions import kept, weighted_sum
+from chainrules_py.rules.special.special import series
+from chainrules_py.rules.support.leading import from_end
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
 
 # ---------------------------------------------------------------------------------- logistic
 
@@ -149,7 +149,7 @@ def inv_boxcox_bend(z, y, lmbda):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (logit, lambda _y, p: divide(1, p * (1 - p))),
     (entr, lambda _y, x: -1 - log(x)),
     (
@@ -179,9 +179,9 @@ for _word, *_slopes in (
         lambda z, y, lmbda: inv_boxcox_bend(1 + z, y, lmbda),
     ),
 ):
-    scalar_rule(_word, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     # Not y (1 - y), which loses the digits of a y near 1.
     (expit, lambda y, x: y * expit(-x)),
     (log_expit, lambda _y, x: expit(-x)),
@@ -196,11 +196,11 @@ for _word, *_slopes in (
     (exp10, lambda y, _x: math.log(10) * y),
     (cosm1, lambda _y, x: -sin(x)),
 ):
-    scalar_rule(_word, *_slopes)
+    scalar_rule(_operation, *_slopes)
 
-for _word, *_slopes in (
-    # What is 0 where x is 0, also where y is: x / y is the word that gives 0 there.
+for _operation, *_slopes in (
+    # What is 0 where x is 0, also where y is: x / y is the operation that gives 0 there.
     (xlogy, lambda _z, _x, y: log(y), lambda _z, x, y: strong_multiply(x, divide(1, y))),
     (xlog1py, lambda _z, _x, y: log1p(y), lambda _z, x, y: strong_multiply(x, divide(1, 1 + y))),
 ):
-    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")

@@ -1,11 +1,6 @@
 """Rules for reading a function between the points at which it is known."""
 
-from chainrules_py.registry.pens import non_differentiable, rule
-from chainrules_py.rules.indexing import take_transpose
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.promotion import promoted
-from chainrules_py.tangents.space import Space
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     clip,
     conj,
     interp,
@@ -17,6 +12,11 @@ from chainrules_py.vocabulary import (
     take,
     where,
 )
+from chainrules_py.registry.constructors import non_differentiable, rule
+from chainrules_py.rules.indexing import take_transpose
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import promoted
+from chainrules_py.tangents.space import Space
 
 non_differentiable(searchsorted)
 

@@ -2,9 +2,9 @@
 
 import math
 
-from chainrules_py.registry.pens import linear_rule
+from chainrules_py.ops import concat, index, reshape, stack
+from chainrules_py.registry.constructors import linear_rule
 from chainrules_py.rules.support.leading import along_axes, joined
-from chainrules_py.vocabulary import concat, index, reshape, stack
 
 
 def concat_transpose(y_bar, *arrays, axis, argnum):

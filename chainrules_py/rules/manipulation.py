@@ -1,23 +1,8 @@
-"""Rules for words that rearrange elements: linear, so only a transpose has to be said."""
+"""Rules for operations that rearrange elements: linear, so only a transpose has to be said."""
 
 import math
 
-from chainrules_py.registry.pens import linear_rule, rule
-from chainrules_py.rules.indexing import take_transpose
-from chainrules_py.rules.support.leading import (
-    along_axes,
-    along_axis,
-    broadcasted,
-    padded,
-    permuted,
-    shaped,
-    squeezed,
-    tiled,
-)
-from chainrules_py.tangents.linear_map import LinearMap, identity
-from chainrules_py.tangents.space import kind_of, known_space
-from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     arange_like,
     astype,
     broadcast_to,
@@ -39,10 +24,25 @@ from chainrules_py.vocabulary import (
     tile,
     to_device,
 )
+from chainrules_py.registry.constructors import linear_rule, rule
+from chainrules_py.rules.indexing import take_transpose
+from chainrules_py.rules.support.leading import (
+    along_axes,
+    along_axis,
+    broadcasted,
+    padded,
+    permuted,
+    shaped,
+    squeezed,
+    tiled,
+)
+from chainrules_py.tangents.linear_map import LinearMap, identity
+from chainrules_py.tangents.space import kind_of, known_space
+from chainrules_py.tangents.zeros import ZeroTangent
 
 
 def reshape_transpose(y_bar, x, **_):
-    """Reshape the cotangents like x, for any word that moves no element in C order."""
+    """Reshape the cotangents like x, for any operation that moves no element in C order."""
     return reshape(y_bar, shape=x.shape)
 
 
@@ -115,7 +115,7 @@ def overlapped(y, axis):
     return permute_dims(sum(skewed, axis=-2), axes=tuple(order))
 
 
-for _word, _transposes, _batched in (
+for _operation, _transposes, _batched in (
     (reshape, (reshape_transpose,), shaped),
     (expand_dims, (reshape_transpose,), along_axes),
     (squeeze, (reshape_transpose,), squeezed),
@@ -132,7 +132,7 @@ for _word, _transposes, _batched in (
     (broadcast_to, (lambda y_bar, x, *, shape: y_bar,), broadcasted),
     (to_device, (lambda y_bar, x, *, device: y_bar,), True),
 ):
-    linear_rule(_word, *_transposes, batched=_batched)
+    linear_rule(_operation, *_transposes, batched=_batched)
 
 
 @rule(astype, batched=True, whole=True)

@@ -6,13 +6,7 @@ with the projectors on A's eigenspaces, so that its adjoint takes Ȳ to L(A, Ȳ�
 not real on the real axis.
 """
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import dense
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import NoTangent
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     argsort,
     broadcast_to,
     expand_dims,
@@ -35,7 +29,13 @@ from chainrules_py.vocabulary import (
     unitary_factor,
     zeros_like,
 )
-from chainrules_py.vocabulary.matrices import adjoint, blocks, bordered, corner, magnitude
+from chainrules_py.ops.matrices import adjoint, blocks, bordered, corner, magnitude
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.linalg.matrices import dense
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.zeros import NoTangent
+from chainrules_py.values.arrays import Array
 
 # ---------------------------------------------------------------------------------- functions
 

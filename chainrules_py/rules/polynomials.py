@@ -1,10 +1,6 @@
 """Rules for polynomials: linear in the coefficients, and smooth where no two roots meet."""
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.rules.support.spectra import beyond, least
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.promotion import promoted
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     arange_like,
     astype,
@@ -27,6 +23,10 @@ from chainrules_py.vocabulary import (
     vander,
     zeros_like,
 )
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.support.spectra import beyond, least
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import promoted
 
 MEETING = (
     "roots: roots are equal, or too close to tell, and split like a root: what depends on them has "

@@ -1,7 +1,7 @@
-"""Words without a derivative: comparisons, logic, rounding, bits."""
+"""Operations without a derivative: comparisons, logic, rounding, bits."""
 
-from chainrules_py.registry.pens import non_differentiable
-from chainrules_py.vocabulary import predicates
+from chainrules_py.ops import predicates
+from chainrules_py.registry.constructors import non_differentiable
 
 for _name in predicates.__all__:
     non_differentiable(getattr(predicates, _name))

@@ -7,12 +7,7 @@ length one, so that they broadcast against the operand.
 import math
 from typing import Any
 
-from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
-from chainrules_py.rules.elementwise import over_root
-from chainrules_py.rules.support.leading import along_axes, along_axis, from_end
-from chainrules_py.rules.support.shares import equal_shares, shared
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     all,
     any,
     argmax,
@@ -46,9 +41,14 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
+from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule
+from chainrules_py.rules.elementwise import over_root
+from chainrules_py.rules.support.leading import along_axes, along_axis, from_end
+from chainrules_py.rules.support.shares import equal_shares, shared
+from chainrules_py.tangents.linear_map import LinearMap
 
-for _word in (all, any, argmax, argmin, count_nonzero):
-    non_differentiable(_word)
+for _operation in (all, any, argmax, argmin, count_nonzero):
+    non_differentiable(_operation)
 
 
 def kept(y, axis, keepdims):
@@ -167,10 +167,10 @@ def _pull_but_of_nan(y_bar, x, y, axis, keepdims):
     return strong_multiply(_shares(x, y, axis, keepdims, y_bar), kept(y_bar, axis, keepdims))
 
 
-for _word in (max, min):
-    rule(_word, batched=True, whole=True)(_extreme_rule(_word, _extreme_pull))
-for _word in (nanmax, nanmin):
-    rule(_word, batched=True, whole=True)(_extreme_rule(_word, _pull_but_of_nan))
+for _operation in (max, min):
+    rule(_operation, batched=True, whole=True)(_extreme_rule(_operation, _extreme_pull))
+for _operation in (nanmax, nanmin):
+    rule(_operation, batched=True, whole=True)(_extreme_rule(_operation, _pull_but_of_nan))
 
 
 # ----------------------------------------------------------------------------------- variances

@@ -1,11 +1,11 @@
 """Rules of reports: their text is no number to vary."""
 
-from chainrules_py.registry.pens import non_differentiable, rule
+from chainrules_py.ops import expand_dims, report, tied_weights
+from chainrules_py.registry.constructors import non_differentiable, rule
 from chainrules_py.rules.support.spectra import beyond, least, off_diagonal, pairs
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
 from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import expand_dims, report, tied_weights
 
 SPLIT = (
     "eigvals, eigvalsh, svdvals: equal values are split by what varies, and the first derivative, "

@@ -5,14 +5,7 @@ At kinks they give the values of docs/conventions.md.
 
 import math
 
-from chainrules_py.primitives.primitive import primitive
-from chainrules_py.registry.pens import linear_rule, non_differentiable, rule, scalar_rule
-from chainrules_py.rules.elementwise import BENT
-from chainrules_py.rules.support.places import reading
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     arange_like,
     choose,
@@ -46,6 +39,13 @@ from chainrules_py.vocabulary import (
     tie_share,
     where,
 )
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule, scalar_rule
+from chainrules_py.rules.elementwise import BENT
+from chainrules_py.rules.support.places import reading
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.zeros import ZeroTangent
 
 # Jointly linear in x and y; each gets the cotangent of the elements that came from it.
 linear_rule(
@@ -207,7 +207,7 @@ _OF_EACH = (
     lambda z, x, y: tie_share(z, x, y),  # noqa: PLW0108 (its parameters are what is saved)
     lambda z, x, y: tie_share(z, y, x),
 )
-for _word, *_slopes in (
+for _operation, *_slopes in (
     # Complex numbers are in order by their real parts, then by their imaginary parts.
     (maximum, *_OF_EACH),
     (minimum, *_OF_EACH),
@@ -230,7 +230,7 @@ for _word, *_slopes in (
         lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
     ),
 ):
-    scalar_rule(_word, *_slopes, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, complex="holomorphic")
 
 for _function, *_partials in (
     # None: constant, but for a jump.

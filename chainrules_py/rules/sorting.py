@@ -1,14 +1,14 @@
 """Rules for putting elements in order: wherever no two are equal, the order is constant."""
 
-from chainrules_py.registry.pens import non_differentiable, rule
-from chainrules_py.rules.support.places import reading
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     argsort,
     partition,
     put_along_axis_add,
     sort,
     zeros_like,
 )
+from chainrules_py.registry.constructors import non_differentiable, rule
+from chainrules_py.rules.support.places import reading
 
 non_differentiable(argsort)
 

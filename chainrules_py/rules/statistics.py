@@ -7,14 +7,7 @@ convolution is a correlation: Oppenheim and Schafer (2010), Discrete-Time Signal
 
 import math
 
-from chainrules_py.registry.bind.batch import one_by_one
-from chainrules_py.registry.pens import bilinear_rule, linear_rule, rule, scalar_rule
-from chainrules_py.rules.support.leading import along_axis
-from chainrules_py.rules.support.places import for_each
-from chainrules_py.rules.support.shares import equal_shares
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     arange_like,
     argsort,
     astype,
@@ -45,6 +38,13 @@ from chainrules_py.vocabulary import (
     weighted_quantile,
     where,
 )
+from chainrules_py.registry.bind.batch import one_by_one
+from chainrules_py.registry.constructors import bilinear_rule, linear_rule, rule, scalar_rule
+from chainrules_py.rules.support.leading import along_axis
+from chainrules_py.rules.support.places import for_each
+from chainrules_py.rules.support.shares import equal_shares
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
 
 scalar_rule(
     lerp,

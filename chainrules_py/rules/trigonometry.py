@@ -5,9 +5,7 @@ Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 4.3 to
 
 import math
 
-from chainrules_py.registry.pens import scalar_rule
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     acos,
     acosh,
@@ -33,6 +31,8 @@ from chainrules_py.vocabulary import (
     tanh,
     where,
 )
+from chainrules_py.registry.constructors import scalar_rule
+from chainrules_py.tangents.space import kind_of
 
 
 # On the cuts of the plane the sign of a zero, of one part of x, says on which side of the cut x is.
@@ -79,7 +79,7 @@ def sinc_slope(y, x):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (sin, lambda _y, x: cos(x)),
     (cos, lambda _y, x: -sin(x)),
     (tan, lambda y, _x: 1 + y * y),
@@ -90,16 +90,16 @@ for _word, *_slopes in (
     (asinh, lambda _y, x: divide(1, sqrt(increased(x * x)))),
     (sinc, sinc_slope),
 ):
-    scalar_rule(_word, *_slopes, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, complex="holomorphic")
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (asin, lambda _y, x: divide(1, sqrt(below_circle(x)))),
     (acos, lambda _y, x: divide(-1, sqrt(below_circle(x)))),
     # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
     (acosh, lambda _y, x: divide(1, sqrt(x - 1) * sqrt(increased(x)))),
     (atanh, lambda _y, x: divide(1, (1 - x) * (1 + x))),
 ):
-    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
 
 scalar_rule(deg2rad, lambda _y, _x: math.pi / 180)
 scalar_rule(rad2deg, lambda _y, _x: 180 / math.pi)

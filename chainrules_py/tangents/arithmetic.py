@@ -22,7 +22,7 @@ from chainrules_py.tangents.checks import (
     shape_of,
     taken,
 )
-from chainrules_py.tangents.own_space import taken_in
+from chainrules_py.tangents.custom_space import taken_in
 from chainrules_py.tangents.structural import (
     Tangent,
     check_fits,
@@ -42,8 +42,9 @@ from chainrules_py.tangents.zeros import (
     Summand,
     missing,
 )
-from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import holds_numbers
+from chainrules_py.values.array_likes import as_array
+from chainrules_py.values.caches import forgets
+from chainrules_py.values.members import holds_numbers
 from chainrules_py.values.pytree import PLAIN
 from chainrules_py.values.structure import (
     fields_of,
@@ -52,7 +53,6 @@ from chainrules_py.values.structure import (
     rebuild,
     structure_of,
 )
-from chainrules_py.values.tables import as_array
 from chainrules_py.values.type_info import type_info
 
 Owned: TypeAlias = bool | dict[Any, Any]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
+from chainrules_py.ops.creation import full_like
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent
-from chainrules_py.tangents.results import refuse_objects
+from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import (
     Space,
     check_real,
@@ -29,12 +30,12 @@ from chainrules_py.tangents.zeros import (
     Summand,
     is_zero,
 )
+from chainrules_py.values.array_likes import as_arrays, tables
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import made
-from chainrules_py.values.holding import holds_objects, inside
+from chainrules_py.values.caches import made
+from chainrules_py.values.members import holds_objects, inside
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
-from chainrules_py.values.tables import as_arrays, tables
 from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import (
     TypeInfo,
@@ -45,7 +46,6 @@ from chainrules_py.values.type_info import (
     refuse_labelled,
     type_info,
 )
-from chainrules_py.vocabulary.creation import full_like
 
 
 def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from chainrules_py.ops.manipulation import astype
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.manipulation import astype
 
 
 def default_dtype(xp: Any, kind: str = "real") -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from chainrules_py.ops.manipulation import astype
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.space import dtype_kind, kind_of, refuse_numbers, widened
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.manipulation import astype
 
 _RANKS = {"bool": 0, "int": 1, "real": 2, "complex": 3}
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import is_constant
-from chainrules_py.tangents.own_space import given_out
+from chainrules_py.tangents.custom_space import given_out
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero

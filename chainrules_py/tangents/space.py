@@ -10,17 +10,20 @@ import math
 from typing import Any, NoReturn, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
+from chainrules_py.ops.creation import full_like
+from chainrules_py.ops.elementwise import real
+from chainrules_py.ops.manipulation import astype, broadcast_to, reshape, to_device
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
-from chainrules_py.tangents.own_space import projected
+from chainrules_py.tangents.custom_space import projected
 from chainrules_py.tangents.precision import default_dtype, widened_to
 from chainrules_py.tangents.structural import Tangent, of_container
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.structure import (
     Structure,
     fields_of,
@@ -35,9 +38,6 @@ from chainrules_py.values.type_info import (
     refuse_derived,
     type_info,
 )
-from chainrules_py.vocabulary.creation import full_like
-from chainrules_py.vocabulary.elementwise import real
-from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
 
 _kinds: dict[Any, str] = {}
 with_dtype: set[type] = set()

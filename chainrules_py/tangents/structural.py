@@ -16,7 +16,7 @@ from chainrules_py.tangents.checks import (
     unknown_keys,
 )
 from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.pytree import register_container
 from chainrules_py.values.structure import Structure, primal_class, structure_of
 

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any, TypeAlias, final
 
 from chainrules_py.errors import ProjectionError
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.ops.manipulation import reshape
+from chainrules_py.ops.reductions import sum
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.type_info import alike, hosted, libraries
-from chainrules_py.vocabulary.manipulation import reshape
-from chainrules_py.vocabulary.reductions import sum
 
 Shape: TypeAlias = tuple[int, ...]
 _KEPT = 4096

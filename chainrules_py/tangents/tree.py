@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, final
 
+from chainrules_py.ops.higher_order import arrayed
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
@@ -13,7 +14,6 @@ from chainrules_py.values.pytree import partition, unflatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import namespace_of
-from chainrules_py.vocabulary.higher_order import arrayed
 
 
 @final

@@ -123,8 +123,8 @@ class AbstractTangent:
         raise TypeError(msg)
 
 
-def in_word(word: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-    """Return what computes a word of zeros, which have no shape: the operator of its name.
+def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+    """Return what computes an operation of zeros, which have no shape: the operator of its name.
 
     None for functions of people's, which may take them as they are.
 
@@ -133,13 +133,14 @@ def in_word(word: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
     NoRuleError
         Where there is none: with what to write instead.
     """
-    if not word.__module__.startswith("chainrules_"):
+    if not operation.__module__.startswith("chainrules_"):
         return None
-    found = _BY_WORDS.get(word.__name__)
+    found = _BY_OPERATIONS.get(operation.__name__)
     if found is None:
         shown = ", ".join([cls.__name__ for cls in classes])
         msg = (
-            f"nothing computes {word.__name__}({shown}), of what has no shape; ask is_zero first,"
+            f"nothing computes {operation.__name__}({shown}), of what has no shape; ask is_zero "
+            f"first,"
             f" or write operators (t + x), which take it"
         )
         raise NoRuleError(msg)
@@ -161,7 +162,7 @@ _OPERATORS = {
 }
 
 
-_BY_WORDS: Final[dict[str, Callable[..., Any]]] = {
+_BY_OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
     **{name: functools.partial(_by_operator, name) for name in _OPERATORS},
     "strong_multiply": functools.partial(_by_operator, "multiply"),
     "negative": operator.neg,
@@ -182,7 +183,7 @@ class AbstractZero(AbstractTangent):
     """Base of the two tangents that add nothing: `ZeroTangent` and `NoTangent`."""
 
     __slots__ = ()
-    __in_word__: ClassVar[Callable[..., Any]] = staticmethod(in_word)
+    __in_operation__: ClassVar[Callable[..., Any]] = staticmethod(in_operation)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -40,7 +40,7 @@ def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> samples_wanted(sin)
     'write enter_samples(sin, Sample(Draw((3,)))), from chainrules_py.testing'
     """
@@ -65,13 +65,13 @@ def filled(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Add the operands that were left to their defaults, or given by name."""
     g, given = unbind(f, operands)
-    word = primal_of(g)
-    if word is None or (word is not g and word.__wrapped__ is not g):
+    operation = primal_of(g)
+    if operation is None or (operation is not g and operation.__wrapped__ is not g):
         return operands, options
-    parameters = [word.signature.parameters[name] for name in word.operands[len(given) :]]
+    parameters = [operation.signature.parameters[name] for name in operation.operands[len(given) :]]
     missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
     if missing:
-        msg = f"{name_of(g)}{word.signature} misses {', '.join(missing)}, without default"
+        msg = f"{name_of(g)}{operation.signature} misses {', '.join(missing)}, without default"
         raise RuleError(f"{msg}; {samples_wanted(g)}" if rules_for(g) else msg)
     more = [options.get(p.name, p.default) for p in parameters]
     named = {p.name for p in parameters}

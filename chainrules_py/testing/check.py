@@ -25,9 +25,9 @@ from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited
 from chainrules_py.testing.calls import filled, is_own, options_first, samples_wanted, shown_call
 from chainrules_py.testing.checks import batches, conduct, contract, derivatives, variants
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.smaller import smaller
+from chainrules_py.testing.data.smaller_call import smaller
 from chainrules_py.testing.diagnosis import Table, name_projection
-from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
+from chainrules_py.testing.errors import SkippedCheckError, WrongError, line_of
 from chainrules_py.testing.modes import is_ours, missing_mode
 from chainrules_py.testing.report.large import name_by_smaller
 from chainrules_py.testing.report.patterns import diagnose, jacobian_tables
@@ -149,11 +149,11 @@ def check_rule(
     best, and the pull with the push by Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>. Complex
     numbers count as two real ones. Second derivatives are taken by the installed engine, and
     compared with differences of the gradient. Where differences do not settle, as at a kink, the
-    check is not judged; that is no failure, and no pass.
+    check is skipped; that is no failure, and no pass.
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import multiply
+    >>> from chainrules_py.ops import multiply
     >>> check_rule(multiply, 2.0, 3.0, checks=("value", "push", "adjoint"))
     multiply(float, float): passed value, push, adjoint
     seed 0; rule: ...
@@ -167,7 +167,7 @@ def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> check_frule(sin, 0.5, checks=("push",))
     sin(float): passed push
     seed 0; rule: ...
@@ -180,7 +180,7 @@ def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> check_rrule(sin, 0.5, checks=("adjoint",))
     sin(float): passed adjoint
     seed 0; rule: ...
@@ -240,9 +240,9 @@ def judge(
     operands: tuple[Any, ...],
     options: dict[str, Any],
     settings: Settings,
-    pen: str,
+    constructor: str,
 ) -> Report:
-    """Check a rule as `check_rule` does, whose name, or another pen's, stands in the report."""
+    """Check a rule as `check_rule` does; the report names the constructor."""
     budget = Budget(settings.budget)
     with warnings.catch_warnings(), np.errstate(all="ignore"), budget.running():
         warnings.simplefilter("ignore")
@@ -259,7 +259,7 @@ def judge(
                 msg = f"{call} raises {type(error).__name__}: {error}; {samples_wanted(g)}"
                 raise RuleError(msg) from error
             raise
-        again = again_line(pen, f, operands, options, settings)
+        again = again_line(constructor, f, operands, options, settings)
         report = Report(call, place_of_rule(case), settings.seed, again, operands)
         report.compute_jacobian = functools.partial(jacobian_of, case)
         _find_modes(case, report, settings.halves)
@@ -274,7 +274,7 @@ def judge(
             soft = settings.checks is None or settings.asks_for_all
             how_run = {"derived": judged is small, "softly": soft}
             try:
-                finding, met = run_check(judged, name, check, pen, report, **how_run)
+                finding, met = run_check(judged, name, check, constructor, report, **how_run)
             except BudgetSpentError:
                 report.not_tried.append(name)
                 continue
@@ -304,7 +304,7 @@ def run_check(
     case: Case,
     name: str,
     check: Callable[[Case], None],
-    pen: str,
+    constructor: str,
     report: Report,
     *,
     derived: bool = False,
@@ -316,15 +316,15 @@ def run_check(
     """
     try:
         check(case)
-    except NotJudgedError as reason:
-        return Finding(name, "not judged", str(reason)), None
+    except SkippedCheckError as reason:
+        return Finding(name, "skipped", str(reason)), None
     except WrongError as wrong:
         if wrong.derivative and case.smooth and not case.is_large and case.rounds:
-            return Finding(name, "not judged", "the function rounds inside"), None
+            return Finding(name, "skipped", "the function rounds inside"), None
         if derived and wrong.call is None:
             wrong.call = case.operands, case.options
         with unlimited():
-            finding, operands = _told(case.whole, name, wrong, pen)
+            finding, operands = _told(case.whole, name, wrong, constructor)
         if wrong.call is not None:
             report.derived[name] = operands
             if report.passed:
@@ -332,7 +332,7 @@ def run_check(
         return finding, None
     except Exception as error:
         if softly and name == "second order" and (_is_refusal(error) or not is_ours(case)):
-            return Finding(name, "not judged", _why_no_higher(error)), None
+            return Finding(name, "skipped", _why_no_higher(error)), None
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         place = f"\n  at {line_of(error)}" if line_of(error) else ""
         text = f"raised {type(error).__name__}: {error}{notes}{place}"
@@ -366,7 +366,9 @@ def _named(error: Exception) -> str:
     return ""
 
 
-def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:
+def _told(
+    case: Case, name: str, wrong: WrongError, constructor: str
+) -> tuple[Finding, tuple[Any, ...]]:
     """Report a failure, with what the whole Jacobian says about wrong numbers."""
     text, pattern = wrong.text, wrong.pattern
     if wrong.derivative and not pattern:
@@ -382,7 +384,9 @@ def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, 
     if wrong.call is not None:
         operands, options = wrong.call
         alone = Settings(vary=False, gauge=case.gauge, smooth=case.smooth)
-        again = again_line(pen, case.f, operands, options, alone, f"report.derived[{name!r}]")
+        again = again_line(
+            constructor, case.f, operands, options, alone, f"report.derived[{name!r}]"
+        )
         text = f"{text}\n  the call: {shown_call(case.f, operands, options)}\n  again: {again}"
     return Finding(name, "failed", text, pattern), operands
 
@@ -415,7 +419,7 @@ _SHOWN = 64
 
 
 def again_line(
-    pen: str,
+    constructor: str,
     f: Any,
     operands: tuple[Any, ...],
     options: dict[str, Any],
@@ -439,7 +443,7 @@ def again_line(
     own = Settings.named_by(f)
     given += [f"{k}={text}" for k, text in told.items() if text and k not in own]
     name = type(f).__name__.lower() if is_structure_type(type(f)) else name_of(f)
-    return f"{pen}({', '.join([name.replace('<lambda>', 'f'), *given])})"
+    return f"{constructor}({', '.join([name.replace('<lambda>', 'f'), *given])})"
 
 
 def _literal(place: str, x: Any) -> str:

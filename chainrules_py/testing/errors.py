@@ -7,14 +7,14 @@ from typing import Any, final
 
 
 @final
-class NotJudgedError(Exception):
+class SkippedCheckError(Exception):
     """A check cannot say anything here."""
 
 
-def not_judged_if(unseen: object, why: str) -> None:
-    """Raise a `NotJudgedError` that says why, if something is so."""
+def skip_if(unseen: object, why: str) -> None:
+    """Raise a `SkippedCheckError` that says why, if something is so."""
     if unseen:
-        raise NotJudgedError(why)
+        raise SkippedCheckError(why)
 
 
 @final

@@ -1,8 +1,8 @@
-"""`sample_tests`: samples of words, on all libraries, as one line in a test file.
+"""`sample_tests`: samples of operations, on all libraries, as one line in a test file.
 
 Three depths. Without marks: every check on NumPy, and on the other libraries the cheap core (value,
-pull against push, shape, dtype, device) on two samples of each word. Marked ``slow``: every check
-everywhere. Marked ``nightly``: twenty more draws of every sample.
+pull against push, shape, dtype, device) on two samples of each operation. Marked ``slow``: every
+check everywhere. Marked ``nightly``: twenty more draws of every sample.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from chainrules_py.testing.data.build import Instance
 from chainrules_py.testing.report.summary import Depth, told
 from chainrules_py.testing.run import (
     Backends,
-    SampledWord,
-    Words,
+    Operations,
+    SampledOperation,
     judge_sample,
     libraries_of,
+    operations_of,
     two_samples,
     without_samples,
-    words_of,
 )
 
 _Run: TypeAlias = Callable[[], list[Outcome]]
@@ -35,14 +35,14 @@ NIGHTLY = tuple(range(1, 21))
 
 
 def sample_tests(
-    words: Words | None = None, *, backends: Backends | None = None
+    operations: Operations | None = None, *, backends: Backends | None = None
 ) -> Callable[..., None]:
-    """Make the samples of words the tests of a file, one per word, sample and array library.
+    """Make the samples of operations tests: one per operation, sample and array library.
 
     Parameters
     ----------
-    words : callable, module, or iterable of callables, optional
-        The words; by default all. A word that has a rule and no sample fails.
+    operations : callable, module, or iterable of callables, optional
+        The operations; by default all. An operation that has a rule and no sample fails.
     backends : iterable of str or Backend, optional
         The array libraries; by default all that are installed.
 
@@ -54,19 +54,19 @@ def sample_tests(
     Notes
     -----
     On the first library all checks run. On the others the cheap core runs on two samples of each
-    word, and all checks on all samples in tests that are marked ``slow``. Tests that are marked
-    ``nightly`` draw every sample twenty times more.
+    operation, and all checks on all samples in tests that are marked ``slow``. Tests that are
+    marked ``nightly`` draw every sample twenty times more.
 
     Examples
     --------
     In a test file:
 
-    >>> from chainrules_py.vocabulary import cos, sin
+    >>> from chainrules_py.ops import cos, sin
     >>> test_samples = sample_tests([sin, cos])
     """
     parameters = [
         pytest.param(run, id=name, marks=[getattr(pytest.mark, m) for m in marks])
-        for name, run, *marks in _tests(words, backends)
+        for name, run, *marks in _tests(operations, backends)
     ]
 
     @pytest.mark.parametrize("judged", parameters)
@@ -88,25 +88,25 @@ def sample_tests(
     return test_samples
 
 
-def _tests(words: Words | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
+def _tests(operations: Operations | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
     """Yield the name of each test, what runs it, and its marks."""
     libraries = libraries_of(backends)
-    for word in map(SampledWord.find, words_of(words)):
-        if word.lacks_samples:
-            text = f"{name_of(word.word)} has no sample"
-            yield text, functools.partial(lambda w: [without_samples(w)], word.word)
+    for operation in map(SampledOperation.find, operations_of(operations)):
+        if operation.lacks_samples:
+            text = f"{name_of(operation.operation)} has no sample"
+            yield text, functools.partial(lambda w: [without_samples(w)], operation.operation)
         for number, library in enumerate(libraries):
             first = number == 0
-            found = word.on(library, first)
+            found = operation.on(library, first)
             depth: Depth = "full" if first else "cheap"
             marks = ("gpu",) if library.name == "cupy" else ()
             for instance in found if first else two_samples(found)[: library.samples]:
-                late = ("slow",) if instance.word.__name__ in library.slow else ()
+                late = ("slow",) if instance.operation.__name__ in library.slow else ()
                 yield *_test(instance, library, depth), *late, *marks
             for instance in () if first else found:
                 yield *_test(instance, library, "full"), "slow", *marks
             if found:
-                name = f"{name_of(word.word)} on {library}, {len(NIGHTLY)} draws"
+                name = f"{name_of(operation.operation)} on {library}, {len(NIGHTLY)} draws"
                 run = functools.partial(_judge, found, library, NIGHTLY, depth)
                 yield name, run, "nightly", *marks
 

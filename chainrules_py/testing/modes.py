@@ -24,7 +24,7 @@ class Bound(NamedTuple):
 
 
 def bound_rule(case: Case, mode: str) -> Bound | None:
-    """Bind the rule of a call for a mode; None where the call is of several words.
+    """Bind the rule of a call for a mode; None where the call is of several operations.
 
     Raises
     ------

@@ -20,6 +20,7 @@ import numpy as np
 
 from chainrules_py import debugging
 from chainrules_py.errors import ChainRulesError, MutationError, NanError, describe
+from chainrules_py.ops.manipulation import copy as copy_array
 from chainrules_py.primitives.dispatch import invalidate
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.registry.bind.bind import annotate
@@ -32,11 +33,10 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.structures import check_rebuilt
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, states
-from chainrules_py.values.holding import cells
 from chainrules_py.values.locks import Mode
+from chainrules_py.values.members import cells
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.manipulation import copy as copy_array
 
 
 class DebugError(ChainRulesError, AssertionError):

@@ -1,4 +1,4 @@
-"""Samples of all words, on all libraries, as one call."""
+"""Samples of all operations, on all libraries, as one call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar, final
 
-from chainrules_py import vocabulary
+from chainrules_py import ops
 from chainrules_py.engines.frule_rrule import rrule
 from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
@@ -28,14 +28,14 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.report.report import Finding, RuleCheckError
 from chainrules_py.testing.report.summary import Depth, Outcome, Summary
-from chainrules_py.testing.samples import words_with_samples
+from chainrules_py.testing.samples import operations_with_samples
 
 CHEAP = ("value", "types", "adjoint")
 """The checks of the cheap core."""
 
 _FULL = tuple(n for n in CHECKS if n not in DERIVED)
 
-Words: TypeAlias = Callable[..., Any] | types.ModuleType | Iterable[Callable[..., Any]]
+Operations: TypeAlias = Callable[..., Any] | types.ModuleType | Iterable[Callable[..., Any]]
 T = TypeVar("T")
 Backends: TypeAlias = str | Iterable[str | Backend]
 
@@ -45,37 +45,37 @@ _BY_DIFFERENCES = ("push", "adjoint", "second order")
 # -------------------------------------------------------------------------------- what is to run
 
 
-def words_of(words: Words | None = None) -> tuple[Callable[..., Any], ...]:
-    """Return the words that are meant: one, several, those of a module, or by default all.
+def operations_of(operations: Operations | None = None) -> tuple[Callable[..., Any], ...]:
+    """Return the operations that are meant: one, several, those of a module, or by default all.
 
     Parameters
     ----------
-    words : callable, module, or iterable of callables, optional
-        Of a module those that it, or a module in it, defines. By default every word of the
-        vocabulary, and every other that has samples.
+    operations : callable, module, or iterable of callables, optional
+        Of a module those that it, or a module in it, defines. By default every operation of
+        `chainrules_py.ops`, and every other that has samples.
 
     Raises
     ------
     NoRuleError
-        If these are no words, or none: where nothing is judged nothing is found wrong.
+        If these are no operations, or none: where nothing is judged nothing is found wrong.
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import cos, sin
-    >>> words_of(sin), words_of([sin, cos])
+    >>> from chainrules_py.ops import cos, sin
+    >>> operations_of(sin), operations_of([sin, cos])
     ((<primitive sin>,), (<primitive sin>, <primitive cos>))
     """
-    if words is None:
-        ours = sorted(_primitives(vocabulary), key=lambda word: word.__name__)
-        return tuple(dict.fromkeys([*ours, *words_with_samples()]))
-    found: tuple[Any, ...] = (words,) if callable(words) else ()
-    if isinstance(words, types.ModuleType):
-        found = tuple(_primitives(words))
-    elif not found and isinstance(words, Iterable):
-        found = tuple(words)
+    if operations is None:
+        ours = sorted(_primitives(ops), key=lambda operation: operation.__name__)
+        return tuple(dict.fromkeys([*ours, *operations_with_samples()]))
+    found: tuple[Any, ...] = (operations,) if callable(operations) else ()
+    if isinstance(operations, types.ModuleType):
+        found = tuple(_primitives(operations))
+    elif not found and isinstance(operations, Iterable):
+        found = tuple(operations)
     if found and all(map(callable, found)):
         return found
-    raise _nothing(words, "is, or holds, no word")
+    raise _nothing(operations, "is, or holds, no operation")
 
 
 def _nothing(given: Any, why: str) -> NoRuleError:
@@ -83,7 +83,8 @@ def _nothing(given: Any, why: str) -> NoRuleError:
     said = repr(given) if isinstance(given, str) else describe(given)
     what = getattr(given, "__name__", said)
     return NoRuleError(
-        f"there is nothing to judge: {what} {why}; write run_samples(word), or of several, or of "
+        f"there is nothing to judge: {what} {why}; write run_samples(operation), or of several, "
+        f"or of "
         f"the module that defines them, and check_module(module) of one that states rules"
     )
 
@@ -95,8 +96,8 @@ def _primitives(module: types.ModuleType) -> list[Primitive[..., Any]]:
     return list(dict.fromkeys([x for x in found if f"{x.__module__}.".startswith(own)]))
 
 
-def _called(word: Callable[..., Any]) -> str:
-    return f"{getattr(word, '__module__', None) or ''}.{name_of(word)}".lstrip(".")
+def _called(operation: Callable[..., Any]) -> str:
+    return f"{getattr(operation, '__module__', None) or ''}.{name_of(operation)}".lstrip(".")
 
 
 def libraries_of(backends: Backends | None) -> tuple[Backend, ...]:
@@ -124,22 +125,22 @@ def two_samples(of: Sequence[Instance]) -> list[Instance]:
 
 @final
 @dataclasses.dataclass(frozen=True)
-class SampledWord:
-    """A word with its samples, as far as a library takes them."""
+class SampledOperation:
+    """An operation with its samples, as far as a library takes them."""
 
-    word: Callable[..., Any]
+    operation: Callable[..., Any]
     all: tuple[Instance, ...]
     lacks_samples: bool
 
     @classmethod
-    def find(cls, word: Callable[..., Any]) -> SampledWord:
-        """Find the samples of a word."""
-        rules = rules_for(word)  # loads what says that np.sin is the word sin
-        primal = primal_of(unbind(word, ())[0])
+    def find(cls, operation: Callable[..., Any]) -> SampledOperation:
+        """Find the samples of an operation."""
+        rules = rules_for(operation)  # loads what says that np.sin is the operation sin
+        primal = primal_of(unbind(operation, ())[0])
         if primal is None:
-            raise _nothing(word, "is not a word")
+            raise _nothing(operation, "is not an operation")
         found, errors = tuple(instances(primal)), tuple(instances(primal, raising=True))
-        return cls(word, (*found, *errors), bool(rules) and not found)
+        return cls(operation, (*found, *errors), bool(rules) and not found)
 
     def on(self, backend: Backend, alone: bool) -> list[Instance]:
         """Return the samples for a library; calls without arrays belong to the first alone."""
@@ -156,18 +157,18 @@ class SampledWord:
 
 
 def run_samples(
-    words: Words | None = None,
+    operations: Operations | None = None,
     *,
     backends: Backends | None = None,
     seeds: Iterable[int] = (0,),
     depth: Depth = "full",
 ) -> Summary:
-    """Check the rules of words at all of their samples.
+    """Check the rules of operations at all of their samples.
 
     Parameters
     ----------
-    words : callable, module, or iterable of callables, optional
-        The words; by default all. A word that has a rule and no sample fails.
+    operations : callable, module, or iterable of callables, optional
+        The operations; by default all. An operation that has a rule and no sample fails.
     backends : iterable of str or Backend, optional
         The array libraries; by default all that are installed. Samples without arrays run on the
         first.
@@ -175,7 +176,7 @@ def run_samples(
         Operands and directions are drawn anew for each.
     depth : {"full", "cheap"}
         All checks on all samples; or value, pull against push, shape, dtype and device on two
-        samples of each word.
+        samples of each operation.
 
     Returns
     -------
@@ -184,20 +185,20 @@ def run_samples(
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import cos, sin
+    >>> from chainrules_py.ops import cos, sin
     >>> run_samples([sin, cos], backends=["numpy"], depth="cheap")
-    rules x checks x backends: 2 x 3 x 1; samples: 4; checks: 12 passed, 0 failed, 0 not judged
+    rules x checks x backends: 2 x 3 x 1; samples: 4; checks: 12 passed, 0 failed, 0 skipped
     """
     if depth not in typing.get_args(Depth):
         msg = f"depth={depth!r}; write 'full' or 'cheap'"
         raise ValueError(msg)
     libraries, seeds = libraries_of(backends), _some("seeds", seeds)
     summary = Summary()
-    for word in map(SampledWord.find, words_of(words)):
-        if word.lacks_samples:
-            summary.outcomes.append(without_samples(word.word))
+    for operation in map(SampledOperation.find, operations_of(operations)):
+        if operation.lacks_samples:
+            summary.outcomes.append(without_samples(operation.operation))
         for number, library in enumerate(libraries):
-            found = word.on(library, number == 0)
+            found = operation.on(library, number == 0)
             for instance in found if depth == "full" else two_samples(found):
                 summary.outcomes += [judge_sample(instance, library, s, depth) for s in seeds]
     return summary
@@ -237,12 +238,12 @@ def check_module(
         raise _nothing(module, "states no rule")
     libraries, seeds, summary = libraries_of(backends), _some("seeds", seeds), Summary()
     for statement in stated:
-        word = SampledWord.find(statement.primal)
-        reached = [i for i in word.all if i.sample.raises or _reaches(i, statement)]
+        operation = SampledOperation.find(statement.primal)
+        reached = [i for i in operation.all if i.sample.raises or _reaches(i, statement)]
         if all(i.sample.raises for i in reached):
             summary.outcomes.append(without_samples(statement.primal, statement))
         for number, library in enumerate(libraries):
-            for instance in [i for i in word.on(library, number == 0) if i in reached]:
+            for instance in [i for i in operation.on(library, number == 0) if i in reached]:
                 summary.outcomes += [judge_sample(instance, library, s, "full") for s in seeds]
     summary.outcomes = list(dict.fromkeys(summary.outcomes))
     return summary
@@ -251,7 +252,7 @@ def check_module(
 def _reaches(instance: Instance, statement: Statement) -> bool:
     """Tell whether the derivatives of a call, with NumPy's arrays, are those of a statement."""
     operands, _ = instance.build(backend_named("numpy"))
-    rule = find_rule(instance.word, tuple(map(type, operands)))
+    rule = find_rule(instance.operation, tuple(map(type, operands)))
     return rule is not None and statement in (rule.forward, rule.reverse)
 
 
@@ -264,15 +265,15 @@ def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             operands, options = instance.build(backend, seed)
-            modes = _modes(instance.word, operands)
+            modes = _modes(instance.operation, operands)
             if sample.raises is not None:
-                findings = [_refused(instance.word, operands, options, sample.raises)]
+                findings = [_refused(instance.operation, operands, options, sample.raises)]
                 text = findings[0].text
             else:
                 checks = _FULL if depth == "full" else CHEAP
                 how: dict[str, Any] = {"gauge": sample.gauge, "smooth": sample.smooth}
                 settings = Settings(seed=seed, checks=checks, asks_for_all=True, **how)
-                report = judge(instance.word, operands, options, settings, "check_rule")
+                report = judge(instance.operation, operands, options, settings, "check_rule")
                 findings = list(report.findings)
     except RuleCheckError as error:
         findings, text, caught = list(error.report.findings), str(error), error
@@ -283,18 +284,18 @@ def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) 
     if not caught and seed == 0 and sample.smooth and (kink := _kink(findings)):
         text = f"say smooth=False, or draw from where the function is smooth: {kink}"
         findings.append(Finding("sample", "failed", text))
-    where = _called(instance.word), instance.name, backend.name, seed, depth
+    where = _called(instance.operation), instance.name, backend.name, seed, depth
     return Outcome(*where, modes, tuple(findings), text, caught)
 
 
 def _refused(
-    word: Any, operands: Any, options: dict[str, Any], want: tuple[type[Exception], str]
+    operation: Any, operands: Any, options: dict[str, Any], want: tuple[type[Exception], str]
 ) -> Finding:
     """Find whether a call, or the derivative of it, raises what it has to."""
     told = "raised nothing"
     try:
-        word(*operands, **options)
-        y, pullback = rrule(word, *operands, **options)
+        operation(*operands, **options)
+        y, pullback = rrule(operation, *operands, **options)
         pullback(random_tangent(y, 0))
     except Exception as error:
         if isinstance(error, want[0]) and re.search(want[1], str(error)):
@@ -308,22 +309,22 @@ def _kink(findings: list[Finding]) -> str:
     unsettled = [
         f.text
         for f in findings
-        if f.check in _BY_DIFFERENCES and f.verdict == "not judged" and "settle" in f.text
+        if f.check in _BY_DIFFERENCES and f.verdict == "skipped" and "settle" in f.text
     ]
     return "; ".join(dict.fromkeys(unsettled))
 
 
-def _modes(word: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[str, ...]:
-    f, operands = unbind(word, operands)
+def _modes(operation: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[str, ...]:
+    f, operands = unbind(operation, operands)
     rule = find_rule(f, tuple(map(type, operands)))
     return tuple(
         [mode for mode in ("forward", "reverse") if rule is not None and rule.statement(mode)]
     )
 
 
-def without_samples(word: Callable[..., Any], statement: Statement | None = None) -> Outcome:
-    """Return the failure of a word that has a rule and no sample."""
+def without_samples(operation: Callable[..., Any], statement: Statement | None = None) -> Outcome:
+    """Return the failure of an operation that has a rule and no sample."""
     which = "a rule" if statement is None else f"a rule at {statement.where}"
-    text = f"{name_of(word)} has {which} and no sample; {samples_wanted(word, statement)}"
+    text = f"{name_of(operation)} has {which} and no sample; {samples_wanted(operation, statement)}"
     found = (Finding("sample", "failed", text),)
-    return Outcome(_called(word), "no sample", "", 0, "full", (), found, text, RuleError(text))
+    return Outcome(_called(operation), "no sample", "", 0, "full", (), found, text, RuleError(text))

@@ -10,7 +10,17 @@ from typing import Any, ClassVar, NoReturn
 
 from chainrules_py.config import Config
 from chainrules_py.errors import TracerError, describe
+from chainrules_py.ops import index
+from chainrules_py.ops.views import Index, read
 from chainrules_py.tracing.conversions import PythonProtocols
+from chainrules_py.tracing.foreign_arrays import (
+    FEW,
+    all_read,
+    leaves_to_array,
+    moved_beside,
+    read_for,
+    suspects,
+)
 from chainrules_py.tracing.library_calls import (
     Site,
     call_method,
@@ -19,22 +29,12 @@ from chainrules_py.tracing.library_calls import (
     plans,
     steps,
 )
-from chainrules_py.tracing.lost import comparing, note_comparison
-from chainrules_py.tracing.others import (
-    FEW,
-    all_read,
-    leaves_to_array,
-    moved_beside,
-    read_for,
-    suspects,
-)
+from chainrules_py.tracing.lost_derivatives import comparing, note_comparison
+from chainrules_py.values.array_likes import as_array, tables
 from chainrules_py.values.arrays import Tracer, called_beside
 from chainrules_py.values.frames import caller
 from chainrules_py.values.memory import makers, wrapping
-from chainrules_py.values.tables import as_array, tables
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary import index
-from chainrules_py.vocabulary.views import Index, read
 
 new_level = itertools.count(1_000).__next__
 """Numbers the differentiations of all engines as they begin: the innermost has the highest.
@@ -100,7 +100,7 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Find the step of a word that a rule calls."""
+        """Find the step of an operation that a rule calls."""
         engines = {getattr(c, "engine", None) for c in classes if issubclass(c, Tracer)}
         if engines != {cls.engine}:
             return None

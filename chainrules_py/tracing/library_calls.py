@@ -15,26 +15,26 @@ from functools import partial
 from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
+from chainrules_py.ops.views import shaping, with_memory
+from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import Line, advised, advised_at, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import Alias, Row, aliases
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.call_plans import composing, options_of, renaming
+from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
 from chainrules_py.tracing.objects import guarded, joined, may_hold
-from chainrules_py.tracing.others import beside, is_stranger, of_one_library
-from chainrules_py.tracing.renaming import composing, options_of, renaming
+from chainrules_py.values.array_likes import as_array, is_asked, is_read, is_table
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.frames import caller
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
-from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
 from chainrules_py.values.tracers import call_plain, find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.views import shaping, with_memory
 
 
 def fresh(x: Any) -> Any:
@@ -109,10 +109,10 @@ class Site:
             return (self.primal or self.primitive)(*operands, **options)
         if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
             operands = joined(_with_arrays(operands, self.primal))
-        word = self.primitive
-        operands, options = word.normalise(operands, options)
-        y = tracer.__trace__(word, operands, options, self.primal)
-        return word.unmixed(y) if word.has_body else y
+        operation = self.primitive
+        operands, options = operation.normalise(operands, options)
+        y = tracer.__trace__(operation, operands, options, self.primal)
+        return operation.unmixed(y) if operation.has_body else y
 
 
 SEQUENCES = (list, tuple)
@@ -139,20 +139,20 @@ _MEMBERS = (
 )
 
 
-def _site(f: Any, word: Any) -> Site:
-    # What an outer level traces has no method or property of an array class; its word it has.
-    return Site(word, None if isinstance(f, _MEMBERS) else f)
+def _site(f: Any, operation: Any) -> Site:
+    # What an outer level traces has no method or property of an array class; its operation it has.
+    return Site(operation, None if isinstance(f, _MEMBERS) else f)
 
 
 def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     """Find, and keep, what traces a call of a ufunc without keywords."""
     see(ufunc, map(type, operands))
-    word = getattr(aliases.get(ufunc), "word", None)
+    operation = getattr(aliases.get(ufunc), "operation", None)
     if any([is_asked(type(x)) for x in operands]):
         return lambda *_: NotImplemented
-    if not isinstance(word, Primitive) or any([is_stranger(type(x)) for x in operands]):
+    if not isinstance(operation, Primitive) or any([is_stranger(type(x)) for x in operands]):
         return lambda *xs: call_native(ufunc, xs, {})
-    return _site(ufunc, word).step(*operands, key=ufunc)
+    return _site(ufunc, operation).step(*operands, key=ufunc)
 
 
 def _call_slowly(
@@ -162,17 +162,17 @@ def _call_slowly(
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
         return _call_unknown(f, scalars, keywords)
-    if scalars is not operands and row.word in shaping:
+    if scalars is not operands and row.operation in shaping:
         scalars = (with_memory(scalars[0]), *scalars[1:])
     call = row.call(scalars, keywords)
-    xs, other = call.operands.values(), call.word is not row.word or call.after
-    if other or getattr(row.word, "options", True) or any([type(x) in SEQUENCES for x in xs]):
+    xs, other = call.operands.values(), call.operation is not row.operation or call.after
+    if other or getattr(row.operation, "options", True) or any([type(x) in SEQUENCES for x in xs]):
         return call()
-    return _site(f, row.word).general(*xs)
+    return _site(f, row.operation).general(*xs)
 
 
 plans = Cache()
-"""By a function, keywords, and the types of its operands: what makes words of a call."""
+"""By a function, keywords, and the types of its operands: what makes operations of a call."""
 
 
 def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -192,10 +192,10 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def _find_own(f: Any, row: Alias | None, plan: Any) -> Any:
-    """Make a plan give no views, for a function that gives none though its words may."""
+    """Make a plan give no views, for a function that gives none though its operations may."""
     if f in undecided:
         return lambda operands, keywords: _asked(f, plan(operands, keywords), operands, keywords)
-    if row is None or isinstance(row.word, Primitive) or f in viewers:
+    if row is None or isinstance(row.operation, Primitive) or f in viewers:
         return plan
     return lambda operands, keywords: _unshared(plan(operands, keywords), operands)
 
@@ -247,21 +247,21 @@ def _find_plan(
         slow = _joining(slow, f)
     if any([is_table(type(x)) for x in operands]):
         return lambda operands, keywords: call_native(f, tuple(map(as_array, operands)), keywords)
-    if row is not None and not isinstance(row.word, Primitive):
+    if row is not None and not isinstance(row.operation, Primitive):
         _refuse_foreign(f, operands)
     rows = None if row is None else row.rows(len(operands), tuple(keywords))
     if rows is None or (home is not None and _at_home(operands, home) is not operands):
         return slow
-    word = row.word
-    if not isinstance(word, Primitive):
+    operation = row.operation
+    if not isinstance(operation, Primitive):
         composite = composing(row, rows)
         return slow if composite is None else _joining(composite, f) if may else composite
-    if word.variadic is not None:
+    if operation.variadic is not None:
         return _plan_of_sequence(row, rows) or slow
     named = {name: how for name, *how in rows}
-    if not {*word.operands} <= named.keys() <= {*word.operands, *word.options}:
+    if not {*operation.operands} <= named.keys() <= {*operation.operands, *operation.options}:
         return slow
-    taken = [named.pop(name) for name in word.operands]
+    taken = [named.pop(name) for name in operation.operands]
     if any([convert or type(place) is not int for place, _, convert in taken]):
         return slow
     places, stated = tuple([place for place, *_ in taken]), [(n, *how) for n, how in named.items()]
@@ -279,14 +279,16 @@ def _find_plan(
     engines = {getattr(cls, "engine", None) for cls in tracers}
     if len(engines) != 1 or None in engines:
         return slow
-    record = tracers[0].make_call(Site(word) if word.options else _site(f, word), classes)
+    record = tracers[0].make_call(
+        Site(operation) if operation.options else _site(f, operation), classes
+    )
     if record is None:
         return slow
-    defaults = word.options
+    defaults = operation.options
     if places == (*range(len(operands)),) and not stated:
         return lambda operands, keywords: record(operands, defaults)
 
-    return renaming(word, record, places, stated)
+    return renaming(operation, record, places, stated)
 
 
 def _joining(plan: Any, f: Any) -> Any:
@@ -302,11 +304,11 @@ def _joining(plan: Any, f: Any) -> Any:
 
 
 def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
-    """Make the plan of a word of any number of arrays that come as one sequence, or None."""
-    word: Any = row.word
-    arrays = [how for name, *how in rows if name == word.variadic]
-    stated = [each for each in rows if each[0] in word.options]
-    if word.operands or row.gather or len(arrays) != 1 or len(stated) != len(rows) - 1:
+    """Make the plan of an operation of any number of arrays that come as one sequence, or None."""
+    operation: Any = row.operation
+    arrays = [how for name, *how in rows if name == operation.variadic]
+    stated = [each for each in rows if each[0] in operation.options]
+    if operation.operands or row.gather or len(arrays) != 1 or len(stated) != len(rows) - 1:
         return None
     ((place, _, arrays_of),) = arrays
     if arrays_of is None:
@@ -321,20 +323,20 @@ def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
             try:
                 record = joiners[kinds]
             except KeyError:
-                record = joiners[kinds] = _find_joiner(word, kinds)
+                record = joiners[kinds] = _find_joiner(operation, kinds)
             if record is not None:
                 return record(xs, options)
-        return word(*joined(arrays_of(xs)), **options)
+        return operation(*joined(arrays_of(xs)), **options)
 
     return plan
 
 
-def _find_joiner(word: Any, kinds: frozenset[Any]) -> Callable[..., Any] | None:
+def _find_joiner(operation: Any, kinds: frozenset[Any]) -> Callable[..., Any] | None:
     if len(kinds) != 1:
         return None
     (cls,) = kinds
     make: Any = getattr(cls, "make_join", None)
-    return make(word) if make is not None and issubclass(cls, Tracer) else None
+    return make(operation) if make is not None and issubclass(cls, Tracer) else None
 
 
 def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
@@ -378,7 +380,7 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:
     if f not in aliases:
         see(f, [type_info(type(x)).dispatch_type for x in operands])
     row = aliases.get(f)
-    reads_types = row is not None and getattr(row.word, "reads_types", False)
+    reads_types = row is not None and getattr(row.operation, "reads_types", False)
     return row, None if reads_types else number_home(f)
 
 

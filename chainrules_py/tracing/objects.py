@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from chainrules_py.errors import PerformanceWarning, TracerError
 from chainrules_py.primitives.hints import Line, remedy
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tracing.lost import place_of_call
+from chainrules_py.tracing.lost_derivatives import place_of_call
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.frames import caller
 from chainrules_py.values.tracers import untraced

@@ -20,25 +20,25 @@ from chainrules_py.errors import (
     UnsupportedKeywordError,
     describe,
 )
+from chainrules_py.ops import binary_operators, square_operator, unary_operators
+from chainrules_py.ops.views import rounded, shape_back
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
-from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
+from chainrules_py.tracing.foreign_arrays import is_stranger
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans, steps
-from chainrules_py.tracing.lost import note_comparison, refuse_shortcut, shortcuts
+from chainrules_py.tracing.lost_derivatives import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.objects import element_methods
-from chainrules_py.tracing.others import is_stranger
+from chainrules_py.values.array_likes import is_read, is_table
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
-from chainrules_py.values.forgetting import forgets, on_registration
+from chainrules_py.values.caches import forgets, on_registration
 from chainrules_py.values.frames import caller, first_of_callers
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tables import is_read, is_table
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_derived, type_info
-from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
-from chainrules_py.vocabulary.views import rounded, shape_back
 
 readers = Cache()
 """By the class of a tracer: what reads one by an index."""
@@ -352,7 +352,7 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, Any], Any]:
-    """Have a comparison for equality noted: see `chainrules_py.tracing.lost`."""
+    """Have a comparison for equality noted: see `chainrules_py.tracing.lost_derivatives`."""
 
     def method(self: Any, other: Any) -> Any:
         frame = caller()
@@ -415,13 +415,13 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
 _COMPARISONS = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 
-for _name, (_word, _primal) in unary_operators.items():
-    _whole = _unary(Site(_word, _primal))
+for _name, (_operation, _primal) in unary_operators.items():
+    _whole = _unary(Site(_operation, _primal))
     if _name == "__round__":
         of_real_numbers[_name] = _to_decimals(_whole)
     else:
         setattr(ArrayLike, _name, _whole)
-# Python's operators raise for a number by zero, the word does not.
+# Python's operators raise for a number by zero, the operation does not.
 of_real_numbers["__divmod__"] = lambda x, y: (x // y, x % y)
 of_real_numbers["__rdivmod__"] = lambda x, y: (y // x, y % x)
 _of_arrays: dict[str, Any] = {
@@ -430,8 +430,8 @@ _of_arrays: dict[str, Any] = {
 """The methods that arrays have and numbers have not: subscripts."""
 in_place_operators: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {}
 """By the name of a method that writes in place: what computes it, and Python's own operator."""
-for _name, (_word, _primal2) in binary_operators.items():
-    _method, _reflected = _binary(Site(_word, _primal2), _name)
+for _name, (_operation, _primal2) in binary_operators.items():
+    _method, _reflected = _binary(Site(_operation, _primal2), _name)
     if _name in ("__eq__", "__ne__"):
         _method = _noting(_method, _name == "__eq__")
     setattr(ArrayLike, _name, _method)

@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
 from chainrules_py.config import Config
+from chainrules_py.ops.views import converting, read
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
@@ -26,14 +27,13 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
-from chainrules_py.tracing.lost import note_step
+from chainrules_py.tracing.lost_derivatives import note_step
 from chainrules_py.tracing.objects import joined
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.views import converting, read
 
 Recorder: TypeAlias = Callable[..., Any]
 """``(operands, options, at=None)`` traces a call; ``at`` is the differentiation that does, which is
@@ -162,7 +162,7 @@ class Trace(ABC):
         Parameters
         ----------
         primitive : Primitive
-            The word that is called.
+            The operation that is called.
         primal : callable or None
             What the program called, where that is not the primitive.
         operands, options
@@ -307,7 +307,7 @@ class Trace(ABC):
             try:
                 y, out = run(links(tied), *payloads, **options)
             except Exception:
-                out = missing(tied)  # of which not every word makes sense
+                out = missing(tied)  # of which not every operation makes sense
                 if out is None:
                     raise
                 y = f(*payloads, **options)
@@ -376,7 +376,7 @@ def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
-    """Return what traces calls of a word, where none of its results are truths that are traced."""
+    """Return what traces calls of an operation, where none of its results are traced truths."""
     if primitive not in converting:
         return record
 

@@ -53,7 +53,7 @@ else:
 
 
 of_kinds: list[Any] = []
-"""What makes an annotation of ``Array[np.float32]``: `chainrules_py.values.kinds` puts it here."""
+"""What makes an annotation of ``Array[np.float32]``; set by `array_annotations`."""
 
 for _number in (int, float, complex):
     Scalar.register(_number)  # type: ignore[attr-defined]

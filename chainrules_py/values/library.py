@@ -80,8 +80,9 @@ class Memory(NamedTuple):
 class Library(NamedTuple):
     """What an array library states about its arrays; all but the namespace is optional.
 
-    Subclasses follow their base in ``namespace``, ``kind``, ``devices``, ``by_words``, ``reads``
-    and ``memory``. The rest holds for arrays of exactly the class that it is registered with.
+    Subclasses follow their base in ``namespace``, ``kind``, ``devices``, ``by_operations``,
+    ``reads`` and ``memory``. The rest holds for arrays of exactly the class that it is registered
+    with.
 
     Parameters
     ----------
@@ -92,9 +93,9 @@ class Library(NamedTuple):
     devices : bool
         Whether a cotangent has to be moved to the device of its primal. Not where the library does
         so itself, or where its tracers have none.
-    by_words : bool
-        Whether functions of other libraries, as ``np.sort``, compute such arrays by the word that
-        they are, where they are traced. By themselves they may do what the library would not.
+    by_operations : bool
+        Whether functions of other libraries, as ``np.sort``, compute such arrays by the operation
+        that they are, where they are traced. By themselves they may do what the library would not.
     memory : Memory, optional
         Whose memory an array is, and whether it has changed; of arrays that can be written to.
     mutable : callable, optional
@@ -136,7 +137,7 @@ class Library(NamedTuple):
     namespace: Any
     kind: type = Array
     devices: bool = True
-    by_words: bool = False
+    by_operations: bool = False
     memory: Memory | None = None
     mutable: Callable[[Any], bool] | None = None
     own: Callable[[Any, tuple[Any, ...]], Any] | None = None
@@ -186,7 +187,7 @@ _FIELDS: tuple[tuple[str, _Test, str], ...] = (
     ("floats reads", _CLASSES, "a tuple of classes"),
     ("half adjoint", lambda x: isinstance(x, Mapping), "a mapping"),
     ("memory", lambda x: x is None or type(x) is Memory, "a Memory"),
-    ("devices by_words", lambda x: type(x) is bool, "True or False"),
+    ("devices by_operations", lambda x: type(x) is bool, "True or False"),
 )
 """Fields of a library, whether a value fits, and what it has to be."""
 

@@ -14,7 +14,7 @@ makers: set[Any] = set()
 """Functions of libraries that make arrays for a program to write to, as ``np.zeros_like(x)``."""
 viewers: set[Any] = set()
 """Functions of libraries whose results may be views; what another one gives is an array of its own,
-even if it is computed by a word that gives views."""
+even if it is computed by an operation that gives views."""
 undecided: dict[Any, Callable[[tuple[Any, ...], Any], bool]] = {}
 """Functions of libraries that give a view or a copy as their arguments have it: from the arguments
 and the keywords whether it may be a view. Then the library is asked, by a call on plain arrays."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, final
 
-from chainrules_py.values.forgetting import forget_all, forgets, on_registration
+from chainrules_py.values.caches import forget_all, forgets, on_registration
 from chainrules_py.values.structure import Structure, picture_of, structure_of
 
 PLAIN: Final = (tuple, list, dict)

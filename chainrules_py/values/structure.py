@@ -22,8 +22,8 @@ from typing import Any, Final, Generic, TypeVar, final
 from chainrules_py import debugging
 from chainrules_py.errors import RuleError, describe, register_description
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import entering, forget_all, forgets
-from chainrules_py.values.holding import attributes, is_real, slots
+from chainrules_py.values.caches import entering, forget_all, forgets
+from chainrules_py.values.members import attributes, is_real, slots
 
 T = TypeVar("T")
 _NONE: dict[str, Any] = {}

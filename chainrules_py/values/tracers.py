@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.holding import attributes, parts_of
+from chainrules_py.values.members import attributes, parts_of
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
@@ -79,17 +79,17 @@ def leaves_of(x: Any) -> list[Any]:
 
 
 def seen_through(
-    word: Any, body: Callable[..., Any], classes: tuple[type, ...]
+    operation: Any, body: Callable[..., Any], classes: tuple[type, ...]
 ) -> Callable[..., Any]:
-    """Return what computes a word, which raises if a derivative would come in beside its rules.
+    """Return what computes an operation; it raises if a derivative would bypass its rules.
 
     That is by operands that hide what a rule should see, or by options.
     """
-    if not (word.has_body and any([s.recipe is not None for s in word.stated[0]])):
+    if not (operation.has_body and any([s.recipe is not None for s in operation.stated[0]])):
         return body
     known = not any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
     known = known or any([issubclass(cls, _FUNCTIONS) for cls in classes])
-    asked = bool(word.options) and not word.__module__.startswith("chainrules_")
+    asked = bool(operation.options) and not operation.__module__.startswith("chainrules_")
     if known and not asked:
         return body
 
@@ -99,19 +99,20 @@ def seen_through(
             return y
         if moves(y) and not moves(operands):
             if any(map(moves, options.values())):
-                word.normalise(operands, options)  # raises
+                operation.normalise(operands, options)  # raises
             for name, option in options.items() if asked else ():
                 ran = hasattr(type(option), "__next__")  # and holds nothing any more
                 if ran or knows(option, moves):
                     msg = (
-                        f"{name} of {word.__qualname__} is an option, and {describe(option)} holds "
+                        f"{name} of {operation.__qualname__} is an option, and "
+                        f"{describe(option)} holds "
                         f"a value that is being differentiated: that gradient would be lost; make "
                         f"it an operand"
                     )
                     raise TracerError(msg)
             if not known:
                 held = [x for x in flatten(operands)[0] if is_opaque(type(x))]
-                raise hidden(held or operands, word.__qualname__)
+                raise hidden(held or operands, operation.__qualname__)
         return y
 
     return run

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
-from chainrules_py.values.forgetting import entering, forget_all, forgets
+from chainrules_py.values.caches import entering, forget_all, forgets
 from chainrules_py.values.library import Library, check_library
 from chainrules_py.values.locks import lock_of_a_table
 
@@ -83,8 +83,8 @@ class TypeInfo:
         What makes constants of traced values of this very class, for the engine that traces them.
     varies : callable or None
         What tells of values of this very class whether that engine differentiates them.
-    by_words : bool
-        Whether other libraries' functions are left to the words for arrays of this very class.
+    by_operations : bool
+        Whether other libraries' functions are left to the operations for arrays of this very class.
     memory : Memory or None
         Memory of arrays of this very class, or of its base.
     library : Library
@@ -93,7 +93,7 @@ class TypeInfo:
 
     __slots__ = (
         "base",
-        "by_words",
+        "by_operations",
         "constant",
         "dispatch_type",
         "has_device",
@@ -138,7 +138,7 @@ class TypeInfo:
         self.host = next((hosts[base] for base in cls.__mro__ if base in hosts), None)
         self.constant = next((_constant[b] for b in cls.__mro__ if b in _constant), None)
         self.varies = next((_varies[b] for b in cls.__mro__ if b in _varies), None)
-        self.by_words = stated.by_words and payload is cls
+        self.by_operations = stated.by_operations and payload is cls
         mine = [libraries[base] for base in cls.__mro__ if base in libraries]
         self.memory = next((each.memory for each in mine if each.memory is not None), None)
         self.library = libraries.get(cls, _NOTHING)
@@ -406,9 +406,9 @@ def namespace_of(cls: type) -> Any:
 
 
 def namespace(x: Any) -> Any:
-    """Return the array namespace (numpy, cupy, ...) of a value; of a tracer, the vocabulary.
+    """Return the array namespace (numpy, cupy, ...) of a value; of a tracer, `chainrules_py.ops`.
 
-    A rule takes dtypes and constants from it, and computes with words.
+    A rule takes dtypes and constants from it, and computes with operations.
 
     Raises
     ------

@@ -3,8 +3,8 @@
 Pages go to ``reference/generated``. A name is documented on the page of the module that defines it;
 a package lists the names that it gives again, with links, and its modules. A module that states no
 ``__all__`` is documented by what it defines, without an underscore and with a docstring. Modules of
-words get tables. In docstrings, a name in single backticks becomes a link if exactly one object
-has it.
+operations get tables. In docstrings, a name in single backticks becomes a link if exactly one
+object has it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FACES = (
     "chainrules_py.cli",
     "chainrules_torch",
 )
-WORDS = "chainrules_py.vocabulary."
+OPERATIONS = "chainrules_py.ops."
 SKIP = (
     "chainrules_py.cli",
     "chainrules_py.rules",
@@ -154,16 +154,16 @@ def page(name: str, home: dict[tuple[str, int], str], modules: list[str]) -> str
     module = importlib.import_module(name)
     below = [m for m in modules if m.rpartition(".")[0] == name]
     indented = [f".. currentmodule:: {name}\n", (module.__doc__ or "").strip() + "\n"]
-    if name.startswith(WORDS):
-        indented.append(f".. words:: {name}\n")
-    word = importlib.import_module("chainrules_py.primitives.primitive").Primitive
+    if name.startswith(OPERATIONS):
+        indented.append(f".. operations:: {name}\n")
+    operation = importlib.import_module("chainrules_py.primitives.primitive").Primitive
     again = []
     for public in public_names(module):
         thing = getattr(module, public)
         at = home[public, id(thing)]
-        if at == name and not (name.startswith(WORDS) and isinstance(thing, word)):
+        if at == name and not (name.startswith(OPERATIONS) and isinstance(thing, operation)):
             indented.append(directive(f"{name}.{public}", thing))
-        elif not at.startswith(WORDS) and not isinstance(thing, ModuleType):
+        elif not at.startswith(OPERATIONS) and not isinstance(thing, ModuleType):
             again.append(f"   ~{at}.{public}")
     if again:
         indented.append(AGAIN.format(names="\n".join(again)))

@@ -29,8 +29,8 @@ def entry(text: str, *, code: bool = False, **attributes: int) -> nodes.entry:
 
 
 def reason(cell: str) -> nodes.entry:
-    word = cell.removeprefix("n/a ")
-    return nodes.entry("", nodes.paragraph("", "", nodes.emphasis(word, word)))
+    operation = cell.removeprefix("n/a ")
+    return nodes.entry("", nodes.paragraph("", "", nodes.emphasis(operation, operation)))
 
 
 def table(kind: str) -> nodes.table:

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
+from operations_table import sentence
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from vocabulary_table import sentence
 
 logger = logging.getLogger(__name__)
 

@@ -135,8 +135,8 @@ def drawn() -> str:
         f'width="{WIDTH}" height="{height:g}" role="img" aria-labelledby="t d" '
         "font-family=\"ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif\">\n"
         '<title id="t">One rule between the array libraries and the engines</title>\n'
-        '<desc id="d">A rule is stated once in neutral words. Array libraries carry out the '
-        "words; the machinery derives both modes; engines ask for what they need.</desc>\n"
+        '<desc id="d">A rule is stated once in neutral operations. Array libraries carry out the '
+        "operations; the machinery derives both modes; engines ask for what they need.</desc>\n"
         '<defs><marker id="a" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '
         f'markerHeight="7" orient="auto"><path d="M0 0 L10 5 L0 10 z" fill="{GREY}"/></marker>'
         "</defs>\n"

@@ -11,7 +11,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 DATA = Path(__file__).resolve().parents[1] / "libraries.csv"
-BESIDE = ("family", "word", "samples")
+BESIDE = ("family", "operation", "samples")
 
 
 def read() -> list[dict[str, str]]:
@@ -62,9 +62,9 @@ def counts(data: list[dict[str, str]]) -> nodes.table:
 def every(data: list[dict[str, str]]) -> nodes.table:
     names = [name for name in data[0] if name != "family"]
     rows = []
-    for row in sorted(data, key=lambda row: (row["family"], row["word"])):
-        word = f"{row['family']}.{row['word']}"
-        rows.append([entry(word, code=True), *[cell(row[name]) for name in names[1:]]])
+    for row in sorted(data, key=lambda row: (row["family"], row["operation"])):
+        operation = f"{row['family']}.{row['operation']}"
+        rows.append([entry(operation, code=True), *[cell(row[name]) for name in names[1:]]])
     return made(names, rows, [26, 8, *[12] * (len(names) - 2)])
 
 

@@ -63,7 +63,7 @@ EXAMPLES = {
         with debug_nans(), np.errstate(all="ignore"):
             grad(lambda x: np.sum(np.log(x)))(np.array([-1.0]))""",
     "ConvergenceError": """\
-        from chainrules_py.vocabulary import root
+        from chainrules_py.ops import root
 
         root(lambda x: x * x + 1.0, 1.0)""",
     "ContractError": 'export(np.sin, to="nobody")',

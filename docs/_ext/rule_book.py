@@ -1,7 +1,7 @@
-"""The rule book: a page for each word, written anew at each build from the statements themselves.
+"""The rule book: a page for each operation, written at each build from the statements.
 
 Formulas are traced: a partial, or a transpose, is called once at a sample, and the calls that it
-makes are printed. Pictures are of the word and of what the tape says is its derivative.
+makes are printed. Pictures are of the operation and of what the tape says is its derivative.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from sphinx.application import Sphinx
 
 from chainrules_compile import compile as compile_
-from chainrules_py import ChainRulesError, Primitive, rules_for, space, vocabulary
+from chainrules_py import ChainRulesError, Primitive, ops, rules_for, space
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_tape import grad
@@ -56,14 +56,14 @@ SECTION = """## {family}
 """
 
 
-def words() -> dict[str, Primitive[..., Any]]:
+def operations() -> dict[str, Primitive[..., Any]]:
     """The operations, by name."""
-    return {n: w for n, w in sorted(vars(vocabulary).items()) if isinstance(w, Primitive)}
+    return {n: w for n, w in sorted(vars(ops).items()) if isinstance(w, Primitive)}
 
 
-def sample_of(word: Primitive[..., Any]) -> tuple[Any, dict[str, Any]] | None:
+def sample_of(operation: Primitive[..., Any]) -> tuple[Any, dict[str, Any]] | None:
     """Operands and options of a real sample of an operation, with matrices where there are some."""
-    found = [i.build(backend("numpy")) for i in instances(word) if not i.complex]
+    found = [i.build(backend("numpy")) for i in instances(operation) if not i.complex]
     size = lambda call: sum([{2: 3}.get(np.ndim(x), min(np.ndim(x), 2)) for x in call[0]])
     return max(found, key=size, default=None)
 
@@ -119,16 +119,16 @@ def traced(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) ->
     return text if len(text) <= LONGEST else None
 
 
-def formulas(word: Primitive[..., Any], statement: Any) -> list[str]:
+def formulas(operation: Primitive[..., Any], statement: Any) -> list[str]:
     """The formulas of a statement: one for each operand that has one."""
-    recipe, sample = statement.recipe, sample_of(word)
+    recipe, sample = statement.recipe, sample_of(operation)
     kind = type(recipe).__name__
     if sample is None:
         return []
     operands, options = sample
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        y = word(*operands, **options)
+        y = operation(*operands, **options)
         if kind == "ElementwiseRecipe":
             given = tuple([np.atleast_1d(np.asarray(x)) for x in (y, *operands)])
             halves = [(p, given, r"\partial_{%s}") for p in recipe.partials]
@@ -152,20 +152,23 @@ def formulas(word: Primitive[..., Any], statement: Any) -> list[str]:
     return found
 
 
-def picture(word: Primitive[..., Any]) -> str | None:
+def picture(operation: Primitive[..., Any]) -> str | None:
     """A drawing of a function of one number and its derivative, as SVG."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    if len(word.operands) != 1 or word.variadic or word.options:
+    if len(operation.operands) != 1 or operation.variadic or operation.options:
         return None
-    if type(rules_for(word)[0].recipe).__name__ != "ElementwiseRecipe":
+    if type(rules_for(operation)[0].recipe).__name__ != "ElementwiseRecipe":
         return None
     x = np.linspace(-4.0, 4.0, 801) + 1e-9
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            y, slope = np.asarray(word(x)), np.asarray(grad(lambda x: vocabulary.sum(word(x)))(x))
+            y, slope = (
+                np.asarray(operation(x)),
+                np.asarray(grad(lambda x: ops.sum(operation(x)))(x)),
+            )
         except ChainRulesError:
             return None
     seen = np.isfinite(y) & np.isfinite(slope)
@@ -173,14 +176,14 @@ def picture(word: Primitive[..., Any]) -> str | None:
         return None
     figure = Figure(figsize=(6.0, 2.6), layout="constrained")
     axes = figure.add_subplot()
-    for values, label, style in ((y, f"{word.__name__}(x)", "-"), (slope, "derivative", "--")):
+    for values, label, style in ((y, f"{operation.__name__}(x)", "-"), (slope, "derivative", "--")):
         axes.plot(x, np.where(seen & (np.abs(values) < 30), values, np.nan), style, label=label)
     axes.set_xlabel("x")
     axes.set_ylim(*np.clip(axes.get_ylim(), -6.0, 6.0))
     axes.axhline(0.0, color="grey", linewidth=0.5)
     axes.legend()
     text = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": word.__name__, "svg.fonttype": "path"}):
+    with mpl.rc_context({"svg.hashsalt": operation.__name__, "svg.fonttype": "path"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
@@ -191,7 +194,7 @@ def tables() -> dict[str, list[tuple[str, str]]]:
     with (HERE / "libraries.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             cells = itertools.islice(row.items(), 3, None)
-            found.setdefault(row["word"], []).extend(
+            found.setdefault(row["operation"], []).extend(
                 [(name, f"{n} checks") for name, n in cells if n]
             )
     with (HERE / "adapters.csv").open(encoding="utf-8") as file:
@@ -214,14 +217,14 @@ def bare(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=parameters, return_annotation=signature.empty)
 
 
-def page(word: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
+def page(operation: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
     """The page of an operation."""
-    name, doc = word.__name__, inspect.getdoc(word) or ""
-    parts = [f"# {name}", f"```text\n{name}{bare(word.signature)}\n```", doc.split("\n\n")[0]]
-    drawn = picture(word)
+    name, doc = operation.__name__, inspect.getdoc(operation) or ""
+    parts = [f"# {name}", f"```text\n{name}{bare(operation.signature)}\n```", doc.split("\n\n")[0]]
+    drawn = picture(operation)
     if drawn:
         parts.append(f"```{{raw}} html\n{drawn}\n```")
-    for statement in rules_for(word):
+    for statement in rules_for(operation):
         kind = KINDS.get(type(statement.recipe).__name__, "")
         file, _, line = statement.source.where.rpartition(":")
         known = Path(file).is_relative_to(HERE.parent)
@@ -229,7 +232,7 @@ def page(word: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
         parts.append(
             f"## Rule\n\n{kind[:1].upper()}{kind[1:]}. Modes: {', '.join(statement.modes)}."
         )
-        parts += formulas(word, statement)
+        parts += formulas(operation, statement)
         try:
             source = lines_of(statement)
         except (OSError, TypeError, ValueError):
@@ -248,11 +251,11 @@ def page(word: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
 def write(_app: Sphinx) -> None:
     """Write the pages that changed."""
     BOOK.mkdir(exist_ok=True)
-    runs, found = tables(), words()
-    pages = {f"{name}.md": page(word, runs.get(name, [])) for name, word in found.items()}
+    runs, found = tables(), operations()
+    pages = {f"{name}.md": page(operation, runs.get(name, [])) for name, operation in found.items()}
     families: dict[str, list[str]] = {}
-    for name, word in found.items():
-        family = word.__module__.rpartition(".")[2].replace("_", " ").capitalize()
+    for name, operation in found.items():
+        family = operation.__module__.rpartition(".")[2].replace("_", " ").capitalize()
         families.setdefault(family, []).append(name)
     sections = "\n".join(
         [

@@ -1,4 +1,4 @@
-"""The command ``chainrules``: what each of its words prints, and its exit status."""
+"""The command ``chainrules``: what each of its operations prints, and its exit status."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def said(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     Path("script.py").write_text(SCRIPT, encoding="utf-8")
 
-    def run(*words):
-        status = main([*words])
+    def run(*operations):
+        status = main([*operations])
         out = capsys.readouterr()
         return status, out.out + out.err
 
@@ -69,10 +69,10 @@ def said(capsys, monkeypatch, tmp_path):
 def test_what_there_is(said):
     status, text = said("--help")
     assert status == 0
-    words = "explain rules coverage check new-rule new-package doctor graph compile migrate"
-    for word in [*words.split(), "versions"]:
-        assert word in text
-        assert said(word, "--help")[0] == 0
+    operations = "explain rules coverage check new-rule new-package doctor graph compile migrate"
+    for operation in [*operations.split(), "versions"]:
+        assert operation in text
+        assert said(operation, "--help")[0] == 0
 
 
 def test_explain(said):
@@ -81,7 +81,7 @@ def test_explain(said):
     assert "forward/reverse" in text
     status, text = said("explain", "numpy.matmul", "float64[2,2]", "float64[2]")
     assert status == 0
-    assert "is the word matmul" in text
+    assert "is the operation matmul" in text
     assert "rrule  " in text
     status, text = said("explain", "script.py:loss")
     assert status == 1
@@ -140,7 +140,7 @@ def test_an_error_of_ours_says_the_line_of_the_program(said):
 
 
 @pytest.mark.parametrize(
-    "words, message",
+    "operations, message",
     [
         (("explain", "numpy.sinn"), "numpy has no 'sinn'; did you mean 'sin'?"),
         (("explain", "nomodule.f"), "no module 'nomodule' can be imported; install it"),
@@ -162,8 +162,8 @@ def test_an_error_of_ours_says_the_line_of_the_program(said):
         (("new-rule", "f", "v"), "v is used twice"),
     ],
 )
-def test_mistakes_are_told_with_what_to_write(said, words, message):
-    status, text = said(*words)
+def test_mistakes_are_told_with_what_to_write(said, operations, message):
+    status, text = said(*operations)
     assert status == 1
     assert message in text
     assert "Traceback" not in text
@@ -233,10 +233,10 @@ def test_no_command_answers_with_a_traceback(said, bad):
         Path(name).write_bytes(text)
     Path("script.py").write_text(f"{SCRIPT}\nnumber = 3\n", encoding="utf-8")
     kept = sorted(Path().iterdir())
-    for words in COMMANDS[bad]:
-        status, text = said(*words)  # what it raises would be the traceback
-        assert status == (2 if bad == "operand" else status or 3), words
-        assert "rror: " in text, words
+    for operations in COMMANDS[bad]:
+        status, text = said(*operations)  # what it raises would be the traceback
+        assert status == (2 if bad == "operand" else status or 3), operations
+        assert "rror: " in text, operations
     assert [p for p in sorted(Path().iterdir()) if p.name != "__pycache__"] == kept
 
 
@@ -250,8 +250,8 @@ def test_what_is_wrong_is_told_where_it_stands(said):
     assert "write a shape, float64[3,2], or an expression with np, 'np.ones(3)'" in text
 
 
-def test_a_single_word_is_judged_too(said):
-    status, text = said("check", "chainrules_py.vocabulary.sin")
+def test_a_single_operation_is_judged_too(said):
+    status, text = said("check", "chainrules_py.ops.sin")
     assert status == 0
     assert "1 x" in text
     assert " 0 failed" in text
@@ -387,7 +387,7 @@ def test_the_installation_is_looked_at(said):
     [
         ("passed", "works"),
         ("failed", "broken: AttributeError: no such table"),
-        ("not judged", "does not run here: AttributeError: no such table"),
+        ("skipped", "does not run here: AttributeError: no such table"),
         (None, "is imported"),
     ],
 )
@@ -429,11 +429,11 @@ def test_graph(said):
 
 
 def test_compile(said):
-    words = ("compile", "script.py:loss", "float64[2]", "np.ones(2)", "--gradient")
-    status, text = said(*words)
+    operations = ("compile", "script.py:loss", "float64[2]", "np.ones(2)", "--gradient")
+    status, text = said(*operations)
     assert status == 0
     assert "cos" in text
-    assert said(*words, "--save", "saved.py")[0] == 0
+    assert said(*operations, "--save", "saved.py")[0] == 0
     loss = function_in("script.py:loss")
     y, slope = function_in("saved.py:value_and_gradient_of_loss")(np.array([0.3, 0.7]), np.ones(2))
     assert y == loss(np.array([0.3, 0.7]), np.ones(2))
@@ -510,8 +510,8 @@ def test_migrate_shows_and_writes(said):
 
 def test_what_is_no_python_is_told(said):
     Path("broken.py").write_text("def f(:\n", encoding="utf-8")
-    for word in ("migrate", "doctor"):
-        status, text = said(word, "broken.py")
+    for operation in ("migrate", "doctor"):
+        status, text = said(operation, "broken.py")
         assert status == 1
         assert "broken.py:1: " in text
 

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from chainrules_py.errors import ChainRulesError, ProgramError
+from chainrules_py.ops import add, concat, multiply, qr, sin, sum
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add, concat, multiply, qr, sin, sum
 
 X = Value("x", shape=(3,), dtype="float64")
 Y = Value("y", shape=(3,), dtype="float64")

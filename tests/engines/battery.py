@@ -16,8 +16,8 @@ import numpy as np
 
 from chainrules_kit.forms import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, Tangent, frule, primitive, rrule
-from chainrules_py import vocabulary as v
-from chainrules_py.registry.pens import (
+from chainrules_py import ops as v
+from chainrules_py.registry.constructors import (
     bilinear_rule,
     linear_rule,
     non_differentiable,
@@ -158,7 +158,8 @@ def _point(entry: Entry, complex: bool) -> Point:
     return Point(entry, complex, unflatten(treedef, drawn), tuple(moving))
 
 
-# --------------------------------------------------------------- rules of one's own, by each pen
+# --------------------------------------------------------------- rules of one's own, by each
+# constructor
 
 
 @primitive
@@ -334,7 +335,7 @@ def only_forward_frule(tangents: Any, x):  # type: ignore[no-untyped-def]
     return only_forward(x), 2.0 * x * tangents[0]
 
 
-# ----------------------------------------------------------- functions that words are handed
+# ----------------------------------------------------------- functions that operations are handed
 
 
 def _cubic(x: Any, a: Any, b: Any) -> Any:

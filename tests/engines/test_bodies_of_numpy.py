@@ -1,4 +1,4 @@
-"""Bodies in NumPy's words, under every pen, in PyTorch and MLX: one value in all modes."""
+"""Bodies in NumPy, under every constructor, in PyTorch and MLX: one value in all modes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from chainrules_py import (
     primitive,
     rrule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context:DeprecationWarning"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, Tangent, export, primitive, rrule, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad
 
 pytestmark = pytest.mark.usefixtures("double")

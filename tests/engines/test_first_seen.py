@@ -32,7 +32,7 @@ def test_an_adapter_is_loaded_for_what_a_function_captured(name: str) -> None:
         pytest.skip(f"{engine} is not installed")
     before = BEFORE.get(name, f"import {engine}")
     code = (
-        f"{before}\nSOLVED = {SOLVED}\nfrom chainrules_py import vocabulary as v\n"
+        f"{before}\nSOLVED = {SOLVED}\nfrom chainrules_py import ops as v\n"
         f"assert abs(float({PROGRAMS[name]}) - SOLVED) < 1e-5"
     )
     run = subprocess.run(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import export
-from chainrules_py.values.forgetting import forget
+from chainrules_py.values.caches import forget
 from chainrules_tape import grad, jvp
 from tests.fuzz.statements import stated
 
@@ -93,8 +93,8 @@ def resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def check(engine, pen, n, before=100):
-    g = export(stated(pen, (object,)), to=engine.partition(" ")[0])
+def check(engine, constructor, n, before=100):
+    g = export(stated(constructor, (object,)), to=engine.partition(" ")[0])
     objects, size = left_behind(ENGINES[engine](g), n, before)
     assert objects < 100
     assert size < 4_000_000
@@ -106,11 +106,11 @@ def test_a_hundred(engine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pen", ["rule", "rrule and frule", "custom_vjp", "custom_jvp"])
+@pytest.mark.parametrize("constructor", ["rule", "rrule and frule", "custom_vjp", "custom_jvp"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_ten_thousand(engine, pen):
-    fills = engine == "jax" and pen == "custom_jvp"
-    check(engine, pen, 10_000, before=TABLES + 100 if fills else 100)
+def test_ten_thousand(engine, constructor):
+    fills = engine == "jax" and constructor == "custom_jvp"
+    check(engine, constructor, 10_000, before=TABLES + 100 if fills else 100)
 
 
 IMPORTED = {"torch": "torch", "jax": "jax.numpy", "autograd": "autograd.numpy"}

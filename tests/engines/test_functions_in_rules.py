@@ -25,7 +25,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py.extend import HigherOrder
-from chainrules_py.vocabulary import stack
+from chainrules_py.ops import stack
 from chainrules_tape import grad, jvp
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -205,8 +205,8 @@ def run_all(engine, forms, captures):
         pytest.importorskip("mlx.core" if engine == "mlx" else engine)
     wrong = []
     for form, zero, how in itertools.product(forms, ZEROS, captures):
-        word = form(zero)
-        apply = word if engine == "tape" else export(word, to=engine)
+        operation = form(zero)
+        apply = operation if engine == "tape" else export(operation, to=engine)
         hold = (lambda f: {"f": f}) if form is in_dict else lambda f: f
         call = lambda w, x, how=how, a=apply, hold=hold: a(hold(CAPTURES[how](w)), x)
         for (place, (at, want)), (n, door) in itertools.product(

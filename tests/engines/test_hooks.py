@@ -1,4 +1,4 @@
-"""Hooks on words that engines compute, and differentiate, by operations of their own."""
+"""Hooks on operations that engines compute, and differentiate, by operations of their own."""
 
 import importlib
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, export
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import hook
 
 pytestmark = [
@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 X = np.array([0.3, 0.7], np.float32)
-WORDS = {
+OPERATIONS = {
     "exp": v.exp,
     "multiply": lambda x: v.multiply(x, x),
     "square": v.square,
@@ -68,11 +68,11 @@ DOORS = {"torch": torch_doors, "jax": jax_doors, "autograd": autograd_doors, "ml
 
 
 @pytest.mark.parametrize("engine", DOORS)
-@pytest.mark.parametrize("name", WORDS)
-def test_a_hook_on_a_word_is_met_in_every_engine(engine, name):
-    """PyTorch and MLX ran their own operations for words of theirs, and no hook."""
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_hook_on_an_operation_is_met_in_every_engine(engine, name):
+    """PyTorch and MLX ran their own operations for operations of theirs, and no hook."""
     pytest.importorskip("mlx.core" if engine == "mlx" else engine)
-    doors = [*DOORS[engine](WORDS[name])]
+    doors = [*DOORS[engine](OPERATIONS[name])]
     before = [np.asarray(door()) for door in doors]
     with hook(getattr(v, name), lambda g: 2.0 * g, linear=True):
         for door, plain in zip(doors, before, strict=True):
@@ -85,7 +85,7 @@ def test_a_hook_on_a_word_is_met_in_every_engine(engine, name):
         np.testing.assert_allclose(np.asarray(door()), plain, rtol=1e-6)
 
 
-def test_a_hook_that_computes_by_its_own_word_passes_once(near):
+def test_a_hook_that_computes_by_its_own_operation_passes_once(near):
     """Forward mode transposes the hook, which met itself in what it computes."""
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     with hook(v.multiply, lambda g: v.multiply(g, 2.0), linear=True):

@@ -14,7 +14,7 @@ import pytest
 import chainrules_tape
 from chainrules_kit.forms import custom_vjp
 from chainrules_py import ChainRulesError, export, primitive, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 pytestmark = [
     pytest.mark.usefixtures("double"),
@@ -246,7 +246,8 @@ def test_a_layer_gets_its_gradients():
         torch.testing.assert_close(a, b)
 
 
-# --------------------------------------------- functions that are given to words, and call others
+# --------------------------------------------- functions that are given to operations, and call
+# others
 
 
 def by_rule(w):
@@ -282,7 +283,7 @@ def solved():
 
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize("made", [by_rule, by_vjp, by_import])
-def test_a_function_inside_a_word_that_captured_is_no_silent_zero(made, wrapped):
+def test_a_function_inside_an_operation_that_captured_is_no_silent_zero(made, wrapped):
     """PyTorch's transforms took what a rule inside captured for a constant."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     solve = export(v.fixed_point, to="torch")

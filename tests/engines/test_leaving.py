@@ -26,7 +26,7 @@ from chainrules_py import (
     rrule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -244,7 +244,7 @@ def test_a_rule_that_leaves_jax_is_refused_where_its_derivative_is_asked(partial
 
 def importers():
     """Cube plus sine, imported from each engine that is here."""
-    found = {"words": lambda x: v.sin(x) + x**3}
+    found = {"operations": lambda x: v.sin(x) + x**3}
     with contextlib.suppress(ImportError):
         import autograd.numpy as anp
 
@@ -361,7 +361,7 @@ def test_numbers_that_one_library_knows_are_numbers_there_whatever_was_asked_bef
 def test_compiled_programs_know_one_exported_function_from_another(torch, near):
     from chainrules_torch import export
 
-    words = {v.sin: np.sin, v.exp: np.exp, v.tanh: np.tanh}
+    operations = {v.sin: np.sin, v.exp: np.exp, v.tanh: np.tanh}
     x = torch.tensor(X[0], requires_grad=True)
     compiled = torch.compile(lambda f, x: f(x), backend="eager", fullgraph=True)
 
@@ -375,8 +375,8 @@ def test_compiled_programs_know_one_exported_function_from_another(torch, near):
 
     layer = Layer(None)
     whole = torch.compile(layer, backend="eager")
-    for word, plain in words.items():
-        f = layer.f = export(word)
+    for operation, plain in operations.items():
+        f = layer.f = export(operation)
         for y in (
             compiled(f, x),
             torch.compile(f, backend="eager")(x),
@@ -384,9 +384,9 @@ def test_compiled_programs_know_one_exported_function_from_another(torch, near):
             whole(x),
         ):
             near(y.detach(), plain(X[0]))
-    slopes = [torch.compile(torch.func.grad(export(w)), backend="eager") for w in words]
+    slopes = [torch.compile(torch.func.grad(export(w)), backend="eager") for w in operations]
     h = 1e-6
-    for slope, plain in zip(slopes, words.values(), strict=True):
+    for slope, plain in zip(slopes, operations.values(), strict=True):
         near(slope(x.detach()), (plain(X[0] + h) - plain(X[0] - h)) / (2 * h), rtol=1e-8)
 
 
@@ -418,7 +418,7 @@ def test_numbers_of_numpy_are_cotangents_of_tensors(number, torch, near):
 
 @pytest.mark.parametrize("number", [2.0, np.float64(2.0), np.float32(2.0)])
 def test_what_is_saved_may_have_hooks(number, torch, near):
-    """Also where a rule states one mode, and where a word solves; with NumPy's numbers beside."""
+    """Also where a rule states one mode, where an operation solves; with NumPy's numbers beside."""
     from chainrules_torch import export
 
     @custom_jvp
@@ -467,10 +467,14 @@ def test_elements_of_a_batch_may_be_solved_already(torch, near):
 SMALL = [(v.expm1, -40.0, math.exp(-40.0)), (v.sinc, 1e-10, -(math.pi**2) / 3.0 * 1e-10)]
 
 
-@pytest.mark.parametrize("word, x, slope", SMALL)
-def test_words_called_on_an_engines_values_keep_the_digits(word, x, slope, torch, jax):
+@pytest.mark.parametrize("operation, x, slope", SMALL)
+def test_operations_called_on_an_engines_values_keep_the_digits(operation, x, slope, torch, jax):
     value = torch.tensor(x, dtype=torch.float64)
-    for found in (jax.grad(word)(x), jax.jit(jax.grad(word))(x), torch.func.grad(word)(value)):
+    for found in (
+        jax.grad(operation)(x),
+        jax.jit(jax.grad(operation))(x),
+        torch.func.grad(operation)(value),
+    ):
         assert float(found) == pytest.approx(slope, rel=1e-12)
 
 

@@ -1,7 +1,7 @@
 """Calls that what is stated does not fit: no engine differentiates the body instead, in any place.
 
-Pens x misfits x places x engines x their transformations. The value is the body's; a derivative is
-an error. What fits is there to see that the places are places where a rule counts.
+Constructors x misfits x places x engines x their transformations. The value is the body's; a
+derivative is an error. What fits is there to see that the places are places where a rule counts.
 """
 
 import importlib
@@ -25,7 +25,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives.plugins import announced
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -60,7 +60,7 @@ def by_augmented_rule(f, annotated, _):
     augmented_rule(f, annotated(lambda x, m: (f(x, m), ())), lambda bar: (SLOPE * bar, None))
 
 
-PENS = (by_scalar_rule, by_linear_rule, by_rule, by_rrule, by_frule, by_augmented_rule)
+CONSTRUCTORS = (by_scalar_rule, by_linear_rule, by_rule, by_rrule, by_frule, by_augmented_rule)
 
 
 class Thing:
@@ -81,7 +81,7 @@ MISFITS = {
 ASKING = {by_rule, by_rrule, by_frule}
 
 
-def made(pen, name):
+def made(constructor, name):
     """Make a function with a rule, and the operand that the rule does not fit."""
     types, m = MISFITS.get(name, ({}, 2.0))
 
@@ -91,14 +91,14 @@ def made(pen, name):
 
     f = primitive(annotated(lambda x, m: v.sin(x)))
     if name != "what nobody can":
-        pen(f, annotated, {})
+        constructor(f, annotated, {})
     else:
-        pen(f, _with_config(pen), {"requires": Capability("nobody")})
+        constructor(f, _with_config(constructor), {"requires": Capability("nobody")})
     return f, m
 
 
-def _with_config(pen):
-    if pen is by_frule:
+def _with_config(constructor):
+    if constructor is by_frule:
         return lambda half: lambda config, ts, x, m: half(ts, x, m)
     return lambda half: lambda config, x, m: half(x, m)
 
@@ -141,7 +141,7 @@ ENGINES = {
     "mygrad": "mygrad", "pytensor": "pytensor",
 }  # fmt: skip
 SEEING = ("tape", "torch", "mlx", "jax", "autograd")
-"""Engines that see words outside of what is exported to them."""
+"""Engines that see operations outside of what is exported to them."""
 WITH_NUMPY = ("tape", "autograd", "mygrad", "pytensor")
 ADAPTERS = {
     name: module
@@ -151,15 +151,15 @@ ADAPTERS = {
 Z, U = np.array([0.4, 1.6]), np.array([1.0, -0.5])
 
 
-def derivatives(engine, place, pen, misfit, doors=None):
+def derivatives(engine, place, constructor, misfit, doors=None):
     """Take derivatives of a call; list those that are neither right nor refused in our words."""
     if not (place is in_code or engine in SEEING):
         return []
     if misfit == "another library's array" and engine in WITH_NUMPY:
         return []
-    if misfit == "what nobody can" and pen not in ASKING:
+    if misfit == "what nobody can" and constructor not in ASKING:
         return []
-    f, m = made(pen, misfit)
+    f, m = made(constructor, misfit)
     call = place(f, m, engine)
     known = importlib.import_module(ADAPTERS[engine]).transformations
     asarray, wrong = known.asarray or np.asarray, []
@@ -179,7 +179,7 @@ def derivatives(engine, place, pen, misfit, doors=None):
                 have = repr(error)[:200]
             if want is None or isinstance(have, str) or not np.allclose(have, want, rtol=1e-3):
                 wrong.append((name, have, want))
-    return [(pen.__name__, misfit, place.__name__, *each) for each in wrong]
+    return [(constructor.__name__, misfit, place.__name__, *each) for each in wrong]
 
 
 def _wanted(gives, fits, place):
@@ -204,11 +204,13 @@ FEW = ("grad", "jvp", "backward", "vmap of grad", "value")
 
 
 def test_what_a_rule_does_not_fit_is_refused(engine):
-    """Each place with one pen, each misfit with another."""
-    tried = [*zip(PLACES, itertools.cycle(PENS[2:]), itertools.repeat("None"))]
-    tried += zip(itertools.repeat(in_code), itertools.cycle(PENS), MISFITS)
+    """Each place with one constructor, each misfit with another."""
+    tried = [*zip(PLACES, itertools.cycle(CONSTRUCTORS[2:]), itertools.repeat("None"))]
+    tried += zip(itertools.repeat(in_code), itertools.cycle(CONSTRUCTORS), MISFITS)
     wrong = [
-        x for place, pen, misfit in tried for x in derivatives(engine, place, pen, misfit, FEW)
+        x
+        for place, constructor, misfit in tried
+        for x in derivatives(engine, place, constructor, misfit, FEW)
     ]
     assert not wrong, wrong
 
@@ -222,6 +224,8 @@ def test_what_fits_in_the_same_places_counts(engine):
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_what_a_rule_does_not_fit_is_refused_by_each_transformation(engine, place):
-    some = itertools.product(PENS, MISFITS)
-    wrong = [x for pen, misfit in some for x in derivatives(engine, place, pen, misfit)]
+    some = itertools.product(CONSTRUCTORS, MISFITS)
+    wrong = [
+        x for constructor, misfit in some for x in derivatives(engine, place, constructor, misfit)
+    ]
     assert not wrong, wrong

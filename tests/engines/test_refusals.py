@@ -1,4 +1,4 @@
-"""What an engine refuses of a word, it refuses in our words, and says what to write instead."""
+"""What an engine refuses of an operation, it refuses by our error, with what to write instead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from chainrules_py import ChainRulesError, NoRuleError, export, primitive
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_py.values.pytree import flatten, unflatten
 
 REMEDY = re.compile(
@@ -26,7 +26,7 @@ OF_MLX = re.compile(r"Not implemented for (LUF|QRF)|Cannot vmap over the sorted 
 DOORS = ("grad", "jvp", "vmap", "jit")
 ENGINES = ("jax", "torch", "mlx", "autograd")
 REFUSES = ("roots", "real_if_close", "complex_outside")
-"""Words that engines refuse somewhere."""
+"""Operations that engines refuse somewhere."""
 
 
 def of_mlx(operands):
@@ -42,16 +42,16 @@ def of_mlx(operands):
     return unflatten(treedef, made)
 
 
-def refusals(word, engine, most):
-    """Yield what an engine refuses of a word's samples, by the door that it was asked at."""
+def refusals(operation, engine, most):
+    """Yield what an engine refuses of an operation's samples, by the door that it was asked at."""
     table = importlib.import_module(f"chainrules_{engine}").transformations
     as_vector = importlib.import_module("chainrules_kit.support")._as_vector
-    asarray, f = table.asarray or np.asarray, export(word, to=engine)
-    for instance in itertools.islice(instances(word), most):
+    asarray, f = table.asarray or np.asarray, export(operation, to=engine)
+    for instance in itertools.islice(instances(operation), most):
         operands, options = instance.build(backend(engine if engine in "jax torch" else "numpy"))
         if engine == "mlx":
             operands = of_mlx(operands)
-        plain = word if engine == "autograd" else f
+        plain = operation if engine == "autograd" else f
         z, of_vector = as_vector(f, plain, operands, options)
         runs = {"value": lambda *_: f(*operands, **options)}  # noqa: B023
         runs |= {name: table.table[name].run for name in DOORS if name in table.table}
@@ -64,11 +64,11 @@ def refusals(word, engine, most):
                     yield f"{instance.name} / {door}", error
 
 
-def check(word, engine, most):
+def check(operation, engine, most):
     pytest.importorskip(f"chainrules_{engine}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [*refusals(word, engine, most)]
+        found = [*refusals(operation, engine, most)]
     bad = [
         (of, type(e).__name__, str(e))
         for of, e in found
@@ -82,16 +82,16 @@ def check(word, engine, most):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", REFUSES)
 def test_a_refusal_says_what_to_write(name, engine):
-    (word,) = [word for word in words_of() if word.__name__ == name]
-    found = check(word, engine, 2)
+    (operation,) = [operation for operation in operations_of() if operation.__name__ == name]
+    found = check(operation, engine, 2)
     assert found or engine != "jax"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("word", [pytest.param(w, id=w.__name__) for w in words_of()])
-def test_all_refusals_say_what_to_write(word, engine):
-    check(word, engine, 4)
+@pytest.mark.parametrize("operation", [pytest.param(w, id=w.__name__) for w in operations_of()])
+def test_all_refusals_say_what_to_write(operation, engine):
+    check(operation, engine, 4)
 
 
 @pytest.mark.parametrize("engine", ["jax", "mlx"])

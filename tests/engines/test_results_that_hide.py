@@ -25,7 +25,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")

@@ -169,7 +169,7 @@ def check(engine, call, f):
         try:
             n, found = engine.vjp(exported.gauged, xs)
         except (ChainRulesError, TypeError) as error:
-            lacking = "nothing computes" in str(error)  # a word that the engine has not
+            lacking = "nothing computes" in str(error)  # an operation that the engine has not
             ours = engine.refuses and isinstance(error, ChainRulesError)  # it asks for values
             if not (ours or lacking or call.name in REFUSED or "like" in call.sample.options):
                 raise

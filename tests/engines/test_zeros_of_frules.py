@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ZeroTangent, export, frule, is_zero, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 A = np.array([[0.7, -1.3], [0.2, 1.9]])

@@ -21,7 +21,7 @@ import numpy as np
 
 from chainrules_compile import compile
 from chainrules_py import export
-from chainrules_py.values.forgetting import forget
+from chainrules_py.values.caches import forget
 from chainrules_tape import grad
 from tests.faults import programs
 from tests.faults.children import in_child

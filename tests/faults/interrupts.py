@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from chainrules_py.values.forgetting import forget
+from chainrules_py.values.caches import forget
 from tests.faults.programs import PROGRAMS, answer, left_behind, quiet
 
 

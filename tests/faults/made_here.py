@@ -144,10 +144,10 @@ def maps() -> dict[str, tuple[Any, Any]]:
         "pullback of rrule": (rrule(softplus, X)[1], of_x),
         "pullback with options": (rrule(scaled, X, by=3.0)[1], of_x),
         "pullback of NumPy's": (rrule(np.sum, np.ones((2, 2)), axis=0)[1], of_x),
-        "pullback of several words": (rrule(np.median, X)[1], of_one),
-        "pullback of several words beside an axis": (rrule(np.roll, X, 1)[1], first_of_x),
+        "pullback of several operations": (rrule(np.median, X)[1], of_one),
+        "pullback of several operations beside an axis": (rrule(np.roll, X, 1)[1], first_of_x),
         "rule": (find_rule(softplus, (float,)), gradient_of_found),
-        "rule of a word": (find_rule(np.sin, (np.ndarray,)), gradient_of_found),
+        "rule of an operation": (find_rule(np.sin, (np.ndarray,)), gradient_of_found),
     }
 
 

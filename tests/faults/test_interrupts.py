@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives.dispatch import Cache, invalidate
-from chainrules_py.values.forgetting import forget
+from chainrules_py.values.caches import forget
 from chainrules_tape import value_and_grad
 from tests.faults.interrupts import (
     AtPoint,

@@ -14,7 +14,7 @@ import pytest
 
 from chainrules_kit.forms import custom_jvp
 from chainrules_py import LinearMap, Tangent, export, frule, primitive, rrule, rule, scalar_rule
-from chainrules_py.values.forgetting import forget, is_lasting
+from chainrules_py.values.caches import forget, is_lasting
 from chainrules_tape import grad, hessian, jvp, linearize
 
 X = np.array([0.5, 0.25])
@@ -188,15 +188,15 @@ STATED = {
 }
 
 
-IN_TORCH = ("custom_jvp", "a word", "halves of their own")
-IN_JAX = ("custom_jvp", "a word", *STATED)
+IN_TORCH = ("custom_jvp", "an operation", "halves of their own")
+IN_JAX = ("custom_jvp", "an operation", *STATED)
 
 
 def kept_by(steps, stated, n):
     """Count the objects that so many gradients of each of some functions leave."""
     each = []
     for name in stated:
-        f = {"custom_jvp": square, "a word": np.tanh}.get(name)
+        f = {"custom_jvp": square, "an operation": np.tanh}.get(name)
         if f is None:
             f = primitive(lambda x: x * x)
             STATED[name](f)

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from chainrules_py.vocabulary import strict
-from chainrules_py.vocabulary.reporting import is_strict
+from chainrules_py.ops import strict
+from chainrules_py.ops.reporting import is_strict
 from chainrules_tape import debug_nans
 from chainrules_tape.inspect.saved_calls import trap_is_set
 

@@ -9,10 +9,10 @@ import pytest
 
 import chainrules_scipy.interpolate
 from chainrules_compile import compile
-from chainrules_compile.noted import CLASSES
+from chainrules_compile.recorded_values import CLASSES
 from chainrules_py import Tangent
 from chainrules_py.extend import flatten
-from chainrules_scipy.agreeing import Beside
+from chainrules_scipy.value_checks import Beside
 from chainrules_tape import value_and_grad
 from tests.faults.under_way import ask
 
@@ -82,4 +82,4 @@ def test_classes_have_what_answers_for_all_names_themselves():
         and "__getattr__" not in vars(cls)
     }
     # Only what is wrong is looked up there, for its error.
-    assert wrong - {"chainrules_py.primitives.rows.alias.Contested"} == set()
+    assert wrong - {"chainrules_py.primitives.aliases.alias.Contested"} == set()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import LinearMap, export, non_differentiable, primitive, rule
 from chainrules_tape import grad
 from tests.features.rows import feature

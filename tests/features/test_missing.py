@@ -88,7 +88,7 @@ AFTER = [
 
 
 @pytest.mark.parametrize("k", range(len(AFTER)))
-def test_it_spreads_through_every_word(k):
+def test_it_spreads_through_every_operation(k):
     @primitive
     def g(x):
         return np.multiply(x, 2.0)

@@ -27,7 +27,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import HigherOrder
-from chainrules_py.vocabulary import stack
+from chainrules_py.ops import stack
 from chainrules_tape import Tape, debug_nans, grad, hessian, hvp, jacobian, jvp, vjp
 from tests.features.rows import feature
 
@@ -144,7 +144,7 @@ def test_both_modes_and_symbolic_zeros():
 @feature("11", "bilinear in one word", page="write-a-rule", best="JAX: defbilinear")
 @feature("12", "not differentiable in one word", page="write-a-rule",
          best="ChainRules.jl: @non_differentiable")  # fmt: skip
-def test_the_short_pens():
+def test_the_short_constructors():
     f = primitive(lambda x, y: np.exp(x * y))
     scalar_rule(f, lambda z, x, y: z * y, lambda z, x, y: z * x)
     assert jvp(f, (1.0, 2.0), (1.0, 0.0))[1] == 2 * np.exp(2.0)

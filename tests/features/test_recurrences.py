@@ -11,7 +11,7 @@ from chainrules_tape.tools import taylor
 
 mpmath = pytest.importorskip("mpmath")
 ORDER = 10
-WORDS = {
+OPERATIONS = {
     "sqrt": 0.7, "exp": 0.4, "expm1": 0.3, "log": 1.7, "log1p": 0.4, "sin": 0.5, "cos": 0.5,
     "tan": 0.3, "sinh": 0.6, "cosh": 0.6, "tanh": 0.4, "arcsin": 0.2, "arccos": 0.2, "arctan": 0.4,
     "arcsinh": 0.5, "arccosh": 1.9, "arctanh": 0.2, "square": 0.8, "reciprocal": 1.4,
@@ -34,12 +34,12 @@ def series_of(f, x, d):
 
 CASES = [
     (getattr(np, name), OF_MPMATH.get(name) or getattr(mpmath, name), x)
-    for name, x in WORDS.items()
+    for name, x in OPERATIONS.items()
 ] + [(lambda x, p=p: x**p, lambda x, p=p: x**p, 0.6) for p in POWERS]
 
 
 @pytest.mark.parametrize("k", range(len(CASES)))
-def test_series_of_each_word_in_each_form(k):
+def test_series_of_each_operation_in_each_form(k):
     f, exact, x = CASES[k]
     expected = series_of(exact, x, 0.1)
     scale = np.max(np.abs(expected))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_kit.forms import augmented_rule
 from chainrules_py import (
     ChainRulesError,
@@ -116,8 +116,8 @@ def test_a_rule_for_a_function_of_others():
     import bisect
 
     between = primitive(bisect.bisect)
-    word = primitive(np.interp)
-    assert word is not None
+    operation = primitive(np.interp)
+    assert operation is not None
 
     def theirs(x):
         return np.log(np.cosh(x))

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import NotDifferentiableError, RuleError, explain, export, primitive
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
@@ -171,16 +171,20 @@ def test_taylor_in_other_differentiation():
 def test_a_rule_is_derived_from_a_program():
     body = lambda x, p: np.sum(np.tanh(x * p["w"])) + p["b"]
     p = {"w": A, "b": 1.0}
-    word = derive_rule(body, (A, p))
-    assert word(A, p) == body(A, p)
-    for found, expected in zip(grad(word, (0, 1))(A, p), grad(body, (0, 1))(A, p), strict=True):
+    operation = derive_rule(body, (A, p))
+    assert operation(A, p) == body(A, p)
+    for found, expected in zip(
+        grad(operation, (0, 1))(A, p), grad(body, (0, 1))(A, p), strict=True
+    ):
         for x, y in zip(v_leaves(found), v_leaves(expected), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12)
-    pushed = jvp(word, (A, p), (A, p))[1]
+    pushed = jvp(operation, (A, p), (A, p))[1]
     np.testing.assert_allclose(pushed, jvp(body, (A, p), (A, p))[1], rtol=1e-12)
-    bent = hessian(lambda x: word(x, p))(A)
+    bent = hessian(lambda x: operation(x, p))(A)
     np.testing.assert_allclose(bent, hessian(lambda x: body(x, p))(A), rtol=1e-12)
-    assert "derive_rule" in repr(explain(word, A, p)) or "test_tools" in repr(explain(word, A, p))
+    assert "derive_rule" in repr(explain(operation, A, p)) or "test_tools" in repr(
+        explain(operation, A, p)
+    )
     with pytest.raises(RuleError, match="samples"):
         derive_rule(body)
     jax = pytest.importorskip("jax")

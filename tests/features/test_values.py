@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_compile import compile
 from chainrules_kit.forms import augmented_rule
 from chainrules_py import (

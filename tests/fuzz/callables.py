@@ -1,4 +1,4 @@
-"""Functions of every kind that Python has, given to words that call them.
+"""Functions of every kind that Python has, given to operations that call them.
 
 What such a function captured is found, whatever it is made of: the derivative is that of the plain
 program, or there is an error. Asked with the function itself, and with a function that calls it.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ChainRulesError
-from tests.fuzz.words import CALLED, CALLS, DOORS, U, W
+from tests.fuzz.operations import CALLED, CALLS, DOORS, U, W
 
 F = Callable[..., Any]
 """``f(a, x)``, of which a is being differentiated."""
@@ -290,18 +290,18 @@ CALLABLES: dict[str, Callable[[F, Any], Any]] = {
 """By name, what makes a function of one parameter of ``f`` and ``a``."""
 
 
-def _program(word: str, kind: str, called: bool) -> Callable[[Any], Any]:
+def _program(operation: str, kind: str, called: bool) -> Callable[[Any], Any]:
     def program(w: Any) -> Any:
-        f = CALLABLES[kind](CALLED[word], w[0] + 1.0)
+        f = CALLABLES[kind](CALLED[operation], w[0] + 1.0)
         given = (lambda x, *rest: f(x)) if called else f
-        return CALLS[word](given, w) * w[2]
+        return CALLS[operation](given, w) * w[2]
 
     return program
 
 
-def verdict(word: str, kind: str, called: bool, door: str) -> str:
+def verdict(operation: str, kind: str, called: bool, door: str) -> str:
     """Tell what is wrong with a value or derivative; the empty text if nothing is."""
-    f = _program(word, kind, called)
+    f = _program(operation, kind, called)
     try:
         due, h = f(W.copy()), 1e-5
         slope = (f(W + h * U) - f(W - h * U)) / (2 * h)

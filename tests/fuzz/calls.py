@@ -1,4 +1,4 @@
-"""Lines of random programs that are calls entered for NumPy's functions, and samples of words.
+"""Lines of random programs that are calls entered for NumPy's functions, and samples of operations.
 
 What a program has computed is brought to the shape and the domain of the operands that a call was
 entered with, and moves them a little: so every function, with every keyword, stands somewhere in
@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_py.testing.data.backends import backend
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_py.testing.samples.sample import Draw
 from tests.fuzz.lines import Choices, Line, is_number
 from tests.surface.calls import names_with_calls, surface_calls
@@ -31,10 +31,10 @@ def _calls() -> tuple[SurfaceCall, ...]:
 
 
 @functools.cache
-def _words() -> tuple[Any, ...]:
-    """Every sample of a word that can be differentiated."""
-    words: Any = words_of()
-    found = [i for word in words for i in instances(word)]
+def _operations() -> tuple[Any, ...]:
+    """Every sample of an operation that can be differentiated."""
+    operations: Any = operations_of()
+    found = [i for operation in operations for i in instances(operation)]
     return tuple([i for i in found if i.sample.smooth])
 
 
@@ -44,20 +44,22 @@ def call_line(c: Choices) -> Line | None:
     return _wired(c, Point(call), str(call))
 
 
-def word_line(c: Choices) -> Line | None:
-    """Draw a call of a word at one of its samples."""
-    instance = c.call(_words())
+def operation_line(c: Choices) -> Line | None:
+    """Draw a call of an operation at one of its samples."""
+    instance = c.call(_operations())
     numpy = backend("numpy")
     _, options = instance.build(numpy)
-    call = SurfaceCall(instance.word.__name__, instance.sample, instance.number, instance.complex)
+    call = SurfaceCall(
+        instance.operation.__name__, instance.sample, instance.number, instance.complex
+    )
 
     def f(*xs: Any, **_: Any) -> Any:
-        return instance.word(*[np.asarray(x) if type(x) is list else x for x in xs], **options)
+        return instance.operation(*[np.asarray(x) if type(x) is list else x for x in xs], **options)
 
     return _wired(c, Point(call, f=f), f"v.{instance.name}")
 
 
-CALLS = (call_line, call_line, word_line)
+CALLS = (call_line, call_line, operation_line)
 """A family of lines: calls."""
 
 

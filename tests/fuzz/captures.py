@@ -1,4 +1,4 @@
-"""Rules that look something up: every pen, every way to it, changed before the derivative is taken.
+"""Rules that look something up: every constructor and way, changed before differentiation.
 
 The function is w sin(z), whose rule looks up w in one of many ways. Between the call and its
 derivative somebody writes to w, or puts something else in its place. The derivative is then that of
@@ -36,9 +36,9 @@ from chainrules_py import LinearMap, frule, linear_rule, bilinear_rule, primitiv
 from chainrules_py import scalar_rule
 from chainrules_tape import checkpoint
 from chainrules_kit.forms import augmented_rule, custom_jvp, custom_vjp, user_grad
-from chainrules_py.vocabulary import cos, sin
+from chainrules_py.ops import cos, sin
 """
-PENS = {
+CONSTRUCTORS = {
     "scalar_rule": """
     g = primitive(lambda z: sin(z) * READ)
     scalar_rule(g, lambda _y, z: cos(z) * READ)
@@ -305,49 +305,55 @@ class Made(NamedTuple):
     slope: Callable[[Any], Any]
 
 
-HELPED = {f"{pen}, helped": pen for pen in PENS}
-"""Pens whose functions name nothing but a function of their module, which names another one."""
+HELPED = {f"{constructor}, helped": constructor for constructor in CONSTRUCTORS}
+"""Constructors whose functions name only a function of their module, which names another."""
 
 
-def _written(pen: str, how: Way) -> str:
+def _written(constructor: str, how: Way) -> str:
     """Write the program whose rule reads w; if helped by functions of its module alone."""
     change = f"    def change():\n        {how.replace or 'pass'}\n"
-    if pen not in HELPED:
-        stated = PENS[pen].replace("READ", how.read)
+    if constructor not in HELPED:
+        stated = CONSTRUCTORS[constructor].replace("READ", how.read)
         return f"def build(w, new):\n    {how.setup}\n{stated}\n{change}    return g, change\n"
     lines = (
         f"    {how.setup}\n    def reader(): return {how.read}\n    def read(): return reader()\n"
         f"    def cosine(z): return cos(z)\n"
-        f"{PENS[HELPED[pen]].replace('READ', 'read()').replace(' cos(', ' cosine(')}\n{change}"
+        f"{stated.replace('READ', 'read()').replace(' cos(', ' cosine(')}\n{change}"
     )
     lines = "\n".join([line.removeprefix("    ") for line in lines.splitlines()])
     lines = re.sub(r"^global [\w, ]+; ", "", lines, flags=re.MULTILINE)
     return f"{lines.replace('nonlocal', 'global')}\ndef build(w, new): return g, change\n"
 
 
-def built(pen: str, way: str, w: Any, new: Any = None) -> Any:
+def built(constructor: str, way: str, w: Any, new: Any = None) -> Any:
     """Make a function around w, and what puts another value in its place."""
-    program = f"{_HEAD}\n{_written(pen, WAYS[way])}"
+    program = f"{_HEAD}\n{_written(constructor, WAYS[way])}"
     program = program.replace("class A: w = W0", "A = type('A', (), {'w': w})")
     names: dict[str, Any] = {"__name__": "a_program", "X0": X, "w": w, "new": new}
     exec(compile(program, "<a program>", "exec"), names)
     return names["build"](w, new)
 
 
-def made(pen: str, way: str, kind: str, change: str, asarray: Any = np.array) -> Made | None:
+def made(
+    constructor: str, way: str, kind: str, change: str, asarray: Any = np.array
+) -> Made | None:
     """Make a draw; None where there is nothing to be changed so."""
     how = WAYS[way]
     if (change == "write" and kind == "number") or (change == "replace" and not how.replace):
         return None
     w: Any = asarray(OLD) if kind == "array" else 2.0
     new: Any = asarray(NEW) if kind == "array" else 50.0
-    f, replace = built(pen, way, w, new)
+    f, replace = built(constructor, way, w, new)
 
     def written() -> None:
         w[...] = new
 
     act = {"write": written, "replace": replace, "nothing": lambda: None}[change]
-    is_linear = HELPED.get(pen, pen) in ("linear_rule", "scalar_rule, w itself", "checkpoint")
+    is_linear = HELPED.get(constructor, constructor) in (
+        "linear_rule",
+        "scalar_rule, w itself",
+        "checkpoint",
+    )
     old = np.array(w)
     return Made(f, w, old, act, lambda z: old * (1.0 if is_linear else np.cos(z)))
 
@@ -375,7 +381,7 @@ HABITS = {
 """What a rule changes itself, and is its own business: set up, and done at each call."""
 
 
-def habitual(pen: str, habit: str) -> Made:
+def habitual(constructor: str, habit: str) -> Made:
     """Make a function whose rule, or body, changes something of its own at each call."""
     setup, does = HABITS[habit]
     functions = {
@@ -396,15 +402,15 @@ def habitual(pen: str, habit: str) -> Made:
     def p(dots, z):
         DO; return g(z), 2.0 * cos(z) * dots[0]""",
     }
-    value = "2.0 * z" if pen == "linear_rule" else "2.0 * sin(z)"
+    value = "2.0 * z" if constructor == "linear_rule" else "2.0 * sin(z)"
     program = (
         f"{_HEAD}\ndef build():\n    {setup}\n    @primitive\n    def g(z):\n"
-        f"        DO; return {value}\n    {functions[pen]}\n    return g\n"
+        f"        DO; return {value}\n    {functions[constructor]}\n    return g\n"
     )
     names: dict[str, Any] = {"__name__": "a_program"}
     lines = program.replace("DO", does)
     exec(compile(lines, "<a program>", "exec"), names)
-    linear = pen == "linear_rule"
+    linear = constructor == "linear_rule"
     slope = lambda z: 2.0 * np.ones_like(z) if linear else 2.0 * np.cos(z)
     return Made(names["build"](), None, None, lambda: None, slope)
 
@@ -609,12 +615,15 @@ TRACING = {
 
 
 def everything_traced() -> list[Any]:
-    """List all draws: pen, way, whether an operand is traced as well, and door."""
-    pens, ways = PENS.keys() - {"checkpoint"}, WAYS.keys() - {"memoryview", "bytes", "array.array"}
-    return list(itertools.product(sorted(pens), sorted(ways), (False, True), TRACING))
+    """List all draws: constructor, way, whether an operand is traced as well, and door."""
+    constructors, ways = (
+        CONSTRUCTORS.keys() - {"checkpoint"},
+        WAYS.keys() - {"memoryview", "bytes", "array.array"},
+    )
+    return list(itertools.product(sorted(constructors), sorted(ways), (False, True), TRACING))
 
 
-def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> str:
+def verdict_traced(constructor: str, way: str, among: bool, door: tuple[str, str]) -> str:
     """Tell what is given for the gradient in w: "right", "refused", or what is wrong."""
     engine, _ = door
     module, asarray = {
@@ -627,7 +636,7 @@ def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> st
     make = getattr(of, asarray)
 
     def loss(w: Any) -> Any:
-        f, _ = built(pen, way, w)
+        f, _ = built(constructor, way, w)
         z = make(X) + 0.0 * w if among else make(X)
         return of.sum(export(f, to=engine)(z))
 
@@ -637,7 +646,7 @@ def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> st
         return "refused"
     except Exception as error:
         return f"wrong: {type(error).__name__}: {error}"
-    due = X if pen in ("linear_rule", "scalar_rule, w itself") else np.sin(X)
+    due = X if constructor in ("linear_rule", "scalar_rule, w itself") else np.sin(X)
     return "right" if np.allclose(found, due) else f"wrong: {found} for {due}"
 
 
@@ -645,8 +654,8 @@ def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> st
 
 
 def everything() -> list[Any]:
-    """List all draws: pen, way, kind, change and door."""
-    found = itertools.product((*PENS, *HELPED), WAYS, KINDS, CHANGES, DOORS)
+    """List all draws: constructor, way, kind, change and door."""
+    found = itertools.product((*CONSTRUCTORS, *HELPED), WAYS, KINDS, CHANGES, DOORS)
     return [draw for draw in found if "checkpoint" not in draw[0] or draw[4][0] == "tape"]
 
 
@@ -656,11 +665,13 @@ def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[
     yield from random.Random(seed).sample(among, min(n, len(among)))
 
 
-def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -> str:
+def verdict(constructor: str, way: str, kind: str, change: str, door: tuple[str, str]) -> str:
     """Tell what a draw gives: "right", "refused", "nothing to do", or what is wrong."""
     tensors = importlib.import_module("torch").tensor if door[0] == "torch" else np.array
-    draw = made(pen, way, kind, change, tensors)
-    if draw is None or (HELPED.get(pen, pen) in NO_PRIMITIVES and door[1] == "rrule"):
+    draw = made(constructor, way, kind, change, tensors)
+    if draw is None or (
+        HELPED.get(constructor, constructor) in NO_PRIMITIVES and door[1] == "rrule"
+    ):
         return "nothing to do"
     try:
         found = DOORS[door](draw.f, draw.change)

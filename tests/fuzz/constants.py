@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import export, ignore_derivatives
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 X, U = np.array([0.3, 1.2, 0.7]), np.array([1.0, -0.5, 2.0])
@@ -52,8 +52,8 @@ def program(seed: int) -> Callable[..., Any]:
 
             return constant
         if kind < 0.55:
-            word, of = draw.choice(_UNARY), made(depth - 1)
-            return lambda x, kept: word(of(x, kept))
+            operation, of = draw.choice(_UNARY), made(depth - 1)
+            return lambda x, kept: operation(of(x, kept))
         both, left, right = draw.choice(_BINARY), made(depth - 1), made(depth - 1)
         return lambda x, kept: both(left(x, kept), right(x, kept))
 

@@ -27,6 +27,7 @@ from tests.fuzz import (
     gives,
     leftovers,
     objects,
+    operations,
     owned,
     places,
     questions,
@@ -35,7 +36,6 @@ from tests.fuzz import (
     statements,
     views,
     widths,
-    words,
 )
 from tests.fuzz.smaller import simpler, smallest
 
@@ -113,7 +113,8 @@ def _tables(
 
 GENERATORS: dict[str, Generator] = {
     "widths": Generator(
-        "every call of a function of NumPy or SciPy that was entered and every sample of a word, "
+        "every call of a function of NumPy or SciPy that was entered and every sample of an "
+        "operation, "
         "with operands of whole numbers, booleans or narrow ones; both modes against float64",
         lambda seed: widths.program(_scattered(seed, widths.size())),
         widths.verdict,
@@ -155,7 +156,7 @@ GENERATORS: dict[str, Generator] = {
     "objects": _tables(
         "programs with an object array beside what is differentiated; the derivative, or an error",
         objects.verdict,
-        lambda: (list(objects.WORDS), list(objects.FILLED), (0, 1), list(objects.DOORS)),
+        lambda: (list(objects.OPERATIONS), list(objects.FILLED), (0, 1), list(objects.DOORS)),
     ),
     "results": _tables(
         "functions that put what they compute into what no derivative sees, or what only one "
@@ -167,7 +168,7 @@ GENERATORS: dict[str, Generator] = {
         "rules stated in every partial way, for types that fit and that do not, through every "
         "function of every engine; what is stated, or an error",
         statements.wrong,
-        lambda: ([*statements.PENS, *statements.CUSTOM], list(statements.TYPES),
+        lambda: ([*statements.CONSTRUCTORS, *statements.CUSTOM], list(statements.TYPES),
                  list(statements.POINTS), list(statements.DOORS)),
     ),
     "places": Generator(
@@ -184,11 +185,11 @@ GENERATORS: dict[str, Generator] = {
                  list(owned.DOORS)),
     ),
     "callables": _tables(
-        "functions of every kind that Python has, given to words that call them, or called by "
+        "functions of every kind that Python has, given to operations that call them, or called by "
         "those; what differences tell, or an error",
         callables.verdict,
-        lambda: (list(words.CALLS), list(callables.CALLABLES), (False, True),
-                 list(words.DOORS)),
+        lambda: (list(operations.CALLS), list(callables.CALLABLES), (False, True),
+                 list(operations.DOORS)),
     ),
     "leftovers": _tables(
         "values that leave an inner differentiation by another way than its result, and are used "
@@ -201,7 +202,7 @@ GENERATORS: dict[str, Generator] = {
         "rules of which a part gives another shape, an imaginary part, texts, nothing at all; an "
         "error",
         gives.verdict,
-        lambda: (list(gives.PENS), list(gives.FORMS), list(gives.DOORS)),
+        lambda: (list(gives.CONSTRUCTORS), list(gives.FORMS), list(gives.DOORS)),
     ),
     "constants": _tables(
         "random programs in which values are taken to be constant, through every function of "

@@ -58,36 +58,36 @@ PROJECTED = {"another shape", "a column", "complex", "a complex number"}
 PULLS = {"pull", "rrule", "linear_rule", "bilinear_rule", "augmented_rule", "custom_vjp"}
 
 
-def stated(pen: str, form: str) -> Any:
+def stated(constructor: str, form: str) -> Any:
     """Make the square, or twice a value, with a part that gives something in a form."""
     give: Any = lambda *_: FORMS[form]()
     right: Any = lambda t, x: 2.0 * x * t
-    body: Any = (lambda x: x * 2.0) if pen == "linear_rule" else (lambda x: x * x)
+    body: Any = (lambda x: x * 2.0) if constructor == "linear_rule" else (lambda x: x * x)
     f: Any = primitive(body)
-    if pen == "custom_vjp":
+    if constructor == "custom_vjp":
         f = custom_vjp(body)
         f.defvjp(lambda x: (x * x, x), lambda x, y_bar: (give(),))
         return f
-    if pen == "custom_jvp":
+    if constructor == "custom_jvp":
         f = custom_jvp(body)
         f.defjvp(lambda primals, dots: (primals[0] * primals[0], give()))
         return f
-    if pen == "scalar_rule":
+    if constructor == "scalar_rule":
         scalar_rule(f, lambda _y, x: give(x))
-    elif pen == "linear_rule":
+    elif constructor == "linear_rule":
         linear_rule(f, give)
-    elif pen == "bilinear_rule":
+    elif constructor == "bilinear_rule":
         product: Any = primitive(lambda x, y: x * y)
         bilinear_rule(product, give, give)
         return lambda x: product(x, x)
-    elif pen == "rrule":
+    elif constructor == "rrule":
         rrule.register(f)(lambda x: (x * x, lambda y_bar: (give(),)))
-    elif pen == "frule":
+    elif constructor == "frule":
         frule.register(f)(lambda dots, x: (x * x, give()))
-    elif pen == "augmented_rule":
+    elif constructor == "augmented_rule":
         augmented_rule(f, lambda x: (x * x, (x,)), lambda x, y_bar: (give(),), types=(object,))
     else:
-        halves = (give, right) if pen == "push" else (right, give)
+        halves = (give, right) if constructor == "push" else (right, give)
 
         def f_rule(x):  # type: ignore[no-untyped-def]
             return x * x, (LinearMap(*halves, x),)
@@ -96,7 +96,7 @@ def stated(pen: str, form: str) -> Any:
     return f
 
 
-PENS = ("scalar_rule", "push", "frule", "custom_jvp", *sorted(PULLS))
+CONSTRUCTORS = ("scalar_rule", "push", "frule", "custom_jvp", *sorted(PULLS))
 
 
 def _taped(f: Any) -> Any:
@@ -121,20 +121,22 @@ DOORS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def verdict(pen: str, form: str, door: str) -> str:
+def verdict(constructor: str, form: str, door: str) -> str:
     """Tell what is wrong: an answer where there is none, or an error that is not ours."""
-    f = stated(pen, form)
+    f = stated(constructor, form)
     try:
         found = DOORS[door](f)
     except ChainRulesError:
         return ""
     forward = ("jvp", "linearize", "jacobian forward")
-    if (pen == "push" and door not in forward) or (pen == "pull" and door in (*forward, "hvp")):
+    if (constructor == "push" and door not in forward) or (
+        constructor == "pull" and door in (*forward, "hvp")
+    ):
         return ""  # the half that is right
-    if pen in ("linear_rule", "bilinear_rule") and door in (*forward, "hvp"):
+    if constructor in ("linear_rule", "bilinear_rule") and door in (*forward, "hvp"):
         return ""  # as the function itself
-    if (pen, form) == ("custom_vjp", "None"):
+    if (constructor, form) == ("custom_vjp", "None"):
         return ""  # as in JAX: a zero
-    if pen in PULLS and form in PROJECTED and np.shape(found)[-1:] == (3,):
+    if constructor in PULLS and form in PROJECTED and np.shape(found)[-1:] == (3,):
         return ""
     return f"{found!r}"

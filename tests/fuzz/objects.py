@@ -27,7 +27,7 @@ def _of_both(f: Any, x: Any, buffer: Any) -> Any:
     return f([x, buffer])
 
 
-WORDS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     **{
         f.__name__: f
         for f in (
@@ -88,12 +88,12 @@ def _buffer(values: list[Any], dtype: Any) -> Any:
     return buffer
 
 
-def program(word: str, filled: str, side: int, dtype: Any) -> Callable[[Any], Any]:
+def program(operation: str, filled: str, side: int, dtype: Any) -> Callable[[Any], Any]:
     """Return a function of an array that computes with a buffer of a dtype."""
 
     def f(x: Any) -> Any:
         both = (x, _buffer(FILLED[filled](x), dtype))
-        return np.sum(WORDS[word](*(both[::-1] if side else both)) * 1.0)
+        return np.sum(OPERATIONS[operation](*(both[::-1] if side else both)) * 1.0)
 
     return f
 
@@ -121,14 +121,14 @@ DOORS: dict[str, Callable[[Any], Any]] = {
 
 def sample(seed: int, n: int | None = None) -> Iterator[tuple[str, str, int, str]]:
     """Draw some programs, without return; all without a number."""
-    every = list(itertools.product(WORDS, FILLED, (0, 1), DOORS))
+    every = list(itertools.product(OPERATIONS, FILLED, (0, 1), DOORS))
     yield from every if n is None else random.Random(seed).sample(every, n)
 
 
-def verdict(word: str, filled: str, side: int, door: str) -> str:
+def verdict(operation: str, filled: str, side: int, door: str) -> str:
     """Tell what is wrong with a draw: neither the derivative nor an error of ours."""
-    f = program(word, filled, side, object)
-    if word == "x.astype(str)" and side:
+    f = program(operation, filled, side, object)
+    if operation == "x.astype(str)" and side:
         return ""  # texts of what is in the buffer, which NumPy asks for itself
     try:
         plain = float(f(X))

@@ -24,7 +24,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.vocabulary import fixed_point, linear_solve, map, minimize, reduce, root, scan
+from chainrules_py.ops import fixed_point, linear_solve, map, minimize, reduce, root, scan
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -82,9 +82,9 @@ def _filled(loop: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     return call
 
 
-def _at_start(word: Callable[..., Any], f: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """Make a call of a word whose solver finds that it starts at the solution."""
-    return lambda b, s: [word(f, b, b, solver=lambda _, x0: x0)]
+def _at_start(operation: Callable[..., Any], f: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Make a call of an operation whose solver finds that it starts at the solution."""
+    return lambda b, s: [operation(f, b, b, solver=lambda _, x0: x0)]
 
 
 @primitive

@@ -30,7 +30,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import checkpoint, grad, jacobian, jvp, linearize, vjp
 
 X = np.array([0.5, 1.0])

@@ -1,4 +1,4 @@
-"""Rules that are stated in part: every pen, for some types, asked through every door and engine.
+"""Rules stated in part: every constructor, for some types, through every door and engine.
 
 The body of each function is the square, and every rule states 7 x for its derivative: so an answer
 tells whose derivative it is. It is the stated one, or an error; the body's never.
@@ -121,7 +121,7 @@ def pair(f: Any, types: Any) -> None:
     augmented_rule(f, lambda x: (f(x), (x,)), backward, types=types)
 
 
-PENS: dict[str, Callable[[Any, Any], None]] = {
+CONSTRUCTORS: dict[str, Callable[[Any, Any], None]] = {
     "rule": both,
     "rule without pull": push_alone,
     "rule without push": pull_alone,
@@ -147,21 +147,21 @@ TYPES: dict[str, Any] = {
 }
 
 
-def stated(pen: str, types: Any) -> Any:
+def stated(constructor: str, types: Any) -> Any:
     """Make a square for which 7 x is stated."""
 
     def square(x, /):  # type: ignore[no-untyped-def]
         return entry(x) * entry(x)
 
-    if pen in CUSTOM:
-        f: Any = (custom_vjp if pen == "custom_vjp" else custom_jvp)(square)
-        if pen == "custom_vjp":
+    if constructor in CUSTOM:
+        f: Any = (custom_vjp if constructor == "custom_vjp" else custom_jvp)(square)
+        if constructor == "custom_vjp":
             f.defvjp(lambda x: (f(x), x), lambda x, b: (wrapped(x, SLOPE * entry(x) * b),))
         else:
             f.defjvp(lambda xs, ts: (f(*xs), SLOPE * entry(xs[0]) * entry(ts[0])))
         return f
     f = primitive(square)
-    PENS[pen](f, types)
+    CONSTRUCTORS[constructor](f, types)
     return f
 
 
@@ -335,9 +335,9 @@ DOORS: dict[tuple[str, str], Callable[[Any, Any], Any]] = {
 
 
 def everything() -> list[tuple[str, str, str, tuple[str, str]]]:
-    """List all draws: pen, types, operand and door."""
-    pens = [*PENS, *CUSTOM]
-    return list(itertools.product(pens, TYPES, POINTS, DOORS))
+    """List all draws: constructor, types, operand and door."""
+    constructors = [*CONSTRUCTORS, *CUSTOM]
+    return list(itertools.product(constructors, TYPES, POINTS, DOORS))
 
 
 def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[Any]:
@@ -346,9 +346,9 @@ def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[
     yield from random.Random(seed).sample(among, min(n, len(among)))
 
 
-def verdict(pen: str, types: str, point: str, door: tuple[str, str]) -> str:
+def verdict(constructor: str, types: str, point: str, door: tuple[str, str]) -> str:
     """Tell what a draw gives: "stated", "error: ...", or what is wrong."""
-    f, x = stated(pen, TYPES[types]), POINTS[point](np.array)
+    f, x = stated(constructor, TYPES[types]), POINTS[point](np.array)
     try:
         found = DOORS[door](f, x)
     except ChainRulesError as error:
@@ -361,11 +361,11 @@ def verdict(pen: str, types: str, point: str, door: tuple[str, str]) -> str:
     return "stated" if np.allclose(_inner(found), due) else f"wrong: {found} for {due}"
 
 
-def wrong(pen: str, types: str, point: str, door: tuple[str, str]) -> str:
+def wrong(constructor: str, types: str, point: str, door: tuple[str, str]) -> str:
     """Tell what is wrong: neither what is stated nor an error; or an error where a rule fits."""
-    said = verdict(pen, types, point, door)
+    said = verdict(constructor, types, point, door)
     halves = ("scalar_rule", "rule without pull", "rule without push")
-    fits = types == "object" and pen not in halves
-    if "requires" in pen and door[1] in ("frule", "rrule"):
+    fits = types == "object" and constructor not in halves
+    if "requires" in constructor and door[1] in ("frule", "rrule"):
         fits = False  # they name no engine
     return said if said.startswith("wrong") or (fits and said != "stated") else ""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import TracerError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import hook, stop_gradient
 from tests.fuzz.constants import DOORS, X, sample, verdict
 

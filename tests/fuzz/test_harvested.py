@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import Array, primitive, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.fuzz.harvest import Harvested
 from tests.fuzz.harvested import judged
 

@@ -18,7 +18,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.fuzz import results
 from tests.fuzz.generators import GENERATORS, judge
 

@@ -8,7 +8,7 @@ import pytest
 
 from chainrules_py import TracerError, primitive, rrule
 from chainrules_tape import checkpoint, grad, jvp, linearize, value_and_grad
-from tests.fuzz.statements import PENS, everything, sample, wrong
+from tests.fuzz.statements import CONSTRUCTORS, everything, sample, wrong
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 
@@ -88,7 +88,7 @@ def test_of_what_an_operand_hides_no_body_is_differentiated(hidden, x):
 def test_what_stands_beside_a_result_and_holds_no_real_number_is_free():
     @primitive
     def f(x):
-        return 2.0 * x, types.SimpleNamespace(steps=3, word="done", seen=np.arange(3)), len
+        return 2.0 * x, types.SimpleNamespace(steps=3, operation="done", seen=np.arange(3)), len
 
     @rrule.register(f)
     def f_rrule(x: float):
@@ -98,11 +98,11 @@ def test_what_stands_beside_a_result_and_holds_no_real_number_is_free():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("pen", [*PENS, "custom_vjp", "custom_jvp"])
-def test_all_of_them(pen):
+@pytest.mark.parametrize("constructor", [*CONSTRUCTORS, "custom_vjp", "custom_jvp"])
+def test_all_of_them(constructor):
     pytest.importorskip("torch")
     pytest.importorskip("autograd")
     pytest.importorskip("mlx.core")
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
-        judge([draw for draw in everything() if draw[0] == pen])
+        judge([draw for draw in everything() if draw[0] == constructor])

@@ -24,7 +24,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.space import project
 from chainrules_tape import grad, jvp, linearize, vjp
 from tests.fuzz.classes import CLASSES, wrong
@@ -224,7 +224,7 @@ def test_indices_stay_whole():
 
 PARTIALS = {
     "where": lambda _y, x, w: np.where(np.real(x) > 0, 1.0, 0.0),
-    "word where": lambda _y, x, w: v.where(v.real(x) > 0, 1.0, 0.0),
+    "operation where": lambda _y, x, w: v.where(v.real(x) > 0, 1.0, 0.0),
     "float64": lambda _y, x, w: np.float64(2.0),
     "float": lambda _y, x, w: 2.0,
     "pi": lambda _y, x, w: math.pi,

@@ -20,7 +20,7 @@ import numpy as np
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.testing.data.backends import backend
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_tape import jvp, vjp
 from tests.fuzz.smaller import without_one
 from tests.surface.calls import names_with_calls, surface_calls
@@ -36,12 +36,12 @@ Entered = tuple[SurfaceCall, Any]
 
 @functools.cache
 def entered() -> tuple[Entered, ...]:
-    """Every call of a function of NumPy or SciPy, and every sample of a word, that is smooth."""
+    """Every smooth call of a function of NumPy or SciPy, and sample of an operation."""
     names = [*names_with_calls(), *names_with_calls("scipy")]
     found: list[Entered] = [(call, None) for name in names for call in surface_calls(name)]
-    words: Any = words_of()
-    for instance in [i for word in words for i in instances(word)]:
-        name = f"v.{instance.word.__name__}"
+    operations: Any = operations_of()
+    for instance in [i for operation in operations for i in instances(operation)]:
+        name = f"v.{instance.operation.__name__}"
         call = SurfaceCall(name, instance.sample, instance.number, instance.complex)
         found.append((call, functools.partial(_called, instance)))
     return tuple([(call, f) for call, f in found if _is_judged(call)])
@@ -56,7 +56,7 @@ def _is_judged(call: SurfaceCall) -> bool:
 
 def _called(instance: Any, *xs: Any, **_: Any) -> Any:
     operands = [np.asarray(x) if type(x) is list else x for x in xs]
-    return instance.word(*operands, **_options(instance))
+    return instance.operation(*operands, **_options(instance))
 
 
 @functools.cache

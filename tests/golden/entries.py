@@ -14,7 +14,7 @@ from chainrules_py import frule, rrule
 from chainrules_py.testing.data.backends import backend
 from chainrules_py.testing.data.build import Instance, instances
 from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_tape import hvp, jvp, value_and_grad, vjp
 from tests.golden.draws import digest_of, program
 from tests.golden.numbers import Number, Result, number, refusal
@@ -79,7 +79,7 @@ def of_program(n: int) -> Parts:
 
 def of_sample(instance: Instance) -> Parts:
     """Compute the value of an operation at a sample, what its rule pushes, and what it pulls."""
-    f, sample = instance.word, instance.sample
+    f, sample = instance.operation, instance.sample
     operands, options = instance.build(backend("numpy"))
     parts = _of_operands(instance, operands, options)
     narrow = tuple(map(_narrow, operands))
@@ -97,7 +97,7 @@ def of_sample(instance: Instance) -> Parts:
 
 
 def _of_operands(instance: Instance, operands: tuple[Any, ...], options: dict[str, Any]) -> Parts:
-    f, gauge = instance.word, instance.sample.gauge
+    f, gauge = instance.operation, instance.sample.gauge
     parts: Parts = {}
     rng = np.random.default_rng(zlib.crc32(instance.name.encode()))
     ts = tuple([random_tangent(x, rng) for x in operands])
@@ -183,9 +183,9 @@ def entries() -> dict[str, Callable[[], Parts]]:
 
     for n in range(PROGRAMS):
         enter(f"program {n}", functools.partial(of_program, n))
-    for word in words_of():
+    for operation in operations_of():
         for raising in (False, True):
-            for instance in instances(word, raising=raising):  # type: ignore[arg-type]
+            for instance in instances(operation, raising=raising):  # type: ignore[arg-type]
                 enter(f"sample {instance.name}", functools.partial(of_sample, instance))
     for library in ("numpy", "scipy"):
         for name in names_with_calls(library):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import TracerError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.golden import __main__ as tool
 from tests.golden import compare, entries
 from tests.golden.draws import digest_of, program

@@ -232,10 +232,10 @@ def test_asv_runs_over_a_commit(tmp_path, monkeypatch):
 
 
 def test_benchmarks_are_grouped_and_named_in_words():
-    named = {name: asv_site.in_words(name) for name in dashboard.history()["benchmarks"]}
+    named = {name: asv_site.in_operations(name) for name in dashboard.history()["benchmarks"]}
     assert named["bench_tape.Chain.time_tape"] == "The tape.Chain, time of tape"
     assert named["bench_memory.PerOperation.track_bytes"] == "Memory.Per operation, bytes"
-    assert not [words for words in named.values() if "_" in words]
+    assert not [operations for operations in named.values() if "_" in operations]
     assert len({*named.values()}) == len(named)
     files = {path.stem for path in (ROOT / "benchmarks").glob("bench_*.py")}
     assert {*asv_site.GROUPS} == files

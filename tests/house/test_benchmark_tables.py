@@ -178,8 +178,8 @@ def test_the_command_measures_prints_and_keeps(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(keeping, "LATEST", tmp_path)
     monkeypatch.setattr(machine, "ROOT", tmp_path)
     monkeypatch.setattr(peers, "compare", lambda *_, **__: measured()["programs"][CHAIN])
-    words = ["chain of 1000", "--no-first", "--no-scaling", "--minutes", "0.01"]
-    assert peers.main(words) == 0
+    operations = ["chain of 1000", "--no-first", "--no-scaling", "--minutes", "0.01"]
+    assert peers.main(operations) == 0
     said = capsys.readouterr().out
     assert "*2.00*" in said
     assert "NumPy" in said

@@ -40,7 +40,7 @@ def test_every_name_of_ours_in_a_table_exists():
     import chainrules_kit.forms
     import chainrules_py
     import chainrules_tape
-    from chainrules_py import testing, vocabulary
+    from chainrules_py import ops, testing
     from chainrules_tape import tools
 
     places = (
@@ -49,7 +49,7 @@ def test_every_name_of_ours_in_a_table_exists():
         chainrules_py,
         chainrules_kit.forms,
         testing,
-        vocabulary,
+        ops,
     )
     named = {
         call

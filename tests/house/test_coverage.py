@@ -19,8 +19,8 @@ import pytest
 from numpy.testing import overrides
 
 from chainrules_py import ChainRulesError
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.plugins import see, see_all
-from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.values.tracers import find_tracers
 from chainrules_tape import jvp, vjp

@@ -46,9 +46,9 @@ OPEN = (
     "chainrules_py.extend",
     "chainrules_py.program",
     "chainrules_py.testing",
-    "chainrules_py.vocabulary",
+    "chainrules_py.ops",
 )
-PART = ("chainrules_py.testing.", "chainrules_py.vocabulary.")
+PART = ("chainrules_py.testing.", "chainrules_py.ops.")
 
 
 def name_of(page):
@@ -85,7 +85,7 @@ def exists(dotted):
     return False
 
 
-ENTRY_POINTS = ("backends", "compilers", "engines", "exporters", "rules", "words", "writers")
+ENTRY_POINTS = ("backends", "compilers", "engines", "exporters", "rules", "operations", "writers")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -147,11 +147,11 @@ def test_pages_are_few():
     assert len(DESIGN) <= 12
 
 
-WORD = re.compile(r"\S*[^\W_]\S*")
+OPERATION = re.compile(r"\S*[^\W_]\S*")
 
 
 @pytest.mark.parametrize("page", LINKING, ids=name_of)
-def test_paragraphs_have_at_most_90_words_and_cells_25(page):
+def test_paragraphs_have_at_most_90_operations_and_cells_25(page):
     """But for tables that a script writes."""
     made = r"^```.*?^```|^<!-- [^\n]* begin.*?end -->"
     prose = re.sub(made, "", text_of(page), flags=re.DOTALL | re.MULTILINE)
@@ -160,13 +160,13 @@ def test_paragraphs_have_at_most_90_words_and_cells_25(page):
         is_table = block.lstrip().startswith("|")
         pieces = re.split(r"(?<!\\)\||\n", block) if is_table else [block]
         limit = 25 if is_table else 90
-        long += [piece.strip()[:60] for piece in pieces if len(WORD.findall(piece)) > limit]
+        long += [piece.strip()[:60] for piece in pieces if len(OPERATION.findall(piece)) > limit]
     assert not long
 
 
 @pytest.mark.parametrize("page", DESIGN, ids=name_of)
-def test_a_design_page_has_300_to_800_words(page):
-    assert 300 <= len(WORD.findall(text_of(page))) <= 800
+def test_a_design_page_has_300_to_800_operations(page):
+    assert 300 <= len(OPERATION.findall(text_of(page))) <= 800
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -244,7 +244,7 @@ def test_index_lists_each_design_page_as_its_header_says():
     assert sorted(int(n) for n, *_ in found.values()) == [*range(1, len(found) + 1)]
 
 
-def test_page_of_words_has_at_most_thirty():
+def test_page_of_operations_has_at_most_thirty():
     text = text_of(DOCS / "terms.md")
     entries = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
     assert 20 <= len(entries) <= 30
@@ -277,11 +277,11 @@ def test_the_page_of_the_engine_door_has_a_table_for_every_module():
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "chainrules_py" / "vocabulary").glob("[a-z]*.py")), ids=lambda p: p.stem
+    "path", sorted((ROOT / "chainrules_py" / "ops").glob("[a-z]*.py")), ids=lambda p: p.stem
 )
-def test_modules_of_words_list_their_names(path):
+def test_modules_of_operations_list_their_names(path):
     """Of which the documentation makes a table."""
-    module = importlib.import_module(f"chainrules_py.vocabulary.{path.stem}")
+    module = importlib.import_module(f"chainrules_py.ops.{path.stem}")
     assert all([hasattr(module, name) for name in module.__all__])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import Config, TracerError, extend, primitive, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import bind, find_rule
 from chainrules_tape import grad
 
@@ -57,11 +57,11 @@ def test_a_value_of_the_sketch_inside_of_a_dict_is_an_error_that_says_what_to_wr
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_call_by_hand_runs_with_what_the_page_says_completes_it(name):
-    word, x, config = getattr(v, name), np.array([0.3, 0.7, 0.5]), Config()
-    value, pullback = rrule(word, x)
+    operation, x, config = getattr(v, name), np.array([0.3, 0.7, 0.5]), Config()
+    value, pullback = rrule(operation, x)
     y_bar = np.ones_like(value)
-    operands, options = word.normalise((x,), {})
-    bound = bind(find_rule(word, (np.ndarray,), config), (np.ndarray,), (True,), "reverse")
+    operands, options = operation.normalise((x,), {})
+    bound = bind(find_rule(operation, (np.ndarray,), config), (np.ndarray,), (True,), "reverse")
     y, (pull, _, *saved) = bound.run(None, *operands, **options)
     np.testing.assert_array_equal(y, value)
     np.testing.assert_array_equal(pull(y_bar, *saved), pullback(y_bar)[0])

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py import Primitive, rules_for, vocabulary
+from chainrules_py import Primitive, ops, rules_for
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.plugins import late, module_of, see, see_all
-from chainrules_py.primitives.rows.alias import aliases
 
 see(None, (np.ndarray,))
 see_all()
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NUMPY = ROOT / "backends" / "chainrules_numpy"
 TABLES = [
     *sorted((NUMPY / "functions").glob("*.py")),
-    *[NUMPY / f"{name}.py" for name in ("linalg", "methods", "ufunc_methods", "ufuncs", "writing")],
+    *[NUMPY / f"{name}.py" for name in ("linalg", "methods", "ufunc_methods", "ufuncs", "writes")],
 ]
 ENTERS = {"alias", "member", "refused", "row", "ufunc_row"}
 
@@ -59,7 +59,7 @@ def lines_of_rows(path):
 @functools.cache
 def figures():
     """By their names on the page, as numbers."""
-    words = [w for w in vars(vocabulary).values() if isinstance(w, Primitive) and rules_for(w)]
+    operations = [w for w in vars(ops).values() if isinstance(w, Primitive) and rules_for(w)]
     rules = [*(ROOT / "chainrules_py" / "rules").rglob("*.py")]
     rows = [native for native in aliases if is_numpys(native)]
     lowerings = {found for n in rows for found in map(home, aliases[n].lower.values()) if found}
@@ -67,9 +67,11 @@ def figures():
     return {
         "aliases of NumPy's functions, ufuncs and methods": len(rows),
         "lines of tables for each alias": sum(map(lines_of_rows, TABLES)) / len(rows),
-        "operations with a rule": len(words),
-        "lines of code for each of them, both modes": sum(map(lines_of_code, rules)) / len(words),
-        "the same, with docstrings, comments and blank lines": sum(map(length, rules)) / len(words),
+        "operations with a rule": len(operations),
+        "lines of code for each of them, both modes": sum(map(lines_of_code, rules))
+        / len(operations),
+        "the same, with docstrings, comments and blank lines": sum(map(length, rules))
+        / len(operations),
         "lowerings that families share": len(shared),
         "lowerings that only one family has": len(lowerings) - len(shared),
     }
@@ -156,23 +158,25 @@ def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
 
 
 @pytest.mark.parametrize(
-    "name", sorted(n for n, w in vars(vocabulary).items() if isinstance(w, Primitive))
+    "name", sorted(n for n, w in vars(ops).items() if isinstance(w, Primitive))
 )
-def test_files_that_come_late_wait_for_each_of_their_words(name):
-    """Else a rule, or what computes a word, is missing until something else asks for its file."""
-    word = vars(vocabulary)[name]
-    written = [s.source.module for s in rules_for(word)]
-    written += [getattr(f, "__module__", "") for f in word._methods.methods.values()]
-    written.append(getattr(word._fallback, "__module__", ""))
+def test_files_that_come_late_wait_for_each_of_their_operations(name):
+    """Else a rule, or an implementation, is missing until something else loads its file."""
+    operation = vars(ops)[name]
+    written = [s.source.module for s in rules_for(operation)]
+    written += [getattr(f, "__module__", "") for f in operation._methods.methods.values()]
+    written.append(getattr(operation._fallback, "__module__", ""))
     for module in set(written) & late.keys():
-        assert word.__module__ in late[module], f"{module} does not wait for {word.__module__}"
+        assert operation.__module__ in late[module], (
+            f"{module} does not wait for {operation.__module__}"
+        )
 
 
 def test_files_with_rows_wait_for_each_of_their_functions():
     code = (
         "import importlib, numpy as np, sys\n"
         "import chainrules_numpy\n"
-        "from chainrules_py.primitives.rows.alias import aliases\n"
+        "from chainrules_py.primitives.aliases.alias import aliases\n"
         "from chainrules_py.primitives.plugins import late, module_of\n"
         "for module in sorted(late):\n"
         "    rows, loaded = {*aliases}, {*sys.modules}\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from chainrules_py import rrule
+from chainrules_py.ops import odeint, sin
 from chainrules_py.testing.data.unsupported import REASONS, UNSUPPORTED
-from chainrules_py.vocabulary import odeint, sin
 from tests.fake_gpu.backend import backend
 from tests.surface import libraries
 
@@ -25,8 +25,8 @@ def read():
 
 
 def test_rows_are_the_rules():
-    facts = [libraries.facts(word) for word in libraries.rows()]
-    names = ("family", "word", "samples")
+    facts = [libraries.facts(operation) for operation in libraries.rows()]
+    names = ("family", "operation", "samples")
     assert [{n: row[n] for n in names} for row in read()] == facts
 
 
@@ -34,7 +34,7 @@ def test_nothing_failed_and_each_gap_has_a_reason():
     for row in read():
         for name in libraries.LIBRARIES:
             cell = row[name]
-            gap = UNSUPPORTED.get(backend(name).library, {}).get(row["word"])
+            gap = UNSUPPORTED.get(backend(name).library, {}).get(row["operation"])
             assert cell.isdigit() or cell == libraries.REFUSED or cell in REASONS, (row, name)
             assert gap is None or cell in (gap, libraries.REFUSED) or int(cell), (row, name)
             assert cell not in REASONS or cell == gap, (row, name)

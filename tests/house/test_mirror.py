@@ -44,9 +44,9 @@ PLACES = {
 # fits counts; `*` is for all of a folder.
 USERS = "it is called as users call NumPy, and judged with the rules that it is made of"
 TABLE = "rows of a table: every call that was entered for them is judged"
-WORDS = "declarations of words: a sample of every word is judged"
+OPERATIONS = "declarations of operations: a sample of every operation is judged"
 ROOM = "the files of the folder are one thing to whom calls it"
-SAMPLES = "how words are computed: samples of every word run there"
+SAMPLES = "how operations are computed: samples of every operation run there"
 ELSEWHERE = (
     # ------------------------------------------------------------------------------ the core
     (
@@ -60,7 +60,7 @@ ELSEWHERE = (
         "by the checks that it calls",
     ),
     (
-        "chainrules_py/values/forgetting.py",
+        "chainrules_py/values/caches.py",
         "tests/faults/test_leaks.py",
         "by what comes and goes",
     ),
@@ -85,11 +85,11 @@ ELSEWHERE = (
         ROOM,
     ),
     (
-        "chainrules_py/vocabulary/views.py",
+        "chainrules_py/ops/views.py",
         "tests/tape/memory/test_view.py",
         "by views that are written through",
     ),
-    ("chainrules_py/vocabulary/*", "tests/testing/test_samples.py", WORDS),
+    ("chainrules_py/ops/*", "tests/testing/test_samples.py", OPERATIONS),
     (
         "chainrules_py/tangents/sum_to_shape.py",
         "tests/core/tangents/test_space.py",
@@ -111,7 +111,7 @@ ELSEWHERE = (
         "whoever asks for a derivative binds",
     ),
     (
-        "backends/chainrules_kit/again.py",
+        "backends/chainrules_kit/repeated_calls.py",
         "tests/faults/test_pickles.py",
         "by what is made in another process",
     ),
@@ -221,7 +221,7 @@ ELSEWHERE = (
     (
         "chainrules_py/rules/*",
         "tests/testing/test_samples.py",
-        "short rules: every sample of their words is judged",
+        "short rules: every sample of their operations is judged",
     ),
     # ----------------------------------------------------------------------------- the judge
     (
@@ -273,7 +273,7 @@ ELSEWHERE = (
         "what locks is who asks it",
     ),
     (
-        "backends/chainrules_numpy/writing.py",
+        "backends/chainrules_numpy/writes.py",
         "tests/tape/memory/test_write.py",
         "writes are the tape's",
     ),
@@ -285,7 +285,7 @@ ELSEWHERE = (
     ),
     (
         "backends/chainrules_numpy/lowerings.py",
-        "tests/libraries/numpy/test_rows.py",
+        "tests/libraries/numpy/test_aliases.py",
         "rows are lowered by it",
     ),
     ("backends/chainrules_numpy/methods.py", "tests/libraries/numpy/test_surface.py", TABLE),
@@ -294,7 +294,7 @@ ELSEWHERE = (
         "tests/testing/test_samples.py",
         SAMPLES,
     ),
-    ("backends/chainrules_cupy/rows.py", "tests/libraries/cupy/test_surface.py", TABLE),
+    ("backends/chainrules_cupy/aliases.py", "tests/libraries/cupy/test_surface.py", TABLE),
     ("backends/chainrules_cupy/*", "tests/libraries/cupy/test_cupy.py", ROOM),
     ("backends/chainrules_dask/*", "tests/libraries/dask/test_dask.py", ROOM),
     ("backends/chainrules_scipy/linalg.py", "tests/libraries/scipy/test_surface.py", TABLE),
@@ -305,7 +305,11 @@ ELSEWHERE = (
         "tests/engines/kit/solvers/test_integration.py",
         "an integration is made of steps",
     ),
-    ("backends/chainrules_kit/solvers/*", "tests/engines/kit/solvers/test_solving.py", ROOM),
+    (
+        "backends/chainrules_kit/solvers/*",
+        "tests/engines/kit/solvers/test_implementations.py",
+        ROOM,
+    ),
     (
         "backends/chainrules_kit/*",
         "tests/engines/kit/test_export.py",
@@ -327,22 +331,22 @@ ELSEWHERE = (
     (
         "backends/chainrules_jax/arrays/loops.py",
         "tests/engines/jax/test_functions.py",
-        "words that are given functions",
+        "operations that are given functions",
     ),
     (
         "backends/chainrules_jax/arrays/odes.py",
         "tests/engines/jax/test_functions.py",
-        "words that are given functions",
+        "operations that are given functions",
     ),
     (
         "backends/chainrules_jax/arrays/solve.py",
         "tests/engines/jax/test_functions.py",
-        "words that are given functions",
+        "operations that are given functions",
     ),
     ("backends/chainrules_jax/arrays/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_jax/*", "tests/engines/jax/arrays/test_arrays.py", ROOM),
     (
-        "backends/chainrules_torch/engine/apart.py",
+        "backends/chainrules_torch/engine/numpy_programs.py",
         "tests/engines/torch/test_programs.py",
         "solvers and kernels run apart",
     ),
@@ -423,7 +427,7 @@ TOPICS = {
     "tests/tape/functions/test_lost.py": "reports of what a function lost",
     "tests/tape/functions/test_shifts.py": "extremes that a function subtracts",
     "tests/libraries/numpy/test_constants_beside.py": "what NumPy computes of constants",
-    "tests/engines/torch/test_given_functions.py": "what words give to functions",
+    "tests/engines/torch/test_given_functions.py": "what operations give to functions",
     "tests/engines/test_unstated_entries.py": "entries without a derivative",
     "tests/libraries/test_transposed.py": "pullbacks by their seeds, pushes by their tangents",
     "tests/engines/compile/test_asked.py": "questions for classes and texts, a generator",
@@ -436,7 +440,7 @@ TOPICS = {
     "tests/engines/compile/test_rules_anew.py": "rules that other threads state meanwhile",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
     "tests/engines/compile/test_installed.py": "values of what SciPy computes, a generator",
-    "tests/engines/compile/test_foreign.py": "forms that hang on numbers, of words and people's",
+    "tests/engines/compile/test_foreign.py": "forms that depend on numbers, a generator",
     "tests/libraries/scipy/test_checks.py": "what SciPy checks of numbers, compiled, a generator",
     "tests/engines/compile/test_stores.py": "attributes that are stored, and read by others",
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",
@@ -445,10 +449,10 @@ TOPICS = {
     "tests/engines/compile/test_distributions.py": "likelihoods of scipy.stats, a generator",
     "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
     "tests/engines/compile/test_saved_samples.py": "saved modules of all samples, a generator",
-    "tests/engines/compile/test_samples.py": "samples of all words in seldom forms, a generator",
-    "tests/engines/compile/test_degenerate.py": "arrays without axes, in the source of all words",
+    "tests/engines/compile/test_samples.py": "samples of operations in rare forms, a generator",
+    "tests/engines/compile/test_degenerate.py": "0-d arrays, in the source of all operations",
     "tests/engines/compile/test_bits.py": "bits of numbers and products behind all passes",
-    "tests/engines/compile/test_options.py": "options of all words that are rewritten, a generator",
+    "tests/engines/compile/test_options.py": "options of rewritten operations, a generator",
     "tests/engines/compile/test_plain_numbers.py": "passes/numbers.py, whose cases are many",
     "tests/engines/compile/test_rows.py": "passes/rows.py and short_sums.py, in whole programs",
     "tests/engines/compile/test_statistics.py": "passes/statistics.py, in all targets",
@@ -464,17 +468,17 @@ TOPICS = {
     "tests/engines/compile/test_strong_zeros.py": "zeros known by structure, at several points",
     "tests/engines/compile/c/test_accuracy.py": "the table of accuracy of native programs",
     "tests/engines/compile/c/test_complex.py": "native programs with complex numbers between",
-    "tests/engines/compile/c/test_layouts.py": "words of arrays that lie in any way, a generator",
+    "tests/engines/compile/c/test_layouts.py": "operations in any layout, a generator",
     "tests/engines/compile/c/test_threads.py": "native programs on several threads",
     "tests/engines/compile/c/test_sanitized.py": "native programs under sanitizers",
     "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
     "tests/libraries/numpy/test_result_classes.py": "classes and dtypes of results, a generator",
     "tests/libraries/numpy/test_numbers_of_classes.py": "members of enumerations beside arrays",
     "tests/rules/test_constants.py": "one convention for all spreads",
-    "tests/rules/test_kinks.py": "one convention for all words",
-    "tests/rules/higher_order/test_nestings.py": "one convention for all words",
+    "tests/rules/test_kinks.py": "one convention for all operations",
+    "tests/rules/higher_order/test_nestings.py": "one convention for all operations",
     "tests/rules/linalg/test_svd_degenerate.py": "the second half of test_svd",
-    "tests/testing/test_false_alarms.py": "the judge over the whole vocabulary",
+    "tests/testing/test_false_alarms.py": "the judge over all operations",
     "tests/testing/test_found.py": "what the judge found in the library",
     "tests/testing/test_kinks.py": "the judge at kinks",
     "tests/testing/planted/test_right.py": "right rules, none of which is called wrong",
@@ -503,7 +507,7 @@ TOPICS = {
     "tests/tape/memory/test_guard.py": "the guard, as programs on a tape meet it",
     "tests/tape/memory/test_reads.py": "what watching over arrays costs, in reads and frames",
     "tests/libraries/test_fourth_library.py": "a library that nobody has heard of",
-    "tests/libraries/numpy/test_add_rows.py": "one word, which NumPy has not",
+    "tests/libraries/numpy/test_add_rows.py": "one operation, which NumPy has not",
     "tests/libraries/numpy/test_bits.py": "traced values are NumPy's, bit for bit",
     "tests/libraries/numpy/test_found.py": "what was found and mended",
     "tests/libraries/numpy/test_views_written.py": "all that NumPy gives a view for, written to",
@@ -546,12 +550,12 @@ TOPICS = {
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",
     "tests/engines/test_imported_captures.py": "what imported functions captured, in all engines",
     "tests/engines/test_functions_in_rules.py": "rules that drop a function's derivative",
-    "tests/engines/test_hooks.py": "hooks on words, in engines that compute these by themselves",
+    "tests/engines/test_hooks.py": "hooks on operations, in engines that compute these",
     "tests/engines/torch/test_rules_that_leave.py": "rules that compute with NumPy",
     "tests/engines/torch/test_written_down.py": "programs that PyTorch writes down",
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
     "tests/engines/test_layouts.py": "arrays of any layout where they become another engine's",
-    "tests/engines/test_bodies_of_numpy.py": "bodies in NumPy's words, in PyTorch and MLX",
+    "tests/engines/test_bodies_of_numpy.py": "bodies in NumPy's operations, in PyTorch and MLX",
     "tests/engines/jax/engine/test_literals.py": "numbers that JAX hands on, wherever they enter",
     "tests/engines/test_callable_structures.py": "dataclasses that can be called, as operands",
     "tests/engines/test_wrapping.py": "whole numbers that wrap, in every engine",
@@ -566,14 +570,14 @@ TOPICS = {
     "tests/engines/jax/engine/test_names.py": "functions that name an axis",
     "tests/engines/jax/engine/test_transposed.py": "rules that JAX transposes",
     "tests/engines/*/test_battery.py": "the battery in every transformation of the engine",
-    "tests/engines/jax/test_functions.py": "words that are given functions",
+    "tests/engines/jax/test_functions.py": "operations that are given functions",
     "tests/engines/torch/test_numpy.py": "NumPy's functions exported",
     "tests/engines/torch/test_constants.py": "rules of two operands, of which one is constant",
     "tests/engines/torch/test_functional.py": "PyTorch's older interfaces",
     "tests/engines/torch/test_compiled_functional.py": "torch.func in compiled programs",
     "tests/engines/torch/test_written.py": "tensors that are written to meanwhile",
     "tests/engines/torch/test_programs.py": "programs that call exported functions",
-    "tests/engines/torch/test_words.py": "every word",
+    "tests/engines/torch/test_operations.py": "every operation",
     "tests/engines/test_options.py": "options that an engine differentiates, in every engine",
     "tests/engines/*/test_peer.py": "what an engine is tested with itself",
     "tests/engines/thin/test_thin.py": "the exporters of one file each",

@@ -103,7 +103,7 @@ ELSEWHERE = {
         "_ppf",
         "_stats",
     },
-    "chainrules_scipy/stats/followed.py": {"_logpdf", "_logpmf", "_process_parameters"},
+    "chainrules_scipy/stats/source_copies.py": {"_logpdf", "_logpmf", "_process_parameters"},
     "chainrules_py/testing/strict/implementations.py": {"_np_dtype"},
 }
 """Attributes of objects of other libraries, which are read where these objects are."""

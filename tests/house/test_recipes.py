@@ -24,7 +24,7 @@ JOBS = {(name, job): of for name, recipe in RECIPES.items() for job, of in recip
 
 
 def commands(job: dict[str, Any]) -> list[list[str]]:
-    """The words of every command of a job, with each value of its matrix in place."""
+    """The operations of every command of a job, with each value of its matrix in place."""
     matrix = job.get("strategy", {}).get("matrix", {})
     found = []
     for line in "\n".join(step["run"] for step in job["steps"] if "run" in step).splitlines():
@@ -49,13 +49,13 @@ def is_here(module: str) -> bool:
     return True
 
 
-def wrong_with(words: list[str]) -> list[str]:
+def wrong_with(operations: list[str]) -> list[str]:
     """Name what a command asks for that is not here."""
-    tool, rest = words[0], words[1:]
+    tool, rest = operations[0], operations[1:]
     if tool == "make":
         return [w for w in rest if "=" not in w and not w.startswith("-") and w not in TARGETS]
     if tool != "python" or rest[0] != "-m":
-        return words
+        return operations
     module, rest = rest[1], rest[2:]
     found = [] if is_here(module) else [module]
     if module == "pytest":
@@ -96,7 +96,11 @@ def test_what_a_job_calls_is_here(job):
         assert ("run" in step) != ("uses" in step)
         if "uses" in step:
             assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"])
-    wrong = {" ".join(words): what for words in commands(of) if (what := wrong_with(words))}
+    wrong = {
+        " ".join(operations): what
+        for operations in commands(of)
+        if (what := wrong_with(operations))
+    }
     assert not wrong
 
 

@@ -1,4 +1,4 @@
-"""The rules' house: where derivatives are stated, who names words, and what has samples."""
+"""The rules' house: where derivatives are stated, who names operations, and what has samples."""
 
 from __future__ import annotations
 
@@ -11,43 +11,47 @@ from pathlib import Path
 
 import pytest
 
-from chainrules_py import Primitive, rules_for, vocabulary
+from chainrules_py import Primitive, ops, rules_for
 from chainrules_py.testing import backends, samples_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "chainrules_py"
 BACKENDS = sorted(p for p in (ROOT / "backends").rglob("*.py"))
-ENGINE = ROOT / "backends" / "chainrules_tape"  # and what is done with it, which knows words
+ENGINE = ROOT / "backends" / "chainrules_tape"  # and what is done with it, which knows operations
 TAPE = sorted(
     [p for p in ENGINE.rglob("*.py") if p.relative_to(ENGINE).parts[0] not in {"tools", "pictures"}]
     + [*(CORE / "tracing").rglob("*.py")]
 )
-WORDS = {name: word for name, word in vars(vocabulary).items() if isinstance(word, Primitive)}
+OPERATIONS = {
+    name: operation for name, operation in vars(ops).items() if isinstance(operation, Primitive)
+}
 
 
 def name(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def test_words_are_exported_under_their_own_names():
-    assert {n for n in vocabulary.__dict__ if n in WORDS} == {w.__name__ for w in WORDS.values()}
+def test_operations_are_exported_under_their_own_names():
+    assert {n for n in ops.__dict__ if n in OPERATIONS} == {w.__name__ for w in OPERATIONS.values()}
 
 
-@pytest.mark.parametrize("word", sorted(WORDS))
-def test_word_with_a_rule_has_samples(word):
-    if rules_for(WORDS[word]):
-        assert samples_of(WORDS[word]), (
-            f"enter {word} in the table of chainrules_py/testing/samples"
+@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+def test_operation_with_a_rule_has_samples(operation):
+    if rules_for(OPERATIONS[operation]):
+        assert samples_of(OPERATIONS[operation]), (
+            f"enter {operation} in the table of chainrules_py/testing/samples"
         )
 
 
-# Words that write into a buffer of the engine's own, which nobody differentiates in.
+# Operations that write into a buffer of the engine's own, which nobody differentiates in.
 _WRITING = {"add_along_axis", "add_at"}
 
 
-@pytest.mark.parametrize("word", sorted(WORDS.keys() - _WRITING))
-def test_word_has_a_rule(word):
-    assert rules_for(WORDS[word]), "state one, or non_differentiable, in chainrules_py/rules"
+@pytest.mark.parametrize("operation", sorted(OPERATIONS.keys() - _WRITING))
+def test_operation_has_a_rule(operation):
+    assert rules_for(OPERATIONS[operation]), (
+        "state one, or non_differentiable, in chainrules_py/rules"
+    )
 
 
 # ------------------------------------------------------------------------- one door for statements
@@ -55,24 +59,25 @@ def test_word_has_a_rule(word):
 _DOORS = {"enter", "Statement"}
 _DOORKEEPERS = {
     "chainrules_py/primitives/primitive.py",
-    "chainrules_py/registry/pens.py",
+    "chainrules_py/registry/constructors.py",
     "backends/chainrules_kit/forms/functions.py",
     "backends/chainrules_kit/forms/pairs.py",
     "backends/chainrules_kit/forms/import_rule.py",
     "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",
-    # Pens that stand outside of the core, and what puts statements around people's statements.
+    # Constructors that stand outside of the core, and what puts statements around people's
+    # statements.
     "backends/chainrules_autograd/extend.py",
     "chainrules_py/registry/bind/choice.py",
     "backends/chainrules_kit/forms/hooks.py",
-    "backends/chainrules_tape/tools/derived.py",
+    "backends/chainrules_tape/tools/derived_rules.py",
     "backends/chainrules_tape/tools/text_rules.py",
 }
 
 
 @pytest.mark.parametrize("source", [*sorted(CORE.rglob("*.py")), *BACKENDS], ids=name)
-def test_derivatives_are_stated_through_the_pens(source):
-    """Nobody but the pens makes a statement, or a recipe, or touches the tables."""
+def test_derivatives_are_stated_through_the_constructors(source):
+    """Nobody but the constructors makes a statement, or a recipe, or touches the tables."""
     if name(source) in _DOORKEEPERS:
         return
     used = []
@@ -89,11 +94,11 @@ def test_derivatives_are_stated_through_the_pens(source):
 
 
 @pytest.mark.parametrize("source", sorted((CORE / "rules").rglob("[!_]*.py")), ids=name)
-def test_rules_import_words_and_pens_only(source):
+def test_rules_import_operations_and_constructors_only(source):
     """No array library, no engine, no judge: what a rule says, it says of every array."""
     allowed = re.compile(
         r"chainrules_py(\.(config|errors|primitives\.(closures|primitive)"
-        r"|registry\.(pens|bind\.batch)|rules|tangents|values\.(arrays|tracers)|vocabulary)(\..*)?)?$"
+        r"|registry\.(constructors|bind\.batch)|rules|tangents|values\.(arrays|tracers)|ops)(\..*)?)?$"
     )
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -116,9 +121,10 @@ _STANDARD = {
 }
 
 
-# ------------------------------------------------------------------------- the tape knows no words
+# ------------------------------------------------------------------------- the tape knows no
+# operations
 
-# Words that Python, or any program, has a use for besides.
+# Operations that Python, or any program, has a use for besides.
 _ORDINARY = {
     "max": "Python's own",
     "min": "Python's own",
@@ -138,7 +144,7 @@ _ORDINARY = {
 
 
 @pytest.mark.parametrize("source", TAPE, ids=name)
-def test_tape_names_no_word(source):
+def test_tape_names_no_operation(source):
     """An engine asks what a call means; it does not know."""
     found, last = [], ""
     with source.open("rb") as file:
@@ -150,7 +156,7 @@ def test_tape_names_no_word(source):
                 text = _literal(text)
             elif token.type != tokenize.NAME or keyword.iskeyword(text):
                 continue
-            if text in WORDS and text not in _ORDINARY:
+            if text in OPERATIONS and text not in _ORDINARY:
                 found.append(f"line {token.start[0]}: {text}")
     assert not found
 
@@ -163,29 +169,26 @@ def _literal(text):
     return value if isinstance(value, str) else text
 
 
-def test_tape_imports_no_module_of_words():
+def test_tape_imports_no_module_of_operations():
     """Only the tables of operators and of indexing, which speak of Python's syntax, and views."""
     allowed = {"binary_operators", "square_operator", "unary_operators", "index", "is_strict"}
     for source in TAPE:
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("chainrules_py"):
                 names = {a.name for a in node.names}
-                assert "vocabulary" not in names
-                if node.module == "chainrules_py.vocabulary.views":
+                assert "ops" not in names
+                if node.module == "chainrules_py.ops.views":
                     continue  # whose memory a result is: it has no words
-                assert (
-                    not (node.module or "").startswith("chainrules_py.vocabulary")
-                    or names <= allowed
-                )
+                assert not (node.module or "").startswith("chainrules_py.ops") or names <= allowed
 
 
-def test_ordinary_names_are_words_or_builtins():
+def test_ordinary_names_are_operations_or_builtins():
     """The list above names no more than it has to."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in TAPE)
     stale = [
-        word
-        for word in _ORDINARY
-        if not (hasattr(builtins, word) or re.search(rf"\b{word}\b", text))
+        operation
+        for operation in _ORDINARY
+        if not (hasattr(builtins, operation) or re.search(rf"\b{operation}\b", text))
     ]
     assert not stale
 

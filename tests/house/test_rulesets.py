@@ -14,7 +14,7 @@ import scipy.sparse
 import scipy.special
 
 import chainrules_scipy
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import check_grads
 from chainrules_scipy.sparse import with_data
 from chainrules_tape import grad, stop_gradient

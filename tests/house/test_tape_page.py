@@ -19,7 +19,7 @@ NAMES = sorted(
     {n for n in re.findall(r"`([^`\n]+)`", PROSE) if re.fullmatch(r"[A-Za-z_][\w.]*", n)}
 )
 HERE = {"list", "int", "None", "make", "bound", "bars", "index", "grad", "multiply", "sin"}
-"""Python's own, variables of the page, and words."""
+"""Python's own, variables of the page, and operations."""
 
 
 def defined():

@@ -75,9 +75,9 @@ def test_importing_the_core_loads_no_backend():
     assert loaded_by("import chainrules_py", names) == []
 
 
-@pytest.mark.parametrize("word", ["vocabulary", "rules"])
-def test_words_and_rules_load_no_array_library(word):
-    assert loaded_by(f"import chainrules_py.{word}", ARRAY_LIBRARIES) == []
+@pytest.mark.parametrize("operation", ["ops", "rules"])
+def test_operations_and_rules_load_no_array_library(operation):
+    assert loaded_by(f"import chainrules_py.{operation}", ARRAY_LIBRARIES) == []
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     conj,
     cos,
     divide,
@@ -30,6 +29,7 @@ from chainrules_py.vocabulary import (
     negative,
     sin,
 )
+from chainrules_py.values.arrays import Array
 from chainrules_tape import checkpoint, grad, hessian, jacobian, value_and_grad
 
 # One partial per operand, each of the result and the operands.

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoRuleError, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import to_numpy
 from chainrules_py.testing.data.backends import Backend, backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_tape import grad, hvp, jacobian, jvp, value_and_grad
 
@@ -187,10 +187,10 @@ def agree(instance):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         operands, options = instance.build(backend("numpy"))
-        expected, back = rrule(instance.word, *operands, **options)
+        expected, back = rrule(instance.operation, *operands, **options)
         try:
             operands, options = instance.build(FOURTH)
-            y, pullback = rrule(instance.word, *operands, **options)
+            y, pullback = rrule(instance.operation, *operands, **options)
             seed = np.random.default_rng(0).standard_normal(Coordinates(expected).size)
             bars = pullback(mirrored(Coordinates(expected).tangent(seed)))
             found = numbers(sample.gauge(y) if sample.gauge else y)
@@ -213,19 +213,19 @@ def mirrored(t):
     return asarray(t) if isinstance(t, (np.ndarray, np.generic)) else t
 
 
-def samples(word):
-    found = [i for i in instances(word) if i.sample.has_arrays]
+def samples(operation):
+    found = [i for i in instances(operation) if i.sample.has_arrays]
     return [i for i in found if "array_api_strict" not in i.sample.without]
 
 
-@pytest.mark.parametrize("word", COVERED, ids=lambda word: word.__name__)
-def test_word_has_the_numbers_of_numpy(word):
-    done = [agree(i) for i in samples(word)[:4]]
+@pytest.mark.parametrize("operation", COVERED, ids=lambda operation: operation.__name__)
+def test_operation_has_the_numbers_of_numpy(operation):
+    done = [agree(i) for i in samples(operation)[:4]]
     assert any(done)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", words_of(), ids=lambda word: word.__name__)
-def test_no_word_has_other_numbers_than_numpy(word):
-    for instance in samples(word):
+@pytest.mark.parametrize("operation", operations_of(), ids=lambda operation: operation.__name__)
+def test_no_operation_has_other_numbers_than_numpy(operation):
+    for instance in samples(operation):
         agree(instance)

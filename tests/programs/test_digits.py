@@ -11,7 +11,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 
-from chainrules_py import LinearMap, NoTangent, Tangent, explain, frule, rrule, vocabulary
+from chainrules_py import LinearMap, NoTangent, Tangent, explain, frule, ops, rrule
 from chainrules_py.testing import RuleCheckError, check_rule
 from chainrules_tape import grad, jvp, value_and_grad
 
@@ -135,8 +135,8 @@ def test_the_judge_accepts_the_loss(digits, rng, scale):
 
 def test_the_judge_rejects_a_wrong_layer(digits, rng, monkeypatch):
     """That it would notice: the cotangent of the bias is a mean in place of a sum."""
-    words = types.SimpleNamespace(sum=vocabulary.mean, conj=vocabulary.conj)
-    monkeypatch.setattr(digits, "v", words)
+    operations = types.SimpleNamespace(sum=ops.mean, conj=ops.conj)
+    monkeypatch.setattr(digits, "v", operations)
     with pytest.raises(RuleCheckError, match="adjoint"):
         check_rule(digits.new_layer(rng, 3, 2), rng.normal(size=(4, 3)))
 

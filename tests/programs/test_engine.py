@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import TracerError, zero_tangent
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import CONSTANT, ONE_MODE, clamped_exp, points
 
@@ -98,6 +98,6 @@ def test_a_function_of_numpy_comes_first():
 
 
 @pytest.mark.parametrize("f", [np.packbits, np.isnat])
-def test_a_function_of_numpy_that_is_no_word(f):
+def test_a_function_of_numpy_that_is_no_operation(f):
     with pytest.raises(TypeError, match=f.__name__):
         engine.vjp(f, X)

@@ -2,8 +2,8 @@
 
 Each is five to fifteen lines drawn from tables: operators, functions, methods, subscripts, writes
 in place, loops over rows, and the calls that were entered for every one of NumPy's names and every
-word. The gradient, the derivative along a direction and the product with the Hessian are compared
-with differences of the program, and the nestings of the modes with each other.
+operation. The gradient, the derivative along a direction and the product with the Hessian are
+compared with differences of the program, and the nestings of the modes with each other.
 
 A failure shows the smallest program that fails. `make test-nightly` runs twenty thousand; with
 another ``CHAINRULES_SEED`` in the environment, others.
@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 
 from chainrules_py import MutationError, TracerError, primitive, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_tape import (

@@ -248,15 +248,15 @@ def run(program: str) -> Exception | None:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_named_with_what_to_write(name):
-    program, words, remedy = MISTAKES[name]
-    if "torch" in words or "torch" in remedy:
+    program, operations, remedy = MISTAKES[name]
+    if "torch" in operations or "torch" in remedy:
         pytest.importorskip("torch")
     if "pandas" in program:
         pytest.importorskip("pandas")
     error = run(program.replace("«", "").replace("»", ""))
     assert error is not None
     said = "\n".join([str(error), *getattr(error, "__notes__", ())])
-    assert words in said, said
+    assert operations in said, said
     assert remedy in said, said
     assert len(said.splitlines()) <= 3, said
     mended = MENDED.get(name, remedy)

@@ -1,7 +1,7 @@
-"""Three engines written from docs/build-an-engine.md alone, run at the samples of all words.
+"""Three engines written from docs/build-an-engine.md alone, run at the samples of all operations.
 
 The push of the dual numbers and the pull of the tape are each other's adjoint; the listing, run
-again, gives what the word gives.
+again, gives what the operation gives.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from chainrules_py import NoRuleError, is_zero
 from chainrules_py.extend import flatten_tangent, kind_of, partition, unflatten_tangent
 from chainrules_py.testing import backends
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 
 FOLDER = Path(__file__).with_name("engines")
 LINES = {"dual": 60, "tape": 80, "listing": 54}
 NUMPY = next(b for b in backends() if b.name == "numpy")
 ASKING = {"fixed_point", "linear_solve", "minimize", "odeint", "root"}
-"""Words whose rules ask the engine for derivatives of what they are given."""
+"""Operations whose rules ask the engine for derivatives of what they are given."""
 
 
 def engine(name):
@@ -57,13 +57,15 @@ def inner(xs, ys):
     return sum([float(np.sum(np.real(np.conj(x) * y))) for x, y in pairs])
 
 
-def calls(word):
-    for instance in instances(word):
+def calls(operation):
+    for instance in instances(operation):
         operands, options = instance.build(NUMPY)
-        yield instance.name, (lambda *xs, options=options: word(*xs, **options)), operands
+        yield instance.name, (lambda *xs, options=options: operation(*xs, **options)), operands
 
 
-WORDS = pytest.mark.parametrize("word", words_of(), ids=lambda word: word.__name__)
+OPERATIONS = pytest.mark.parametrize(
+    "operation", operations_of(), ids=lambda operation: operation.__name__
+)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -73,13 +75,13 @@ def test_they_are_small(name):
     assert len([x for x in lines if x and not x.startswith(('"""', "#"))]) <= LINES[name]
 
 
-@WORDS
+@OPERATIONS
 @pytest.mark.filterwarnings("ignore")
-def test_push_and_pull_are_adjoint(word):
+def test_push_and_pull_are_adjoint(operation):
     rng = np.random.default_rng(0)
-    for name, f, xs in calls(word):
+    for name, f, xs in calls(operation):
         u, us = direction(xs, rng)
-        if word.__name__ in ASKING:
+        if operation.__name__ in ASKING:
             with pytest.raises(NoRuleError, match="which requires"):
                 dual.jvp(f, xs, u)
             continue
@@ -91,10 +93,10 @@ def test_push_and_pull_are_adjoint(word):
         assert abs(pushed - pulled) <= 1e-6 * max(1.0, abs(pushed)), name
 
 
-@WORDS
+@OPERATIONS
 @pytest.mark.filterwarnings("ignore")
-def test_the_listing_run_again_gives_the_same(word):
-    for name, f, xs in calls(word):
+def test_the_listing_run_again_gives_the_same(operation):
+    for name, f, xs in calls(operation):
         again = listing.Listing(f, *xs)(*xs)
         for a, b in zip(moving(again)[0], moving(f(*xs))[0], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)

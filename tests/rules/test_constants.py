@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_tape import grad, jvp
 
 LEVELS = [0.1, 1 / 3, 1e-300, 1e17, -0.7, 0.0]
@@ -16,7 +16,7 @@ LEVELS = [0.1, 1 / 3, 1e-300, 1e17, -0.7, 0.0]
 @pytest.mark.parametrize("f", [np.std, np.nanstd, v.std, lambda x: x.std()])
 def test_the_spread_of_equal_numbers_has_slope_zero(f, level, n):
     x = np.full(n, level)
-    # What is composed of several words may leave rounding, beside slopes of 1 / n.
+    # What is composed of several operations may leave rounding, beside slopes of 1 / n.
     np.testing.assert_allclose(grad(f)(x), np.zeros(n), atol=1e-16)
     np.testing.assert_allclose(jvp(f, (x,), (np.arange(1.0, n + 1),))[1], 0.0, atol=1e-13)
 

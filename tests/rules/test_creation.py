@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoTangent, NotDifferentiableError, TracerError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import asarray, full, grad, jvp, vjp
 
 rng = np.random.default_rng(5)

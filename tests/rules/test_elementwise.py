@@ -1,8 +1,8 @@
 """Rules for functions that act element by element, as users of NumPy call them.
 
-The samples of each word are judged in ``tests/testing/test_samples.py``; here are another library
-as the oracle, values, dtypes, and the calls of NumPy that are more than a word. See ``test_kinks``
-and, for operators, ``tests/core/tracing``.
+The samples of each operation are judged in ``tests/testing/test_samples.py``; here are another
+library as the oracle, values, dtypes, and the calls of NumPy that are more than an operation. See
+``test_kinks`` and, for operators, ``tests/core/tracing``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chainrules_py import (
     rrule,
     rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, hessian, hvp, jvp, linearize, vjp
 
 INF, NAN = math.inf, math.nan
@@ -282,7 +282,8 @@ def test_no_record_is_wider_than_its_operands():
         assert seen == [np.float32]
 
 
-# ------------------------------------------------------------------------- calls that are no words
+# ------------------------------------------------------------------------- calls that are no
+# operations
 
 
 X = np.array([-1.0, 0.5, 2.0])
@@ -490,18 +491,18 @@ def test_fmod_where_the_quotient_is_nearly_whole():
     assert grad(lambda y: np.fmod(x, y))(y) == -n
 
 
-def test_rules_of_words_and_aliases_agree():
-    for f, word in (
+def test_rules_of_operations_and_aliases_agree():
+    for f, operation in (
         (np.sin, v.sin),
         (np.power, v.pow),
         (np.arctan2, v.atan2),
         (np.absolute, v.abs),
     ):
-        operands = (X[1:],) * len(word.operands)
+        operands = (X[1:],) * len(operation.operands)
         y, pullback = rrule(f, *operands)
-        z, pullback_of_word = rrule(word, *operands)
+        z, pullback_of_operation = rrule(operation, *operands)
         assert np.allclose(y, z, rtol=1e-15)
-        for a, b in zip(pullback(np.ones(2)), pullback_of_word(np.ones(2)), strict=True):
+        for a, b in zip(pullback(np.ones(2)), pullback_of_operation(np.ones(2)), strict=True):
             assert np.array_equal(a, b)
 
 
@@ -544,7 +545,7 @@ def test_a_power_of_zero_in_both(power):
 
 
 def test_logaddexp_keeps_its_digits_and_is_smooth_where_both_are_equal():
-    """Its slope is a word of its own, whose formula has kinks that its rule does not see."""
+    """Its slope is an operation of its own, whose formula has kinks that its rule does not see."""
     x, y = (
         np.array([0.0, -40.0, 1e6, -np.inf, np.inf, -800.0]),
         np.array([0.0, 0, 1e6 + 1, 0, 0, 0]),

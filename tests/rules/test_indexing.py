@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoTangent, ZeroTangent, rrule
-from chainrules_py import vocabulary as v
-from chainrules_py.vocabulary import Index
+from chainrules_py import ops as v
+from chainrules_py.ops import Index
 from chainrules_tape import grad, jvp, vjp
 
 rng = np.random.default_rng(4)

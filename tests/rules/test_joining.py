@@ -13,7 +13,7 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, vjp
 
 rng = np.random.default_rng(3)
@@ -35,9 +35,9 @@ CALLS = {
     "stack axis": (lambda a, b: np.stack([a, b], axis=1), A, B),
     "stack last": (lambda a, b: np.stack([a, b], -1), A, B),
     "stack numbers": (lambda x: np.stack([x[0], x[2] * x[1]]), X),
-    "a word of a list": (lambda a, b: v.concat([a, b]), A, B),
-    "a word of a tuple": (lambda a, b: v.concat((a, b), axis=1), A, B),
-    "a word that stacks a list": (lambda a, b: v.stack([a, b], axis=-1), A, B),
+    "an operation of a list": (lambda a, b: v.concat([a, b]), A, B),
+    "an operation of a tuple": (lambda a, b: v.concat((a, b), axis=1), A, B),
+    "an operation that stacks a list": (lambda a, b: v.stack([a, b], axis=-1), A, B),
     "vstack": (lambda a, x: np.vstack([a, x]), A, X),
     "hstack": (lambda a, c: np.hstack([a, c]), A, C),
     "hstack vectors": (lambda x, y: np.hstack([x, y]), X, Y),
@@ -168,7 +168,8 @@ def test_parts_of_a_grid_are_their_own():
     np.testing.assert_array_equal(grad(f)(X), [6.0, 1.0, 1.0])
 
 
-# ------------------------------------------------- direct rules of functions made of several words
+# ------------------------------------------------- direct rules of functions made of several
+# operations
 
 
 def test_integers_by_position_stand_for_themselves():
@@ -184,7 +185,7 @@ def test_integers_by_position_stand_for_themselves():
 
 
 def test_options_by_position_have_an_entry_too():
-    """One entry per operand, also where the word takes some of them as options."""
+    """One entry per operand, also where the operation takes some of them as options."""
     _, pullback = rrule(np.reshape, A, (3, 2))
     bars = pullback(np.ones((3, 2)))
     assert len(bars) == 2

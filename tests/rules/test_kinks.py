@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ZeroTangent, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
 INF, NAN = math.inf, math.nan

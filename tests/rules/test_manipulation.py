@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoTangent, TracerError, UnsupportedKeywordError, ZeroTangent, frule, rrule
-from chainrules_py import vocabulary as v
-from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py import ops as v
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_tape import grad, jvp, vjp
 
 rng = np.random.default_rng(2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 
 def along(f, df, w, V, D):
@@ -17,13 +17,13 @@ def along(f, df, w, V, D):
 
 
 @pytest.mark.parametrize(
-    "word, f, df",
+    "operation, f, df",
     [(v.logm, np.log, lambda w: 1 / w), (v.sqrtm, np.sqrt, lambda w: 0.5 / np.sqrt(w))],
     ids=["logm", "sqrtm"],
 )
 @pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
 @pytest.mark.parametrize("draw", range(40))
-def test_of_real_matrices_with_negative_eigenvalues(draw, word, f, df):
+def test_of_real_matrices_with_negative_eigenvalues(draw, operation, f, df):
     """The value is complex, and both modes stay on the side of the cut that it is on."""
     rng = np.random.default_rng(draw)
     n = int(rng.integers(2, 6))
@@ -31,11 +31,11 @@ def test_of_real_matrices_with_negative_eigenvalues(draw, word, f, df):
     w = rng.uniform(0.5, 3, n) * np.where(rng.random(n) < 0.5, -1, 1) + 0j
     x = np.real(V @ np.diag(w) @ np.linalg.inv(V))
     D = rng.standard_normal((n, n))
-    y, y_dot = frule((D,), word, x)
+    y, y_dot = frule((D,), operation, x)
     y_bar = rng.standard_normal((n, n)) + (
         1j * rng.standard_normal((n, n)) if np.iscomplexobj(y) else 0
     )
-    (x_bar,) = rrule(word, x)[1](y_bar)
+    (x_bar,) = rrule(operation, x)[1](y_bar)
     truth = along(f, df, w, V, D)
     error = 1e-9 * np.linalg.cond(V) ** 2 * max(1, np.max(np.abs(truth)))
     assert np.max(np.abs(y_dot - truth)) < error

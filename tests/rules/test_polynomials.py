@@ -16,7 +16,7 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
 rng = np.random.default_rng(15)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import UnsupportedKeywordError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import bind, find_rule
 from chainrules_tape import grad, jacobian, jvp, vjp
 
@@ -236,7 +236,7 @@ def test_nan_is_not_hidden():
         assert np.isnan(grad(np.max)(np.array([1.0, np.nan]))).all()
 
 
-def test_words_by_frule_and_rrule():
+def test_operations_by_frule_and_rrule():
     y, y_dot = frule((np.ones(3),), v.prod, np.array([2.0, 0.0, 3.0]))
     assert (y, y_dot) == (0.0, 6.0)
     y, pullback = rrule(v.max, np.array([[1.0, 2.0], [4.0, 3.0]]), axis=-1)
@@ -247,8 +247,8 @@ def test_words_by_frule_and_rrule():
 
 def test_linear_reductions_save_no_array():
     x = np.ones(5)
-    for word in (v.sum, v.mean):
-        rule = find_rule(word, (np.ndarray,))
+    for operation in (v.sum, v.mean):
+        rule = find_rule(operation, (np.ndarray,))
         bound = bind(rule, (np.ndarray,), (True,), "reverse")
         _, record = bound.run(None, x, axis=None, keepdims=False)
         assert not any(isinstance(saved, np.ndarray) for saved in record)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoTangent, UnsupportedKeywordError, ZeroTangent, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
 X = np.array([-1.0, 0.5, 2.0])

@@ -9,7 +9,7 @@ from chainrules_kit.fallbacks.composites import quantiles as q
 from chainrules_kit.fallbacks.composites import reductions as r
 from chainrules_kit.fallbacks.composites import statistics as s
 from chainrules_py import TracerError, UnsupportedKeywordError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import bind, find_rule
 from chainrules_py.rules import statistics as rules
 from chainrules_py.testing import backend, to_numpy
@@ -416,10 +416,10 @@ def test_composites_serve_arrays_of_the_standard(name):
     np.testing.assert_allclose(to_numpy(bar), pullback(y_bar)[0], rtol=1e-10, atol=1e-12)
 
 
-# ----------------------------------------------------------------------------------- the words
+# ----------------------------------------------------------------------------------- the operations
 
 
-def test_words_by_frule_and_rrule():
+def test_operations_by_frule_and_rrule():
     x = np.array([3.0, 1.0, 1.0])
     y, pullback = rrule(v.order_statistics, x, np.array([0, 2]))
     np.testing.assert_array_equal(y, [1.0, 3.0])

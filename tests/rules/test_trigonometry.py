@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NotDifferentiableError, frule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.plugins import see, see_all
-from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.testing.samples.sample import Sample
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.calls.call import SurfaceCall

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives import plugins
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero

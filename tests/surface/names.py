@@ -30,7 +30,7 @@ class Listed:
     answer : {"differentiable", "constant", "none"}
         A derivative; zero tangents; or an error where a derivative would be lost.
     reason : str
-        Why it has no derivative: a word out of few.
+        Why it has no derivative: an operation out of few.
     since : str
         The first release of NumPy that has it, where that is not the oldest supported.
     """

@@ -45,7 +45,7 @@ def test_a_budget_is_kept_and_the_report_says_what_was_not_tried():
     assert len(calls) <= 16
     assert report.verdict("value") == "passed"
     nothing = check_rule(f, RISING, budget=0.0)
-    assert {f.verdict for f in nothing.findings} == {"not judged"}
+    assert {f.verdict for f in nothing.findings} == {"skipped"}
     with pytest.raises(RuleCheckError, match="is wrong"):  # and named, whatever that takes
         check_rule(sine(lambda y, _x: y), RISING, checks=("push",), budget=8)
     assert "second order" in report.not_tried

@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_kit.forms import custom_vjp
 from chainrules_py import LinearMap, NoRuleError, bilinear_rule, primitive, rrule, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
 from chainrules_py.testing import RuleCheckError, check_everywhere
@@ -26,7 +26,7 @@ def engines():
     pytest.importorskip("array_api_strict")
 
 
-def word(slope, body=v.sin):
+def operation(slope, body=v.sin):
     """Make a function with a scalar rule: sin, of the slope that is given."""
 
     @primitive
@@ -45,7 +45,7 @@ def failed(f, *operands, only=QUICK, **options):
 
 
 def silent(report):
-    return {f.check: f.text for f in report.findings if f.verdict == "not judged"}
+    return {f.check: f.text for f in report.findings if f.verdict == "skipped"}
 
 
 # -------------------------------------------------------------------------------- right ones
@@ -62,8 +62,8 @@ spiral.defvjp(
 )
 
 RIGHT = {
-    "word": (v.sin, (X,), {}),
-    "own": (word(lambda _y, x: v.cos(x)), (X,), {}),
+    "operation": (v.sin, (X,), {}),
+    "own": (operation(lambda _y, x: v.cos(x)), (X,), {}),
     "custom_vjp with two results": (spiral, (X,), {}),
     "options": (v.sum, (np.ones((2, 3)),), {"axis": 0, "keepdims": True}),
     "two results": (v.slogdet, (np.array([[2.0, 1.0], [0.0, 1.0]]),), {}),
@@ -114,7 +114,7 @@ def test_structures():
 def test_table():
     report = check_everywhere(v.sin, X, only=QUICK)
     head, *lines, _ = str(report).splitlines()
-    assert head == "sin(float64[3]): 34 cells passed, 0 not judged"
+    assert head == "sin(float64[3]): 34 cells passed, 0 skipped"
     assert [line.split("  ")[0] for line in lines] == list(QUICK)
     assert "jvp of grad ✓" in lines[0]
     assert str(report).count("✓") == 34
@@ -151,7 +151,7 @@ def test_a_rule_that_is_wrong_on_one_library():
     def slope(_y, x):
         return v.cos(x) * (2.0 if type(x).__module__.startswith("array_api_strict") else 1.0)
 
-    report = failed(word(slope), X)
+    report = failed(operation(slope), X)
     assert {f.check.partition(": ")[0] for f in report.failures} == {"tape on array_api_strict"}
     assert report.verdict("tape on array_api_strict: value") == "passed"
 
@@ -163,12 +163,12 @@ def test_a_rule_that_is_wrong_at_second_order_under_one_engine():
         return v.cos(x.detach() if isinstance(x, torch.Tensor) else x)
 
     cells = ("torch: backward", "torch: double backward", "torch: hessian")
-    report = failed(word(slope), X, only=(*QUICK, *cells))
+    report = failed(operation(slope), X, only=(*QUICK, *cells))
     assert [f.check for f in report.failures] == [*cells[1:]]
 
 
 def test_the_line_repeats_the_cell():
-    wave = word(lambda _y, x: 1.5 * v.cos(x))
+    wave = operation(lambda _y, x: 1.5 * v.cos(x))
     report = failed(wave, X)
     assert len(report.failures) > 20
     shown = str(report)
@@ -184,7 +184,7 @@ def test_the_line_repeats_the_cell():
 
 def test_a_value_that_is_another_one():
     body = lambda x: v.sin(x) if isinstance(x, np.ndarray) else 2.0 * v.sin(x)
-    report = failed(word(lambda _y, x: v.cos(x), body), X, only=("tape on array_api_strict",))
+    report = failed(operation(lambda _y, x: v.cos(x), body), X, only=("tape on array_api_strict",))
     assert report.failures[0].check == "tape on array_api_strict: value"
 
 
@@ -194,12 +194,12 @@ def test_what_is_stated_and_raises_is_wrong():
     def slope(_y, x):
         raise NoRuleError("there is none")
 
-    report = failed(word(slope), X, only=QUICK[:2])
+    report = failed(operation(slope), X, only=QUICK[:2])
     assert report.verdict("tape on numpy: grad") == "failed"
-    assert report.verdict("tape on array_api_strict: grad") == "not judged"
+    assert report.verdict("tape on array_api_strict: grad") == "skipped"
 
 
-# -------------------------------------------------------------------------------- not judged
+# -------------------------------------------------------------------------------- skipped
 
 
 def test_one_mode_is_the_transpose_of_the_other():
@@ -222,7 +222,7 @@ def test_a_function_that_nobody_may_look_into():
 
 
 def test_a_body_that_does_not_take_the_arrays():
-    f = word(lambda y, x: v.exp(x - y), lambda x: np.logaddexp(0.0, x))
+    f = operation(lambda y, x: v.exp(x - y), lambda x: np.logaddexp(0.0, x))
     report = check_everywhere(f, X, only=QUICK)
     found = silent(report)
     assert {cell.partition(": ")[0] for cell in found} == {"tape on array_api_strict"}
@@ -231,7 +231,7 @@ def test_a_body_that_does_not_take_the_arrays():
 
 @pytest.mark.slow
 def test_a_body_that_no_tracer_passes_through():
-    f = word(lambda y, x: v.exp(x - y), lambda x: np.logaddexp(0.0, x))
+    f = operation(lambda y, x: v.exp(x - y), lambda x: np.logaddexp(0.0, x))
     report = check_everywhere(f, X, only=("jax", "torch"))
     assert {"jax: jit", "jax: scan", "torch: backward of compile"} <= silent(report).keys()
     assert report.verdict("jax: grad of grad") == report.verdict("torch: hessian") == "passed"
@@ -240,7 +240,7 @@ def test_a_body_that_no_tracer_passes_through():
 def test_a_kink():
     report = check_everywhere(v.abs, np.array([0.0, 1.0]), only=("tape on numpy",))
     assert "do not settle" in silent(report)["tape on numpy: grad of grad"]
-    assert "\nnot judged, tape on numpy: " in str(report)
+    assert "\nskipped, tape on numpy: " in str(report)
 
 
 def test_an_engine_that_is_not_there(monkeypatch):

@@ -1,36 +1,36 @@
-"""No false alarm over the whole vocabulary, whatever the draw; and what a check costs."""
+"""No false alarm over all operations, whatever the draw; and what a check costs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from chainrules_py import Primitive, primitive, rrule, vocabulary
-from chainrules_py import vocabulary as v
+from chainrules_py import Primitive, ops, primitive, rrule
+from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, backend, check_rule
 from chainrules_py.testing.data.build import instances
 from chainrules_tape import vjp
 
-WORDS = sorted(
-    (w for w in vars(vocabulary).values() if isinstance(w, Primitive)), key=lambda w: w.__name__
+OPERATIONS = sorted(
+    (w for w in vars(ops).values() if isinstance(w, Primitive)), key=lambda w: w.__name__
 )
-INSTANCES = [instance for word in WORDS for instance in instances(word)]
+INSTANCES = [instance for operation in OPERATIONS for instance in instances(operation)]
 LONG = "logm", "minimize", "odeint"
-"""Words of which one call takes so long that they are judged at night alone."""
-QUICK = [instance for instance in INSTANCES if instance.word.__name__ not in LONG]
+"""Operations of which one call takes so long that they are judged at night alone."""
+QUICK = [instance for instance in INSTANCES if instance.operation.__name__ not in LONG]
 
 
 def check(instance, seed):
     operands, options = instance.build(backend("numpy"), seed)
     settings = {"gauge": instance.sample.gauge, "smooth": instance.sample.smooth, "seed": seed}
-    return check_rule(instance.word, *operands, **settings, **options)
+    return check_rule(instance.operation, *operands, **settings, **options)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
-def test_no_false_alarm(word, seed):
-    for instance in instances(word):
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+def test_no_false_alarm(operation, seed):
+    for instance in instances(operation):
         assert check(instance, seed).passed
 
 

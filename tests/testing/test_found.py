@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, frule, primitive, rrule, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import check_rule
 from chainrules_tape import vjp
 

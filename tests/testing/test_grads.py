@@ -97,9 +97,9 @@ def test_a_branch_that_is_another_one_when_traced_is_found(program):
         check_grads(program, 3.0)
 
 
-def test_kink_is_not_judged():
+def test_kink_is_skipped():
     report = check_grads(np.abs, np.asarray([0.0, 1.0]), order=1)
-    assert report.verdict("forward") == "not judged"
+    assert report.verdict("forward") == "skipped"
 
 
 def test_where_nothing_can_be_perturbed():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chainrules_py import ops as v
 from chainrules_py import primitive, rrule
-from chainrules_py import vocabulary as v
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.modes import missing_mode
 

@@ -125,7 +125,7 @@ def test_places_that_have_to_rise_are_given_in_no_other_order():
         judged(value, body, np.arange(1.0, 6.0), np.array([0, 2, 4]))
 
 
-def test_a_distance_of_points_of_which_some_are_equal_is_not_judged():
+def test_a_distance_of_points_of_which_some_are_equal_is_skipped():
     def value(a, b):
         return np.sqrt(np.sum((a[:, None] - b[None]) ** 2, -1))
 

@@ -126,7 +126,7 @@ def cube(x, /):
 
 @primitive
 def wave(x, /):
-    from chainrules_py.vocabulary import sin
+    from chainrules_py.ops import sin
 
     return sin(3.0 * x)
 
@@ -149,7 +149,7 @@ test_rules = sample_tests(cubes)
 }
 
 WAVE = """
-from chainrules_py.vocabulary import cos
+from chainrules_py.ops import cos
 
 scalar_rule(wave, lambda _y, x: {factor} * cos(3.0 * x))
 """
@@ -192,7 +192,7 @@ def test_package_gets_its_tests_by_one_line(package, workers):
     assert "rules x checks x backends: 1 x " in done.stdout
     assert " passed, 0 failed, " in done.stdout
     kept = json.loads((folder / "made" / "found.json").read_text(encoding="utf-8"))
-    cube = kept["words"]["cubes.cube"]
+    cube = kept["operations"]["cubes.cube"]
     assert cube["modes"] == ["forward", "reverse"]
     assert cube["seeds"] == [0]
     assert cube["samples"] == 4
@@ -212,7 +212,7 @@ def test_package_with_a_wrong_rule_is_told_so(package):
     assert "cubes/__init__.py:" in done.stdout
     assert "rules x checks x backends: 2 x " in done.stdout
     kept = json.loads((folder / "made" / "found.json").read_text(encoding="utf-8"))
-    assert kept["words"]["cubes.wave"]["failures"]
+    assert kept["operations"]["cubes.wave"]["failures"]
     assert kept["verdicts"]["failed"]
 
 
@@ -234,11 +234,11 @@ def test_twenty_draws_run_at_night(package):
     done = pytest_in(folder, "-m", "nightly", "--chainrules-json=found.json")
     assert done.returncode == 0, done.stdout + done.stderr
     kept = json.loads((folder / "found.json").read_text(encoding="utf-8"))
-    assert kept["words"]["cubes.cube"]["seeds"] == list(range(1, 21))
+    assert kept["operations"]["cubes.cube"]["seeds"] == list(range(1, 21))
 
 
 def test_file_is_written_where_no_sample_ran(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(): ...", encoding="utf-8")
     done = pytest_in(tmp_path, "--chainrules-json=found.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["words"] == {}
+    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["operations"] == {}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, NoRuleError, NoTangent, primitive, rrule, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.errors import describe
 from chainrules_py.testing import (
     Draw,
@@ -26,14 +26,14 @@ from chainrules_py.testing import (
 from chainrules_py.testing.check import CHECKS, DERIVED
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.from_samples import NIGHTLY, sample_tests
-from chainrules_py.testing.run import CHEAP, words_of
+from chainrules_py.testing.run import CHEAP, operations_of
 from chainrules_py.testing.samples.sample import ENTERED
 
 STRICT = ("array_api_strict", "array_api_strict:device1")
 
 
-def own_word(partial, *given):
-    """A word that nobody else has, with its samples."""
+def own_operation(partial, *given):
+    """An operation that nobody else has, with its samples."""
 
     @primitive
     def own_square(x, /):
@@ -48,7 +48,7 @@ def own_word(partial, *given):
 
 @pytest.fixture(autouse=True)
 def forget():
-    """No other test is to meet these words among all words."""
+    """No other test is to meet these operations among all operations."""
     before = dict(ENTERED)
     yield
     ENTERED.clear()
@@ -64,8 +64,8 @@ def wrong(_y, x):
 
 
 def test_every_check_runs_at_every_sample_on_every_library():
-    word = own_word(right, Sample(Draw((3,)), complex=True), Sample(Draw(shape=None)))
-    summary = run_samples(word)
+    operation = own_operation(right, Sample(Draw((3,)), complex=True), Sample(Draw(shape=None)))
+    summary = run_samples(operation)
     assert summary.passed, summary
     assert summary.backends == sorted(["numpy", *STRICT])
     assert set(CHECKS) - {*DERIVED, "third order", "further shapes"} == set(summary.checks)
@@ -77,26 +77,26 @@ def test_every_check_runs_at_every_sample_on_every_library():
 
 
 def test_cheap_core_runs_at_two_samples():
-    word = own_word(right, *[Sample(Draw((n,)), complex=True) for n in (1, 2, 3)])
-    summary = run_samples(word, backends=["numpy"], depth="cheap")
+    operation = own_operation(right, *[Sample(Draw((n,)), complex=True) for n in (1, 2, 3)])
+    summary = run_samples(operation, backends=["numpy"], depth="cheap")
     assert tuple(summary.checks) == CHEAP
     assert len(summary.outcomes) == 2
     assert sum(o.sample.endswith("complex 2") for o in summary.outcomes) == 1
 
 
 def test_each_seed_draws_anew():
-    word = own_word(right, Sample(Draw((3,))))
-    summary = run_samples(word, backends=["numpy"], seeds=range(3))
+    operation = own_operation(right, Sample(Draw((3,))))
+    summary = run_samples(operation, backends=["numpy"], seeds=range(3))
     assert [o.seed for o in summary.outcomes] == [0, 1, 2]
-    (instance,) = instances(word)
+    (instance,) = instances(operation)
     drawn = [instance.build(backend("numpy"), seed)[0][0] for seed in (0, 1, 1)]
     assert not np.array_equal(drawn[0], drawn[1])
     assert np.array_equal(drawn[1], drawn[2])
 
 
 def test_wrong_rule_fails_and_is_told_with_its_report():
-    word = own_word(wrong, Sample(Draw((3,))))
-    summary = run_samples(word, backends=["numpy"])
+    operation = own_operation(wrong, Sample(Draw((3,))))
+    summary = run_samples(operation, backends=["numpy"])
     (failed,) = summary.failures
     assert "push" in [f.check for f in failed.findings if f.verdict == "failed"]
     assert failed.text in str(summary)
@@ -104,8 +104,8 @@ def test_wrong_rule_fails_and_is_told_with_its_report():
 
 
 def test_sample_that_cannot_be_called_fails():
-    word = own_word(right, Sample("text"))
-    (failed,) = run_samples(word, backends=["numpy"]).failures
+    operation = own_operation(right, Sample("text"))
+    (failed,) = run_samples(operation, backends=["numpy"]).failures
     assert failed.findings[0].check == "call"
     assert "text" in failed.sample
 
@@ -120,10 +120,10 @@ def test_sample_that_cannot_be_called_fails():
     ],
 )
 def test_samples_are_checked_when_they_are_entered(given, match):
-    word = own_word(right)
+    operation = own_operation(right)
     with pytest.raises(TypeError, match=match):
-        enter_samples(word, *given)
-    assert word not in ENTERED
+        enter_samples(operation, *given)
+    assert operation not in ENTERED
 
 
 @pytest.mark.parametrize("given", [{"raises": "ValueError"}, {"without": "torch"}])
@@ -133,10 +133,10 @@ def test_what_a_sample_says_is_checked_when_it_is_made(given):
 
 
 def test_one_library_by_its_name_and_a_depth_that_is_none():
-    word = own_word(right, Sample(Draw((3,))))
-    assert run_samples(word, backends="numpy").backends == ["numpy"]
+    operation = own_operation(right, Sample(Draw((3,))))
+    assert run_samples(operation, backends="numpy").backends == ["numpy"]
     with pytest.raises(ValueError, match="write 'full' or 'cheap'"):
-        run_samples(word, depth="deep")
+        run_samples(operation, depth="deep")
 
 
 def test_samples_are_of_primitives():
@@ -154,7 +154,7 @@ def test_draws_are_checked_when_they_are_made(given):
 
 
 def picky(*given):
-    """A word that refuses negative numbers, and whose rule refuses those above 1."""
+    """An operation that refuses negative numbers, and whose rule refuses those above 1."""
 
     @primitive
     def own_picky(x, /):
@@ -179,17 +179,17 @@ def times(t, factor):
 
 
 def test_calls_that_have_to_raise():
-    word = picky(
+    operation = picky(
         Sample([-1.0, 1.0], raises=ValueError),
         Sample(-1.0, raises=(ValueError, "^neg")),
         Sample(2.0, raises=(ArithmeticError, "large")),
         Sample(raises=(TypeError, "missing|takes|required")),
     )
-    summary = run_samples(word, backends=["numpy"])
+    summary = run_samples(operation, backends=["numpy"])
     assert summary.passed, summary
     assert [f.check for o in summary.outcomes[1:] for f in o.findings] == ["raises"] * 4
-    assert len(list(instances(word))) == 1
-    assert len(run_samples(word, backends=["numpy"], depth="cheap").outcomes) == 1
+    assert len(list(instances(operation))) == 1
+    assert len(run_samples(operation, backends=["numpy"], depth="cheap").outcomes) == 1
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,9 @@ def test_calls_that_raise_something_else_fail(sample, told):
 
 
 def test_samples_that_raise_are_no_samples_of_a_rule():
-    (failed,) = run_samples(own_word(right, Sample(raises=TypeError)), backends=["numpy"]).failures
+    (failed,) = run_samples(
+        own_operation(right, Sample(raises=TypeError)), backends=["numpy"]
+    ).failures
     assert "has a rule and no sample" in failed.text
 
 
@@ -220,7 +222,7 @@ class Interval:
 
 
 def module_with_rules(monkeypatch):
-    """A module that states two rules: of a word of its own, and of one for a class of its own."""
+    """A module that states two rules: of its own operation, and for its own class."""
     module = types.ModuleType("own_rules")
     monkeypatch.setitem(sys.modules, "own_rules", module)
     code = """
@@ -250,7 +252,7 @@ def test_rules_of_a_module(monkeypatch):
     module = module_with_rules(monkeypatch)
     summary = check_module("own_rules", backends=["numpy"])
     (failed,) = summary.failures
-    assert failed.word == "own_rules.own_inside"
+    assert failed.operation == "own_rules.own_inside"
     assert "its rule is for (Interval, Numeric), which nobody else can draw" in failed.text
     assert "Sample(<a Interval>, Draw((3,)))" in failed.text
     enter_samples(module.own_inside, Sample(Interval(2.0, 3.0), Draw((3,))))
@@ -280,12 +282,12 @@ def test_wrong_rule_of_a_module_fails(monkeypatch):
 
 
 def test_rule_without_samples_fails():
-    (failed,) = run_samples(own_word(right)).failures
+    (failed,) = run_samples(own_operation(right)).failures
     assert "has a rule and no sample" in failed.text
 
 
 def test_function_without_rule_and_samples_is_let_be():
-    assert run_samples(own_word(None)).passed
+    assert run_samples(own_operation(None)).passed
 
 
 def test_sample_at_a_kink_says_so():
@@ -309,39 +311,39 @@ def own_kink(given):
 
 
 def test_library_that_a_sample_leaves_out():
-    word = own_word(right, Sample(Draw((3,)), without=("array_api_strict",)))
-    assert run_samples(word).backends == ["numpy"]
+    operation = own_operation(right, Sample(Draw((3,)), without=("array_api_strict",)))
+    assert run_samples(operation).backends == ["numpy"]
 
 
-WORDS = {
+OPERATIONS = {
     "one": (v.sin, (v.sin,)),
     "several": ([v.sin, v.cos], (v.sin, v.cos)),
     "a function of NumPy": (np.sin, (np.sin,)),
 }
 
 
-@pytest.mark.parametrize("name", WORDS)
-def test_words(name):
-    given, expected = WORDS[name]
-    assert words_of(given) == expected
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations(name):
+    given, expected = OPERATIONS[name]
+    assert operations_of(given) == expected
 
 
-def test_words_of_a_module_are_those_that_it_defines():
+def test_operations_of_a_module_are_those_that_it_defines():
     module = types.ModuleType(__name__)
-    word = own_word(right)
-    module.first, module.again, module.imported, module.other = word, word, v.sin, np
-    assert words_of(module) == (word,)
-    assert set(words_of(v)) > {v.sin, v.matmul}
+    operation = own_operation(right)
+    module.first, module.again, module.imported, module.other = operation, operation, v.sin, np
+    assert operations_of(module) == (operation,)
+    assert set(operations_of(v)) > {v.sin, v.matmul}
 
 
-def test_all_words_are_those_of_the_vocabulary_and_those_with_samples():
-    word = own_word(right, Sample(Draw((3,))))
-    found = words_of()
-    assert {word, v.sin, v.matmul} <= set(found)
+def test_all_operations_are_those_of_ops_and_those_with_samples():
+    operation = own_operation(right, Sample(Draw((3,))))
+    found = operations_of()
+    assert {operation, v.sin, v.matmul} <= set(found)
     assert len(found) == len(set(found))
 
 
-def test_function_of_a_library_runs_at_the_samples_of_its_word():
+def test_function_of_a_library_runs_at_the_samples_of_its_operation():
     assert len(run_samples(np.sin, backends=["numpy"]).outcomes) == len(
         run_samples(v.sin, backends=["numpy"]).outcomes
     )
@@ -351,14 +353,14 @@ NOTHING = {
     "a text": "math",
     "a text with a colon": "own_rules:own_cube",
     "no text": "",
-    "a module without words": math,
+    "a module without operations": math,
     "a module in a list": [math],
-    "a list without words": [],
+    "a list without operations": [],
     "a number": 3,
-    "a word and a number": [v.sin, 3],
+    "an operation and a number": [v.sin, 3],
     "a class": dict,
     "a function": len,
-    "a call of several words": np.clip,
+    "a call of several operations": np.clip,
 }
 
 
@@ -388,12 +390,14 @@ def test_unknown_library_is_refused():
 
 
 def test_json_has_modes_checks_samples_and_seeds(tmp_path):
-    word = own_word(wrong, Sample(Draw((3,))))
-    summary = run_samples([v.sin, word], backends=["numpy", STRICT[1]], depth="cheap", seeds=(0, 4))
+    operation = own_operation(wrong, Sample(Draw((3,))))
+    summary = run_samples(
+        [v.sin, operation], backends=["numpy", STRICT[1]], depth="cheap", seeds=(0, 4)
+    )
     summary.write_json(tmp_path / "coverage.json")
     kept = json.loads((tmp_path / "coverage.json").read_text(encoding="utf-8"))
     assert kept["rules"] == 2
-    sin = kept["words"][f"{v.sin.__module__}.sin"]
+    sin = kept["operations"][f"{v.sin.__module__}.sin"]
     assert sin["modes"] == ["forward", "reverse"]
     assert sin["seeds"] == [0, 4]
     there = sin["backends"][STRICT[1]]
@@ -403,7 +407,7 @@ def test_json_has_modes_checks_samples_and_seeds(tmp_path):
 
 
 def test_outcome_survives_the_way_between_processes():
-    summary = run_samples(own_word(wrong, Sample(Draw((3,)))), backends=["numpy"])
+    summary = run_samples(own_operation(wrong, Sample(Draw((3,)))), backends=["numpy"])
     again = [
         Outcome.from_dict(json.loads(json.dumps(o.as_dict(), default=str)))
         for o in summary.outcomes
@@ -419,8 +423,8 @@ def parameters(test):
 
 
 def test_three_depths():
-    word = own_word(right, *[Sample(Draw((n,))) for n in (1, 2, 3)])
-    found = parameters(sample_tests(word))
+    operation = own_operation(right, *[Sample(Draw((n,))) for n in (1, 2, 3)])
+    found = parameters(sample_tests(operation))
     plain = [name for marks, name in found if not marks]
     assert len(plain) == 3 + 2 * 2
     assert sum(name.endswith("cheap") for name in plain) == 2 * 2
@@ -430,8 +434,8 @@ def test_three_depths():
     assert len(NIGHTLY) == 20
 
 
-def test_word_without_samples_is_a_test_that_fails():
-    ((marks, name),) = parameters(sample_tests(own_word(right)))
+def test_operation_without_samples_is_a_test_that_fails():
+    ((marks, name),) = parameters(sample_tests(own_operation(right)))
     assert not marks
     assert "own_square has no sample" in name
 

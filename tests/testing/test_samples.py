@@ -1,6 +1,6 @@
-"""Every sample of every word: its rule, on every array library.
+"""Every sample of every operation: its rule, on every array library.
 
-A test for each word, sample and library, without a line of code for any of them: the samples
+A test for each operation, sample and library, without a line of code for any of them: the samples
 stand in ``chainrules_py/testing/samples``, what is checked in `chainrules_py.testing.check`, how
 deep in `chainrules_py.testing.run`.
 """
@@ -21,7 +21,7 @@ from chainrules_py.testing.checks.nesting import Loss
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.fake_gpu.backend import backend
 
@@ -35,9 +35,11 @@ def is_there(name):
 
 
 def in_parts(library, number):
-    """Each third word on a library, other ones on each; of JAX, which compiles, each ninth."""
+    """Each third operation on a library, other ones on each; of JAX, which compiles, each ninth."""
     parts = 9 if library.library == "jax" else 3
-    late = {word.__name__ for n, word in enumerate(words_of()) if (n + number) % parts}
+    late = {
+        operation.__name__ for n, operation in enumerate(operations_of()) if (n + number) % parts
+    }
     return dataclasses.replace(library, slow=library.slow | late)
 
 
@@ -48,9 +50,11 @@ MOST = 10
 
 
 def spread(parameters):
-    """The tests; of a word's on the first library all are slow but so many, from first to last."""
-    word = lambda p: str(p.id).partition("(")[0] if str(p.id).endswith(f" on {FIRST}") else None
-    for name, found in itertools.groupby(parameters, word):
+    """The tests; on the first library all but so many of an operation's are slow."""
+    operation = lambda p: (
+        str(p.id).partition("(")[0] if str(p.id).endswith(f" on {FIRST}") else None
+    )
+    for name, found in itertools.groupby(parameters, operation):
         tests = list(found)
         few = {i * (len(tests) - 1) // (MOST - 1) for i in range(MOST)}
         for i, test in enumerate(tests):
@@ -64,11 +68,11 @@ test_sample = pytest.mark.parts(12)(test_sample)
 
 
 def with_arrays():
-    """The samples that array-api-strict takes; all but two of each word are slow."""
-    for word in words_of():
+    """The samples that array-api-strict takes; all but two of each operation are slow."""
+    for operation in operations_of():
         found = [
             i
-            for i in instances(word)
+            for i in instances(operation)
             if i.sample.has_arrays and "array_api_strict" not in i.sample.without
         ]
         few = two_samples(found)
@@ -97,12 +101,12 @@ def test_strict_gives_the_numbers_of_numpy(instance):
 
 def test_samples_that_leave_a_library_out_are_refused_by_it():
     """Nothing is left out because its rule fails there."""
-    for word in words_of():
-        for instance in instances(word):
+    for operation in operations_of():
+        for instance in instances(operation):
             if "array_api_strict" in instance.sample.without:
                 operands, options = instance.build(backend("array_api_strict:device1"))
                 with pytest.raises((TypeError, ValueError, IndexError)):
-                    instance.word(*operands, **options)
+                    instance.operation(*operands, **options)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +115,12 @@ def test_samples_that_leave_a_library_out_are_refused_by_it():
 def test_gaps_are_gaps(name):
     """What a library is said not to compute, or a rule not to pull back there, is an error."""
     on = backend(name)
-    words = {word.__name__: word for word in words_of()}
-    for word in UNSUPPORTED.get(on.library, {}):
+    operations = {operation.__name__: operation for operation in operations_of()}
+    for operation in UNSUPPORTED.get(on.library, {}):
         found = [
-            i for i in instances(words[word]) if i.sample.has_arrays and unsupported(on.library, i)
+            i
+            for i in instances(operations[operation])
+            if i.sample.has_arrays and unsupported(on.library, i)
         ]
         for instance in two_samples(found):
             with pytest.raises(Exception):  # noqa: B017
@@ -125,18 +131,20 @@ def pull_back(instance, on):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         operands, options = instance.build(on)
-        y, pullback = rrule(instance.word, *operands, **options)
+        y, pullback = rrule(instance.operation, *operands, **options)
         of = Coordinates(y)
         pullback(of.tangent(np.ones(of.size)))
 
 
 def derivatives(instance, operands, options):
-    """Gradient and Hessian products of a loss in the four nestings, and the value of the word."""
+    """Gradient and Hessian products of a loss in the four nestings, and the value."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        y = instance.word(*operands, **options)
+        y = instance.operation(*operands, **options)
         rng = np.random.default_rng(0)
-        loss = Loss(lambda *xs: instance.word(*xs, **options), operands, instance.sample.gauge, rng)
+        loss = Loss(
+            lambda *xs: instance.operation(*xs, **options), operands, instance.sample.gauge, rng
+        )
         if not loss.exists:
             return {}, y
         u, w = rng.standard_normal((2, loss.inputs.size))

@@ -11,8 +11,8 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import chainrules_py.testing.strategies as s
+from chainrules_py import ops as v
 from chainrules_py import primitive, scalar_rule
-from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_rule
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, database=None)

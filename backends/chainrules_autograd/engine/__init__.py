@@ -1,7 +1,7 @@
 """autograd, as chainrules_py sees it: an engine whose arrays are NumPy's.
 
-`export` makes a function that autograd differentiates of whatever has a rule. Words can be called
-on autograd's boxes as they are.
+`export` makes a function that autograd differentiates of whatever has a rule. Operations can be
+called on autograd's boxes as they are.
 """
 
 from chainrules_autograd.engine import (

@@ -1,8 +1,8 @@
-"""autograd's boxes as tracers: words on them are calls that autograd records.
+"""autograd's boxes as tracers: operations on them are calls that autograd records.
 
 autograd has one class of boxes for arrays and numbers of all types. Rules are chosen by the type of
 the payload, so that there is a class for each here, which autograd counts among its boxes. Only our
-own halves see them; what autograd makes itself are its own boxes, and words take these too.
+own halves see them; what autograd makes itself are its own boxes, and operations take these too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from chainrules_py.extend import (
     stood_for,
     type_info,
 )
-from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
+from chainrules_py.ops import binary_operators, index, square_operator, unary_operators
 
 runner: list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = []
 """What runs a call of a primitive on boxes; entered by `chainrules_autograd.engine.calls`."""
@@ -73,8 +73,8 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
     def __bool__(self) -> bool:
         return bool(getval(self))
 
-    # What is handed to NumPy's own functions is a call of words as well: no rule is lost in what
-    # rules compute.
+    # What is handed to NumPy's own functions is a call of operations as well: no rule is lost in
+    # what rules compute.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         row = aliases.get(ufunc if method == "__call__" else getattr(ufunc, method))
@@ -124,11 +124,11 @@ class TracedNumber(Traced):
         raise AttributeError(msg)
 
 
-def _operator(word: Any, *, reflected: bool = False) -> Any:
+def _operator(operation: Any, *, reflected: bool = False) -> Any:
     def method(self: Any, other: Any) -> Any:
         if not _is_operand(other):
             return NotImplemented
-        return word(other, self) if reflected else word(self, other)
+        return operation(other, self) if reflected else operation(self, other)
 
     return method
 
@@ -143,12 +143,12 @@ def _power(self: Any, other: Any) -> Any:
     return binary_operators["__pow__"][0](self, other)
 
 
-for _name, (_word, _) in unary_operators.items():
-    setattr(Traced, _name, _word)
-for _name, (_word, _) in binary_operators.items():  # type: ignore[assignment]
-    setattr(Traced, _name, _operator(_word))
+for _name, (_operation, _) in unary_operators.items():
+    setattr(Traced, _name, _operation)
+for _name, (_operation, _) in binary_operators.items():  # type: ignore[assignment]
+    setattr(Traced, _name, _operator(_operation))
     if _name not in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
-        setattr(Traced, f"__r{_name[2:]}", _operator(_word, reflected=True))
+        setattr(Traced, f"__r{_name[2:]}", _operator(_operation, reflected=True))
 Traced.__pow__ = _power
 
 

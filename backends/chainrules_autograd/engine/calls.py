@@ -2,7 +2,7 @@
 
 The rule runs where autograd meets the call, on the values one trace below: with the value it gives
 the pullback, or the tangent, that the new node keeps. These values may be boxes of outer traces;
-then the words in the rule are such calls themselves, and derivatives of any order follow.
+then the operations in the rule are such calls themselves, and derivatives of any order follow.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from chainrules_py.extend import (
 _MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
 
 
-def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def run(operation: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Run a call of a primitive, in its normalised form, with boxes in the operands.
 
     Raises
@@ -69,23 +69,23 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
         If there is no rule for the mode that autograd is in, and no body to look into.
     """
     operands = opened(operands)
-    check_options(word, options, is_boxed, operands)
-    if (own := own_function(word, "autograd", isbox)) is not None:
+    check_options(operation, options, is_boxed, operands)
+    if (own := own_function(operation, "autograd", isbox)) is not None:
         return boxed(own(*operands, **options))
-    check_hidden(word, operands, isbox)
-    if word.fixed:
-        is_captured(word, isbox, True, operands)
+    check_hidden(operation, operands, isbox)
+    if operation.fixed:
+        is_captured(operation, isbox, True, operands)
     operands = tuple([of_own(x, "autograd") for x in operands])
     operands = tuple([_converted(x) if is_function(x) else x for x in operands])
-    if looked_into(word, tuple(map(type, operands)), config):
-        return word.__wrapped__(*operands, **options)
+    if looked_into(operation, tuple(map(type, operands)), config):
+        return operation.__wrapped__(*operands, **options)
     leaves, treedef = partition(operands, isbox)
-    if lookups(word) and is_captured(word, isbox, bool(leaves)):
-        return boxed(word.__wrapped__(*operands, **options))
+    if lookups(operation) and is_captured(operation, isbox, bool(leaves)):
+        return boxed(operation.__wrapped__(*operands, **options))
     if leaves:
-        return _recorded(word, treedef, leaves, options)
-    with _hosted(word):
-        return _without_hidden(word, word(*operands, **options), -1)
+        return _recorded(operation, treedef, leaves, options)
+    with _hosted(operation):
+        return _without_hidden(operation, operation(*operands, **options), -1)
 
 
 runner.append(run)
@@ -101,18 +101,18 @@ def _converted(f: Any) -> Any:
     return closed(f if isinstance(f, (Closure, Operator, Primitive)) else boxing(f), isbox)
 
 
-def _hosted(word: Primitive[..., Any]) -> Any:
+def _hosted(operation: Primitive[..., Any]) -> Any:
     """Where functions are handed on, autograd takes the derivatives of them."""
-    return hosted(config) if isinstance(word, HigherOrder) else nullcontext()
+    return hosted(config) if isinstance(operation, HigherOrder) else nullcontext()
 
 
-def _without_hidden(word: Primitive[..., Any], y: Any, below: int) -> Any:
+def _without_hidden(operation: Primitive[..., Any], y: Any, below: int) -> Any:
     """Return a result; raise if it depends on a hidden value under differentiation."""
-    if not isinstance(word, HigherOrder):
+    if not isinstance(operation, HigherOrder):
         return y
     if any([isbox(x) and _private.trace(x) > below for x in flatten(y)[0]]):
         msg = (
-            f"{word.__name__} was given nothing that is being differentiated, and gave "
+            f"{operation.__name__} was given nothing that is being differentiated, and gave "
             f"{describe(bare(y))}, which is: a function that it was given uses such a value "
             f"from a place where it cannot be found; pass it as a parameter"
         )
@@ -121,30 +121,30 @@ def _without_hidden(word: Primitive[..., Any], y: Any, below: int) -> Any:
 
 
 def _recorded(
-    word: Primitive[..., Any], treedef: TreeDef, leaves: Sequence[Any], options: dict[str, Any]
+    operation: Primitive[..., Any], treedef: TreeDef, leaves: Sequence[Any], options: dict[str, Any]
 ) -> Any:
     """Record a call at the innermost trace of its boxes; return its value, with boxes in it."""
     top = max(leaves, key=_private.trace)
     trace, mode = _private.trace(top), _MODES.get(type(_private.node(top)))
     moved = [_private.trace(x) == trace for x in leaves]
     if mode is None:
-        return _observed(word, treedef, leaves, moved, options)
+        return _observed(operation, treedef, leaves, moved, options)
     nodes = [_private.node(x) for x, m in zip(leaves, moved, strict=True) if m]
     lower = [boxed(_private.value(x)) if m else x for x, m in zip(leaves, moved, strict=True)]
     operands = unflatten(treedef, lower)
     classes = tuple(map(type, operands))
-    rule = demand_rule(word, classes, config, mode)
+    rule = demand_rule(operation, classes, config, mode)
     bound = bind(rule, classes, wanted_in(treedef, moved), mode, config=config)
     if bound is None:
-        with _hosted(word):
-            return _without_hidden(word, word(*operands, **options), trace - 1)
+        with _hosted(operation):
+            return _without_hidden(operation, operation(*operands, **options), trace - 1)
     wanted, dots = bound.wanted, None
     if mode == "forward":
         mine = iter(nodes)
         dots = tangents_in(treedef, [boxed(next(mine).g) if m else None for m in moved], wanted)
-    with _hosted(word):
+    with _hosted(operation):
         y, rest = bound.run(dots, *operands, **options)
-    found, out = partition(_without_hidden(word, y, trace - 1), moves)
+    found, out = partition(_without_hidden(operation, y, trace - 1), moves)
     if not found:
         return y
     # A node has one value: of several arrays their tuple, of which each is an element.
@@ -160,7 +160,7 @@ def _recorded(
 
         def vjp(g: Any) -> tuple[Any, ...]:
             bars = [conjugated(entering(g if one else g[i], p)) for i, p in enumerate(python)]
-            with _hosted(word):
+            with _hosted(operation):
                 answer = pull(unflatten_tangent(out, bars), *saved)
             entries = zip(cotangents_in(treedef, answer, wanted), spaces, strict=True)
             return tuple([_dense(conjugated(t), of) for t, of in entries if of is not None])
@@ -173,7 +173,7 @@ def _recorded(
 
 
 def _observed(
-    word: Primitive[..., Any],
+    operation: Primitive[..., Any],
     treedef: TreeDef,
     leaves: Sequence[Any],
     moved: Sequence[bool],
@@ -184,9 +184,9 @@ def _observed(
     def value(*values: Any) -> Any:
         mine = map(boxed, values)
         given = [next(mine) if m else x for x, m in zip(leaves, moved, strict=True)]
-        return word(*unflatten(treedef, given), **options)
+        return operation(*unflatten(treedef, given), **options)
 
-    value.__name__ = word.__name__
+    value.__name__ = operation.__name__
     return boxed(primitive(value)(*[x for x, m in zip(leaves, moved, strict=True) if m]))
 
 

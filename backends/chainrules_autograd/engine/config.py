@@ -22,7 +22,7 @@ from chainrules_py import (
     space,
 )
 from chainrules_py.extend import Opened, kind_of, unflatten_tangent
-from chainrules_py.vocabulary import conj
+from chainrules_py.ops import conj
 
 # autograd has no types, and what it is inferred to give is not what it gives.
 as_tuple: Any = autograd.builtins.tuple
@@ -92,7 +92,7 @@ class AutogradConfig(Config):
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without autograd's word that a result depends on nothing, which is no news here."""
+    """Without autograd's operation that a result depends on nothing, which is no news here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Output seems independent of input")
         yield

@@ -55,8 +55,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in these.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> import autograd
     >>> import numpy as np
     >>> from chainrules_py import primitive, scalar_rule
-    >>> from chainrules_py.vocabulary import exp, log
+    >>> from chainrules_py.ops import exp, log
     >>> @primitive
     ... def softplus(x):
     ...     return log(1.0 + exp(x))
@@ -143,16 +143,16 @@ def _called(
         learn = None  # it would be of these operands, not of such as are given
     call = resolved(f, operands, options)
 
-    def run_word(word: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
+    def run_operation(operation: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
         if not (boxes or hidden):
-            return word(*xs, **static)
-        y = run(word, xs, static)
+            return operation(*xs, **static)
+        y = run(operation, xs, static)
         simple = not call.after and len(operands) == len(xs) and type(bare(y)) in _DOUBLE
         if learn is not None and simple and all(map(operator.is_, operands, xs)):
-            learn(word, static)
+            learn(operation, static)
         return y
 
-    return returned(run_resolved(f, call, run_word, "autograd", lambda _: False, _causes))
+    return returned(run_resolved(f, call, run_operation, "autograd", lambda _: False, _causes))
 
 
 def _causes(code: Callable[[], Any]) -> Any:
@@ -169,20 +169,20 @@ def _causes(code: Callable[[], Any]) -> Any:
 
 
 def _learn(
-    plans: Cache, key: tuple[Any, ...], word: Primitive[..., Any], options: dict[str, Any]
+    plans: Cache, key: tuple[Any, ...], operation: Primitive[..., Any], options: dict[str, Any]
 ) -> None:
     """Remember how a call is recorded, if it is one of arrays and numbers alone."""
     kind, found, *_ = key
     table, wanted, classes = plans.open(), found[::2], found[1::2]
     plain = all([type_info(cls).is_array or type_info(cls).is_number for cls in classes])
     mode = {VJPNode: "reverse", JVPNode: "forward"}.get(kind)
-    rule = find_rule(word, classes, config)
+    rule = find_rule(operation, classes, config)
     if mode is None or not plain or rule is None or rule.statement(mode) is None:
         return
     bound = bind(rule, classes, wanted, mode, config=config)
     if bound is None or bound.may_be_zero or bound.wanted != wanted:
         return
-    if not is_static(*options.values()) or lookups(word) or imported_from(word):
+    if not is_static(*options.values()) or lookups(operation) or imported_from(operation):
         return
     places = [i for i, w in enumerate(wanted) if w]
     table[key] = _recording(bound.run, places, options, is_forward=mode == "forward")

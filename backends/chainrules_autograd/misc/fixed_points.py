@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.vocabulary import root
+from chainrules_py.ops import root
 
 Function = Callable[..., Any]
 

@@ -134,10 +134,10 @@ def headers() -> tuple[str, ...]:
 def compilers() -> Iterator[Compiler]:
     """Yield the compilers of this machine, the system's first; zig's wheel has one as well."""
     asked = os.environ.get("CHAINRULES_NATIVE_CC")
-    for words in map(shlex.split, (asked,) if asked else NAMES):
-        path = shutil.which(words[0]) if words else None
+    for operations in map(shlex.split, (asked,) if asked else NAMES):
+        path = shutil.which(operations[0]) if operations else None
         if path is not None:
-            yield _identified((path, *words[1:]))
+            yield _identified((path, *operations[1:]))
     wheel = None if asked else importlib.util.find_spec("ziglang")
     if wheel is not None and wheel.origin is not None:
         path = shutil.which("zig", path=str(Path(wheel.origin).parent))

@@ -18,7 +18,7 @@ from chainrules_compile.c.lowering import Lowering, argument_of, form, is_array,
 from chainrules_compile.c.memory import Shape, UnwritableError, View, contiguous
 from chainrules_compile.c.sums import reduce, times
 from chainrules_compile.c.text import c_type
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.program import Call, Value
 
 Labels = tuple[Any, ...]

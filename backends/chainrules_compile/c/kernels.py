@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.memory import Shape
-from chainrules_compile.c.turns import HOLE, Line, rolled
+from chainrules_compile.c.rolled_loops import HOLE, Line, rolled
 
 _CHUNK = 300
 """How many statements a function of the driver has: long ones cost compilers more than that."""

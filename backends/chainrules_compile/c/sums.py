@@ -21,7 +21,7 @@ from chainrules_compile.c.memory import (
 from chainrules_compile.c.text import c_type, literal
 from chainrules_compile.calls import dot_to, sum_to
 from chainrules_compile.passes.values import axes_of
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.program import Call, Value
 
 _INF = np.inf

@@ -17,12 +17,12 @@ from chainrules_compile.passes.values import (
     replaced,
     roots,
 )
+from chainrules_py.ops import add_along_axis, add_at, copy, scatter_add
+from chainrules_py.ops.views import duplicate, store
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_along_axis, add_at, copy, scatter_add
-from chainrules_py.vocabulary.views import duplicate, store
 
 WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))
-"""Words whose result is their first operand, and something else in some places."""
+"""Operations whose result is their first operand, and something else in some places."""
 
 
 def writes(function: Any) -> bool:

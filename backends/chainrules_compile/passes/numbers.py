@@ -40,9 +40,9 @@ from chainrules_compile.plain import (
     power_range,
     power_silently,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
+from chainrules_py.ops.views import read, store
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import read, store
 
 _PLAIN: dict[Any, Any] = {
     **{f: f for f in (operator.add, operator.sub, operator.mul, operator.neg, operator.pos)},

@@ -9,9 +9,9 @@ import numpy as np
 
 from chainrules_compile.calls import subtract_at
 from chainrules_compile.passes.values import changed, counts
+from chainrules_py.ops import add_at
+from chainrules_py.ops.views import read, store
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at
-from chainrules_py.vocabulary.views import read, store
 
 _AT: dict[Any, Any] = {np.add: add_at, np.subtract: subtract_at}
 _AT |= {operator.add: add_at, operator.sub: subtract_at}
@@ -35,8 +35,8 @@ def with_parts(program: Program) -> Program:
             continue
         x, total = call.operands
         sum_ = made.get(total)
-        word = None if sum_ is None else _AT.get(sum_.function)
-        if word is None or sum_ is None or uses[total] != 1:
+        operation = None if sum_ is None else _AT.get(sum_.function)
+        if operation is None or sum_ is None or uses[total] != 1:
             continue
         part, y = sum_.operands
         reading = made.get(part) if type(part) is Value else None
@@ -45,7 +45,7 @@ def with_parts(program: Program) -> Program:
         same = reading.operands == (x,) and reading.options == call.options
         if not same or not _fits(part, y):
             continue
-        calls[i] = Call(word, (x, y), call.options, call.results)
+        calls[i] = Call(operation, (x, y), call.options, call.results)
         calls[where[id(reading)]] = calls[where[id(sum_)]] = None
     return changed(program, calls=tuple([c for c in calls if c is not None]))
 

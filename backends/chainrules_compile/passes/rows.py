@@ -21,9 +21,9 @@ from chainrules_compile.passes.values import (
     size,
     value_of,
 )
+from chainrules_py.ops import add_at, copy, full_like, scatter_add, zeros_like
+from chainrules_py.ops.views import Index, duplicate
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, copy, full_like, scatter_add, zeros_like
-from chainrules_py.vocabulary.views import Index, duplicate
 
 _ADDS = (add_at, scatter_add)
 _FEWEST = 200

@@ -17,9 +17,9 @@ from chainrules_compile.passes.values import (
     size,
     value_of,
 )
+from chainrules_py.ops import sum as sum_
+from chainrules_py.ops.views import Index, read
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import sum as sum_
-from chainrules_py.vocabulary.views import Index, read
 
 _MOST = 7
 """How many numbers NumPy adds one after the other, from zero on: sums of columns have its bits."""

@@ -27,8 +27,7 @@ from chainrules_compile.passes.values import (
     is_real,
     replaced,
 )
-from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     astype,
     conj,
     divide,
@@ -37,7 +36,8 @@ from chainrules_py.vocabulary import (
     reshape,
     strong_multiply,
 )
-from chainrules_py.vocabulary import pow as power
+from chainrules_py.ops import pow as power
+from chainrules_py.program import Call, Program, Value
 
 UFUNCS = {
     operator.add: np.add,
@@ -262,13 +262,13 @@ class _Walk:
         return Call(np.multiply, xs, {}, call.results)
 
     def _divided(self, call: Call) -> Call:
-        """Return NumPy's division by a number, where the word asks whether a divisor is zero."""
+        """Return NumPy's division by a number, where the operation checks for a zero divisor."""
         y = call.operands[1]
         known = type(y) in (int, float, np.float64) and y
         return Call(np.divide, call.operands, {}, call.results) if known else call
 
     def _power(self, call: Call) -> Call:
-        """Return a square, for the word of powers."""
+        """Return a square, for the operation of powers."""
         x, p = call.operands
         plain = is_array(x) and x.dtype.kind == "f" and type(p) is float and p == 2.0
         return canonical(called(call, operator.pow)) if plain and not call.options else call

@@ -22,9 +22,9 @@ from chainrules_compile.passes.values import (
     size,
     value_of,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
+from chainrules_py.ops.views import Index, duplicate, read
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import Index, duplicate, read
 
 
 def with_steps(program: Program) -> Program:
@@ -117,12 +117,12 @@ class _Steps:
             kept or bool(call.options.get("keepdims")),
         )
         axis = None if len(axes) == n else axes[0] if len(axes) == 1 else tuple(axes)
-        word = _REDUCTIONS.get(call.function, v.sum)
-        self.calls.append(Call(word, (x,), {"axis": axis, "keepdims": keepdims}, (into,)))
+        operation = _REDUCTIONS.get(call.function, v.sum)
+        self.calls.append(Call(operation, (x,), {"axis": axis, "keepdims": keepdims}, (into,)))
         return into
 
     def reduce(self, call: Call) -> None:
-        """Append the word for a function of NumPy's."""
+        """Append the operation for a function of NumPy's."""
         self.sum(call.operands[0], call, call.results[0])
 
     def divide(self, x: Value, n: Any, into: Value) -> Value:

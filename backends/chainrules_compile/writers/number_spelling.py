@@ -11,7 +11,7 @@ from chainrules_compile.calls import double, over, over_silently, plain_number, 
 from chainrules_compile.passes.values import is_array
 from chainrules_compile.plain import PLAIN, power, power_range, power_silently
 from chainrules_compile.writers.spelling import Speller, spells
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.program import Call
 
 _NUMBERS: Any = (np.float64, np.float64)
@@ -20,9 +20,9 @@ _NUMBERS: Any = (np.float64, np.float64)
 @spells(over, over_silently)
 def _over(s: Speller, call: Call) -> str | None:
     x, y = call.operands
-    word: Any = np.divide if call.function is over else v.divide.implementation(_NUMBERS)
+    operation: Any = np.divide if call.function is over else v.divide.implementation(_NUMBERS)
     above, below = s.text(x), s.text(y)
-    return f"{above} / {below} if {below} else {s.bound(word)}({above}, {below})"
+    return f"{above} / {below} if {below} else {s.bound(operation)}({above}, {below})"
 
 
 @spells(root)
@@ -44,8 +44,8 @@ def _power(s: Speller, call: Call) -> str | None:
     (low, high), (x, n) = power_range(call.operands[1]), map(s.text, call.operands)
     otherwise = f"{s.bound(np.float64)}({x}) ** {n}"
     if call.function is power_silently:
-        word = s.bound(v.pow.implementation((np.float64, float)))
-        otherwise = f"{word}({s.bound(np.float64)}({x}), {n})"
+        operation = s.bound(v.pow.implementation((np.float64, float)))
+        otherwise = f"{operation}({s.bound(np.float64)}({x}), {n})"
     return f"{x} ** {n} if {low!r} < {x} < {high!r} else {otherwise}"
 
 

@@ -26,13 +26,13 @@ from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.values import bits_of, is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.nesting import COMPARISONS, last_uses, nested
-from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
+from chainrules_compile.writers.shortcuts import ASKING, entry_text, is_plain, takes_whole_numbers
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
+from chainrules_py.ops import add_along_axis, add_at, scatter_add
+from chainrules_py.ops.views import Index, store
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
-from chainrules_py.vocabulary.views import Index, store
 
 _LEVELS = {operator.add: 1, operator.sub: 1, operator.mul: 2, operator.truediv: 2, operator.pow: 3}
 """How strongly operators bind what stands to the left of them, and to the right of them more."""
@@ -205,7 +205,7 @@ class NumpyWriting:
         given = [*self._given_to(call.operands, like), f"{'out=' * (function in _BY_NAME)}{name}"]
         self.lines.append(f"{self.bound(function)}({', '.join(given)})")
 
-    def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
+    def _write(self, operation: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
         x, *given = call.operands
         y, arrays = (given[0], given[1:]) if given else (None, [])
@@ -215,40 +215,42 @@ class NumpyWriting:
         else:
             text = self.text(x)
             copy = f"{self.bound(np.array)}({text})"
-            if word is scatter_add and result.dtype != getattr(x, "dtype", None):
+            if operation is scatter_add and result.dtype != getattr(x, "dtype", None):
                 copy = f"{self.bound(np.array)}({text}, {self.constant(result.dtype)})"
             name = self.new(result)
             self.lines.append(f"{name} = {copy}")
-        if type(word) is Through:
+        if type(operation) is Through:
             array = Value(name, result.type, result.shape, result.dtype, None, result.layout)
             self.names[array] = name
             view = Value("view")
-            operands = word.operands(array, tuple(arrays))
-            text = self.call(Call(word.function, operands, call.options, (view,)))
-            part = "" if word.index is None else f"[{word.index}]"
+            operands = operation.operands(array, tuple(arrays))
+            text = self.call(Call(operation.function, operands, call.options, (view,)))
+            part = "" if operation.index is None else f"[{operation.index}]"
             self.lines.append(f"{text}{part}[...] = {self.text(y)}")
-        elif type(word) is Written:
+        elif type(operation) is Written:
             rest = [self.text(y) for y in call.operands[1:]]
-            n = len(rest) - len(word.keywords)
-            rest[n:] = [f"{k}={t}" for k, t in zip(word.keywords, rest[n:], strict=True)]
-            self.lines.append(f"{self.bound(word.function)}({', '.join([name, *rest])})")
-        elif word is store:
+            n = len(rest) - len(operation.keywords)
+            rest[n:] = [f"{k}={t}" for k, t in zip(operation.keywords, rest[n:], strict=True)]
+            self.lines.append(f"{self.bound(operation.function)}({', '.join([name, *rest])})")
+        elif operation is store:
             place = self.index(call.options["index"], arrays)
             self.lines.append(f"{name}[{place}] = {self.text(y)}")
-        elif word is not add_along_axis and not any(map(is_array, arrays)):
-            self._add(word, name, result, call.options["index"], y, arrays)
+        elif operation is not add_along_axis and not any(map(is_array, arrays)):
+            self._add(operation, name, result, call.options["index"], y, arrays)
         else:
-            word = add_at if word is scatter_add else word
+            operation = add_at if operation is scatter_add else operation
             rest = [self.text(y), *map(self.text, arrays)]
             rest += [f"{k}={self.text(o)}" for k, o in call.options.items()]
-            function = self.implementation(word, (result, y, *arrays))
+            function = self.implementation(operation, (result, y, *arrays))
             self.lines.append(f"{self.bound(function)}({', '.join([name, *rest])})")
 
-    def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any, places: list[Any]) -> None:
+    def _add(
+        self, operation: Any, name: str, x: Value, pattern: Any, y: Any, places: list[Any]
+    ) -> None:
         """Write the addition to a part: of several elements, to the view of them."""
         where = self.index(pattern, places)
         shape: Any = x.shape
-        minus, over = word in (subtract_at, minus_at), word in (plus_at, minus_at)
+        minus, over = operation in (subtract_at, minus_at), operation in (plus_at, minus_at)
         sign = "-" if minus else "+"
         one = [type(entry) is int or entry is Index.HOLE for entry in pattern]
         several = len(pattern) < len(shape) or not all(one)
@@ -333,7 +335,7 @@ class NumpyWriting:
         return text if _LEVELS.get(call.function, 0) >= level else f"({text})"
 
     def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
-        """Return what computes a word for operands."""
+        """Return what computes an operation for operands."""
         if not isinstance(function, Primitive):
             return function
         types: Any = tuple([x.type if type(x) is Value else type(x) for x in xs])

@@ -1,4 +1,4 @@
-"""Spellings: how NumPy computes a word by the shortest way, by the word."""
+"""Spellings: how NumPy computes an operation by the shortest way, by the operation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
-from chainrules_compile.writers.shorter import (
+from chainrules_compile.writers.shortcuts import (
     is_matrix,
     is_vector,
     rolled_places,
     rolls_by_places,
     takes_rows,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import type_info
+from chainrules_py.ops.views import duplicate, read
 from chainrules_py.program import Call, Value
-from chainrules_py.vocabulary.views import duplicate, read
 
 
 class Speller(Protocol):
@@ -50,7 +50,7 @@ class Speller(Protocol):
         ...
 
     def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
-        """Return what computes a word for operands."""
+        """Return what computes an operation for operands."""
         ...
 
     def local(self, hint: str) -> str:
@@ -201,17 +201,17 @@ def _divide(s: Speller, call: Call) -> str | None:
 
 
 def _divided(s: Speller, call: Call) -> str:
-    """Write NumPy's division beside the question that its word asks: whether a divisor is zero."""
+    """Write NumPy's division beside the check that its operation makes: for a zero divisor."""
     x, y = map(s.text, call.operands)
     count = s.scope.name(direct(np.count_nonzero), "count_nonzero")
     direct_one = s.bound(np.divide)
-    word = s.bound(s.implementation(call.function, call.operands))
+    operation = s.bound(s.implementation(call.function, call.operands))
     n = size(call.operands[1])
-    return f"{direct_one}({x}, {y}) if {count}({y}) == {n} else {word}({x}, {y})"
+    return f"{direct_one}({x}, {y}) if {count}({y}) == {n} else {operation}({x}, {y})"
 
 
 _ASKED = 4000
-"""From how many elements on the word does not ask, but has NumPy say nothing."""
+"""From how many elements on the operation does not ask, but has NumPy say nothing."""
 
 
 def is_double(x: Any) -> bool:

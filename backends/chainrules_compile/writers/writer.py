@@ -43,7 +43,7 @@ class Writer(Protocol):
         Parameters
         ----------
         program : Program
-            The calls, after all passes that keep words.
+            The calls, after all passes that keep operations.
         names : mapping
             The names that the inputs have, in the function that the statements are put into.
         scope : Scope

@@ -1,4 +1,4 @@
-"""Words on JAX's arrays, as JAX computes them."""
+"""Operations on JAX's arrays, as JAX computes them."""
 
 from chainrules_jax.arrays import loops, matrices, odes, solve
 

@@ -8,7 +8,7 @@ from typing import Any
 from jax import lax
 
 from chainrules_jax.array_types import JaxArray
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _OPERANDS: tuple[Any, ...] = (object, object, JaxArray)
 

@@ -8,20 +8,20 @@ import numpy as np
 
 from chainrules_jax.engine.callback import called_back, compute_by
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 
-def _called_back(word: Primitive[..., Any]) -> None:
+def _called_back(operation: Primitive[..., Any]) -> None:
     """Have a function of one matrix computed by SciPy, with a result of the matrix's dtype."""
 
     def body(x: np.ndarray) -> Any:
-        y = word.plain_implementation((np.ndarray,))(x)
+        y = operation.plain_implementation((np.ndarray,))(x)
         if np.iscomplexobj(y) and not np.iscomplexobj(x):
-            msg = f"{word.__name__} of a real matrix is complex here; give a complex one"
+            msg = f"{operation.__name__} of a real matrix is complex here; give a complex one"
             raise ValueError(msg)
         return y
 
-    compute_by(word, called_back(word, body, lambda x: x, vectorized=False))
+    compute_by(operation, called_back(operation, body, lambda x: x, vectorized=False))
 
 
 _called_back(v.sqrtm)

@@ -20,7 +20,7 @@ from chainrules_jax.engine.pytrees import as_values
 from chainrules_kit.solvers.stepping import Tableau, rate_of, stages, tableau, weighted
 from chainrules_kit.solvers.vectors import eps_of
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     Tree,
     applied,
@@ -34,7 +34,7 @@ from chainrules_py.extend import (
     started,
     unflatten_tangent,
 )
-from chainrules_py.vocabulary.higher_order import arrayed
+from chainrules_py.ops.higher_order import arrayed
 
 Array: TypeAlias = Any
 State: TypeAlias = list[Any]

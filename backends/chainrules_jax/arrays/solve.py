@@ -1,4 +1,4 @@
-"""Implementations of the solving words for values that JAX traces, by loops that it compiles.
+"""Implementations of the solving operations for values that JAX traces, by loops that it compiles.
 
 The methods are those of `chainrules_kit.solvers`, which look at values to see how far
 they are. A compiled program cannot raise: what does not converge is NaN.
@@ -17,7 +17,7 @@ from jax.scipy.sparse import linalg as sparse
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
 from chainrules_kit.solvers import SMALL, Coordinates
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Gradient, Residual, Tree, describe
 
 Function: TypeAlias = Callable[..., Any]
@@ -74,7 +74,7 @@ def _norm(x: Array) -> Array:
 
 
 def _solved(a: Array, b: Array) -> Array:
-    """Equations and unknowns in their own units, as the words solve."""
+    """Equations and unknowns in their own units, as the operations solve."""
     rows = _not_zero(jnp.abs(a).max(-1, keepdims=True))
     a = a / rows
     units = _not_zero(jnp.abs(a).max(-2, keepdims=True))

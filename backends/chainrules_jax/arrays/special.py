@@ -14,8 +14,8 @@ import numpy as np
 from chainrules_jax.engine.callback import called_back, compute_by, like_one_element
 from chainrules_jax.engine.pytrees import OURS
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
-from chainrules_py.vocabulary import bessel, information, special
+from chainrules_py import ops as v
+from chainrules_py.ops import bessel, information, special
 
 chainrules_contract = 1
 
@@ -32,27 +32,29 @@ _OF_JAX = _names(
 """What stands in ``jax.scipy.special`` under the same name, for real numbers."""
 
 
-def _by_numpy(word: Primitive[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes a word as NumPy's backends do."""
+def _by_numpy(operation: Primitive[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes an operation as NumPy's backends do."""
     found: dict[tuple[type, ...], Callable[..., Any]] = {}
 
     def body(*operands: Any, **options: Any) -> Any:
         classes = tuple(map(type, operands))
         if classes not in found:
-            found[classes] = word.plain_implementation(classes)
+            found[classes] = operation.plain_implementation(classes)
         with np.errstate(all="ignore"):
             return found[classes](*operands, **options)
 
-    return called_back(word, body, like_one_element(body), vectorized=True)
+    return called_back(operation, body, like_one_element(body), vectorized=True)
 
 
 def _is_complex(x: Any) -> bool:
     return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
 
 
-def _computed(word: Primitive[..., Any]) -> Callable[..., Any]:
-    other = _by_numpy(word)
-    function = getattr(jax_special, word.__name__, None) if word.__name__ in _OF_JAX else None
+def _computed(operation: Primitive[..., Any]) -> Callable[..., Any]:
+    other = _by_numpy(operation)
+    function = (
+        getattr(jax_special, operation.__name__, None) if operation.__name__ in _OF_JAX else None
+    )
     if function is None:
         return other
 
@@ -68,7 +70,7 @@ OURS.update(_OF_AXES)
 
 for _module in (special, bessel, information):
     for _name in _module.__all__:
-        _word = getattr(_module, _name)
-        if isinstance(_word, Primitive) and _word not in _OF_AXES:
-            compute_by(_word, _computed(_word))
-            OURS.add(_word)
+        _operation = getattr(_module, _name)
+        if isinstance(_operation, Primitive) and _operation not in _OF_AXES:
+            compute_by(_operation, _computed(_operation))
+            OURS.add(_operation)

@@ -32,9 +32,9 @@ from chainrules_jax.engine.linear import (
 from chainrules_jax.engine.linear_pairs import (
     Leaves,
     Linearized,
+    Operation,
     Program,
     Pushed,
-    Word,
     are_later,
     no_tangent,
     not_found,
@@ -50,7 +50,7 @@ from chainrules_kit import (
     refuse_numpy,
 )
 from chainrules_py import NotDifferentiableError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Cache, TreeDef, closed, exactly
 
 set_current_trace: Any
@@ -283,27 +283,27 @@ _programs = Cache()
 _KEPT = 2048
 
 
-def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a primitive with all its options; with arrays that JAX traces as one operation.
 
     What a function among the operands looks up elsewhere, and JAX traces, becomes a parameter.
     """
     try:
-        return _run(word, operands, options)
+        return _run(operation, operands, options)
     except NotDifferentiableError:
-        if word not in _SOLVING:
+        if operation not in _SOLVING:
             raise
         f, x, *params = operands
         x, given = jax.tree.map(_floating, (x, tuple(params)))
-        at = (x, given[0][0], *given[1:]) if word is v.odeint else (x, *given)
+        at = (x, given[0][0], *given[1:]) if operation is v.odeint else (x, *given)
         converted, found = jax.closure_convert(f, *at)
         if not found:
             raise
-    return _run(word, (converted, x, *given, *found), options)
+    return _run(operation, (converted, x, *given, *found), options)
 
 
 _SOLVING = {v.root, v.fixed_point, v.minimize, v.linear_solve, v.odeint}
-"""Words whose first operand is a function of the second and of the others."""
+"""Operations whose first operand is a function of the second and of the others."""
 
 
 def _floating(x: Any) -> Any:
@@ -311,36 +311,38 @@ def _floating(x: Any) -> Any:
     return x * 1.0 if jnp.issubdtype(x.dtype, jnp.integer) else x
 
 
-def _run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    check_options(word, options, is_traced)
-    if (own := own_function(word, "JAX", is_traced)) is not None:
+def _run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    check_options(operation, options, is_traced)
+    if (own := own_function(operation, "JAX", is_traced)) is not None:
         return own(*operands, **options)
-    check_hidden(word, operands, is_traced)
-    if word.fixed:
-        is_captured(word, is_traced, True, operands)
+    check_hidden(operation, operands, is_traced)
+    if operation.fixed:
+        is_captured(operation, is_traced, True, operands)
     leaves, treedef = split(
         tuple([closed(of_own(x, "JAX")) if callable(x) else x for x in operands])
     )
-    program = _program(word, treedef, options)
+    program = _program(operation, treedef, options)
     if not any(map(is_traced, leaves)):
         ys = program.value(*leaves)
-        if word in _SOLVING and (hidden := [y for y in ys if is_traced(y)]):
-            raise not_found(word, hidden[0])
+        if operation in _SOLVING and (hidden := [y for y in ys if is_traced(y)]):
+            raise not_found(operation, hidden[0])
         return program.closed(ys)
     if program.is_looked_into(program.operands(leaves)):
         try:  # JAX differentiates through the body
             return program.closed(program.value(*leaves))
         except ValueError as error:
-            refuse_numpy(error, word, "JAX", asked="callbacks do not support JVP" in str(error))
+            refuse_numpy(
+                error, operation, "JAX", asked="callbacks do not support JVP" in str(error)
+            )
             raise
-    if lookups(word):
-        is_captured(word, is_traced, True)
-    refuse_varying(word, leaves)
+    if lookups(operation):
+        is_captured(operation, is_traced, True)
+    refuse_varying(operation, leaves)
     program.find(program.operands(leaves))
     return program.closed(call_p.bind(*leaves, program=program))
 
 
-def refuse_varying(word: Word, leaves: Leaves) -> None:
+def refuse_varying(operation: Operation, leaves: Leaves) -> None:
     """Raise inside of `jax.shard_map` with types that say what values vary over.
 
     Raises
@@ -350,7 +352,8 @@ def refuse_varying(word: Word, leaves: Leaves) -> None:
     """
     if jax.sharding.get_abstract_mesh().manual_axes and any(map(_varying, leaves)):
         msg = (
-            f"{word.__name__} is called in jax.shard_map, whose types say what values vary over, "
+            f"{operation.__name__} is called in jax.shard_map, whose types say what values vary "
+            f"over, "
             f"which a rule does not: write jax.shard_map(..., check_vma=False)"
         )
         raise NotDifferentiableError(msg)
@@ -362,19 +365,19 @@ def _varying(x: Any) -> Any:
     return getattr(jax.typeof(x), "vma", None) if kinds is None else kinds.varying
 
 
-def _program(word: Word, treedef: TreeDef, options: dict[str, Any]) -> Program:
+def _program(operation: Operation, treedef: TreeDef, options: dict[str, Any]) -> Program:
     """Return the program of a call: the same one for equal calls, so that JAX recognises it."""
     keys = [child.key() for child in treedef.children]
     if None in keys:
-        return Program(word, treedef, options)
-    key = (word, *keys, *map(exactly, options.values()))
+        return Program(operation, treedef, options)
+    key = (operation, *keys, *map(exactly, options.values()))
     try:
         return _programs.table[key]  # type: ignore[no-any-return]
     except TypeError:  # an operand that has no hash
-        return Program(word, treedef, options)
+        return Program(operation, treedef, options)
     except KeyError:
         table = _programs.open()
         if len(table) >= _KEPT:
             table.clear()
-        made = table[key] = Program(word, treedef, options)
+        made = table[key] = Program(operation, treedef, options)
         return made

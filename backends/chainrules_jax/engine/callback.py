@@ -55,7 +55,7 @@ def callback(
     >>> import jax, numpy as np
     >>> from chainrules_jax import export
     >>> from chainrules_py import primitive, scalar_rule
-    >>> from chainrules_py.vocabulary import expit
+    >>> from chainrules_py.ops import expit
     >>> @primitive
     ... def softplus(x):
     ...     return np.logaddexp(0, x).astype(x.dtype)
@@ -73,22 +73,22 @@ def callback(
     compute_by(f, called_back(f, f.__wrapped__, result, vectorized))
 
 
-def compute_by(word: Primitive[..., Any], computed: Body) -> None:
-    """Have a word computed so wherever an array of JAX is among its operands."""
-    COMPUTED[word] = computed
+def compute_by(operation: Primitive[..., Any], computed: Body) -> None:
+    """Have an operation computed so wherever an array of JAX is among its operands."""
+    COMPUTED[operation] = computed
 
-    @functools.wraps(word.__wrapped__)
+    @functools.wraps(operation.__wrapped__)
     def entered(*operands: Any, **options: Any) -> Any:
         return computed(*operands, **options)
 
     operand: Any = JaxArray | Scalar | np.ndarray
-    if word.variadic:
-        word.implement(entered, types=(*[operand] * len(word.operands), JaxArray))
+    if operation.variadic:
+        operation.implement(entered, types=(*[operand] * len(operation.operands), JaxArray))
         return
-    n = len(word.operands)
+    n = len(operation.operands)
     for first in range(n):
         before: list[Any] = [Scalar | np.ndarray] * first
-        word.implement(entered, types=(*before, JaxArray, *[operand] * (n - first - 1)))
+        operation.implement(entered, types=(*before, JaxArray, *[operand] * (n - first - 1)))
 
 
 def called_back(

@@ -22,9 +22,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in words and in what is
-        exported: JAX hands its arrays to no function of NumPy's.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in words and in what
+        is exported: JAX hands its arrays to no function of NumPy's.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
 
     Examples
     --------
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> supports(v.sin)
     Support(grad=True, jvp=True, vmap=True, jit=True, order=inf)
     >>> supports(v.floor, 1.5)
@@ -103,15 +103,15 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
 
 
 def _stated(f: Callable[..., Any]) -> Support:
-    word = primal_of(unbind(f, ())[0])
-    if word is None:  # code made of several words
+    operation = primal_of(unbind(f, ())[0])
+    if operation is None:  # code made of several operations
         return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
     statements = [s for s in rules_for(f) if s.recipe is not None and config.meets(s.requires)]
     modes = {mode for s in statements for mode in s.modes}
-    if not statements and word.has_body and not word.opaque:
+    if not statements and operation.has_body and not operation.opaque:
         modes = {"forward", "reverse"}  # JAX differentiates through the body
     constant = statements and all(s.recipe.is_constant for s in statements)
-    shaped = not word.shape_from_data
+    shaped = not operation.shape_from_data
     order = 0 if constant or not modes else math.inf
     return Support(
         grad="reverse" in modes, jvp="forward" in modes, vmap=shaped, jit=shaped, order=order

@@ -1,9 +1,9 @@
 """Calls of primitives in programs that JAX traces: whose derivative is taken.
 
-Where JAX computes a word by its own function, and the rule is our core's, the two derivatives are
-the same, and JAX takes its own: its programs are shorter. Elsewhere the call becomes one operation
-with our rule for a derivative: a function of the user's, a word whose rule somebody replaced, one
-that JAX has no derivative of, or another one at a kink.
+Where JAX computes an operation by its own function, and the rule is our core's, the two derivatives
+are the same, and JAX takes its own: its programs are shorter. Elsewhere the call becomes one
+operation with our rule for a derivative: a function of the user's, an operation whose rule somebody
+replaced, one that JAX has no derivative of, or another one at a kink.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import JAXS, OURS, as_values
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
@@ -42,57 +42,59 @@ _NUMPYS = (np.ndarray, np.generic)
 _VALUES = (jax.core.Tracer, *_NUMPYS)
 
 
-def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
-    """Tell whether JAX's own derivative of a word is that of its rule."""
+def is_native(operation: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
+    """Tell whether JAX's own derivative of an operation is that of its rule."""
     statement = rule.reverse
     if statement is None or rule.forward is not statement or not rule.is_core:
         return False
-    own = implementation is not None and implementation is not word.__wrapped__
-    smooth = statement.recipe.is_smooth or word in JAXS
-    return smooth and own and word not in OURS
+    own = implementation is not None and implementation is not operation.__wrapped__
+    smooth = statement.recipe.is_smooth or operation in JAXS
+    return smooth and own and operation not in OURS
 
 
 def host(
-    word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
+    operation: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
 ) -> Callable[..., Any] | None:
     """Return the function that runs a call whose operands are, or hold, values JAX traces."""
     here = tuple([Concrete if issubclass(cls, _VALUES) else cls for cls in classes])
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
-        implementation = _converting(word.implementation(here))
-    rule = find_rule(word, here, config)
-    if rule is not None and is_native(word, rule, implementation):
+        implementation = _converting(operation.implementation(here))
+    rule = find_rule(operation, here, config)
+    if rule is not None and is_native(operation, rule, implementation):
         return implementation  # type: ignore[no-any-return]
-    if rule is None and implementation is not None and is_ruleless(word, here, config):
+    if rule is None and implementation is not None and is_ruleless(operation, here, config):
         return implementation  # type: ignore[no-any-return]  # JAX differentiates through it
-    return _running(word)
+    return _running(operation)
 
 
 def host_of_arrays(
-    word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
+    operation: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
 ) -> Callable[..., Any] | None:
     """Return the function that runs a call whose operands are, or hold, concrete JAX arrays."""
     if any([issubclass(cls, jax.core.Tracer) for cls in classes]):
-        return host(word, classes, implementation)
-    if isinstance(word, HigherOrder):  # what it is given may be written in JAX's own operations
-        return _running(word)
+        return host(operation, classes, implementation)
+    if isinstance(
+        operation, HigherOrder
+    ):  # what it is given may be written in JAX's own operations
+        return _running(operation)
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
         here = [Concrete if issubclass(cls, _NUMPYS) else cls for cls in classes]
-        return _converting(word.implementation(tuple(here)))
+        return _converting(operation.implementation(tuple(here)))
     return implementation  # type: ignore[no-any-return]
 
 
-def _running(word: Primitive[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs the call as a program, with the word's rule as derivative."""
+def _running(operation: Primitive[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs the call as a program, with the operation's rule."""
 
     def running(*operands: Any, **options: Any) -> Any:
-        operands, options = word.normalise(operands, options)
-        return run(word, as_values(operands), options)
+        operands, options = operation.normalise(operands, options)
+        return run(operation, as_values(operands), options)
 
     return running
 
 
 def _converting(implementation: Any) -> Callable[..., Any] | None:
-    """Let a function that computes a word take NumPy's arrays beside JAX's; None stays None."""
+    """Let what computes an operation take NumPy's arrays beside JAX's; None stays None."""
     if implementation is None:
         return None
     return lambda *operands, **options: implementation(*as_values(operands), **options)

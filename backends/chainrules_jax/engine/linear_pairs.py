@@ -35,7 +35,7 @@ from chainrules_py import (
     is_zero,
     unthunk,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
@@ -53,7 +53,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 
-Word: TypeAlias = chainrules_py.Primitive[..., Any]
+Operation: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
 Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
 """The arrays of a value; its derivative, None if none flows; and what that keeps of the point."""
@@ -80,7 +80,7 @@ class Program:
 
     Attributes
     ----------
-    word : Primitive
+    operation : Primitive
         What is called.
     treedef : TreeDef
         That of the tuple of its operands.
@@ -98,11 +98,11 @@ class Program:
         "_types",
         "options",
         "treedef",
-        "word",
+        "operation",
     )
 
-    def __init__(self, word: Word, treedef: TreeDef, options: dict[str, Any]) -> None:
-        self.word = word
+    def __init__(self, operation: Operation, treedef: TreeDef, options: dict[str, Any]) -> None:
+        self.operation = operation
         self.treedef = treedef
         self.options = options
         self._types: dict[Any, Any] = {}
@@ -119,7 +119,7 @@ class Program:
 
     def _given(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands as a body of the user's takes them, which may hand them to NumPy."""
-        is_body = self.word.has_body and not isinstance(self.word, HigherOrder)
+        is_body = self.operation.has_body and not isinstance(self.operation, HigherOrder)
         return self.operands(settled(leaves) if is_body and not _any_traced(leaves) else leaves)
 
     # ----------------------------------------------------------------------------- the value
@@ -127,11 +127,13 @@ class Program:
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the arrays of the result, by JAX's own operations."""
         traced = _any_traced(leaves)
-        if traced and self.word in COMPUTED:
+        if traced and self.operation in COMPUTED:
             operands = self.operands(leaves)
-            return self.opened(self._run(COMPUTED[self.word], *operands, **self.options), leaves)
+            return self.opened(
+                self._run(COMPUTED[self.operation], *operands, **self.options), leaves
+            )
         if self._implementation is None:
-            self._implementation = _implementation(self.word, self.operands(leaves))
+            self._implementation = _implementation(self.operation, self.operands(leaves))
         is_body = self._is_body(self._implementation)
         if traced and self._leaves_jax:
             return self._called_back(leaves, None)
@@ -144,14 +146,18 @@ class Program:
             return self._called_back(leaves, error)
 
     def _is_body(self, f: Any) -> bool:
-        """Tell whether a function is the user's own that computes the word, for any library."""
-        word = self.word
-        return f is word.__wrapped__ and word.has_body and not isinstance(word, HigherOrder)
+        """Whether a function is the user's own and computes the operation, for any library."""
+        operation = self.operation
+        return (
+            f is operation.__wrapped__
+            and operation.has_body
+            and not isinstance(operation, HigherOrder)
+        )
 
     def _called_back(self, leaves: Leaves, error: Exception | None) -> list[Any]:
         """Call the body with NumPy's arrays, since it raised for what JAX traces."""
-        word = self.word
-        computed = called_back(word, word.__wrapped__, None, vectorized=False, eager=True)
+        operation = self.operation
+        computed = called_back(operation, operation.__wrapped__, None, vectorized=False, eager=True)
         try:
             y = computed(*self.operands(leaves), **self.options)
         except NoRuleError as refusal:
@@ -165,19 +171,20 @@ class Program:
         return self.opened(y, leaves)
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-        """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
+        """Call what computes the operation, or its rule: JAX differentiates what it is given."""
         try:
-            if not isinstance(self.word, HigherOrder):
+            if not isinstance(self.operation, HigherOrder):
                 return f(*operands, **options)
             with hosted(config):  # what solves looks at numbers, to choose its steps
                 return f(*operands, **options)
         except LEAVES as error:
             if self._is_body(f):
                 raise
-            if not isinstance(self.word, HigherOrder):
-                raise refused_half(self.word, "JAX") from error
+            if not isinstance(self.operation, HigherOrder):
+                raise refused_half(self.operation, "JAX") from error
             msg = (
-                f"{self.word.__name__} looks at values to choose its steps, and of what jit, vmap "
+                f"{self.operation.__name__} looks at values to choose its steps, and of what "
+                f"jit, vmap "
                 f"and scan trace there are none: call it outside of these"
             )
             raise NotDifferentiableError(msg) from error
@@ -187,7 +194,7 @@ class Program:
         leaves, layout = split(y, numbers=True, others=given)
         if self._out is not None and self._out.num_leaves != layout.num_leaves:
             msg = (
-                f"{self.word.__name__} gives {self._out.num_leaves} arrays, and its rule "
+                f"{self.operation.__name__} gives {self._out.num_leaves} arrays, and its rule "
                 f"{layout.num_leaves}: {describe(y)}; a rule has to give the value of its function"
             )
             raise RuleError(msg)
@@ -212,7 +219,7 @@ class Program:
         except KeyError:
             program = jax.make_jaxpr(self.value)(*ins)
             if hidden := [x for x in program.consts if is_traced(x)]:
-                raise not_found(self.word, hidden[0]) from None
+                raise not_found(self.operation, hidden[0]) from None
             found = self._types[ins] = list(program.out_avals)
             return found
 
@@ -229,34 +236,34 @@ class Program:
             return self._rules[classes, ndims]
         except KeyError:
             pass
-        rule = find_rule(self.word, classes, config)
+        rule = find_rule(self.operation, classes, config)
         if rule is None and 0 in ndims:
             numbers = [_number(x) if is_value(x) and not x.ndim else type(x) for x in operands]
-            rule = find_rule(self.word, tuple(numbers), config)
+            rule = find_rule(self.operation, tuple(numbers), config)
         self._rules[classes, ndims] = rule
         return rule
 
     def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
         """Tell whether JAX differentiates through the body, or through its own function."""
-        if self.word is v.scan:
+        if self.operation is v.scan:
             return True
         rule = self.find(operands)
-        if self.word in JAXS:
+        if self.operation in JAXS:
             return rule is not None and rule.is_core
-        return rule is None and looked_into(self.word, tuple(map(type, operands)), config)
+        return rule is None and looked_into(self.operation, tuple(map(type, operands)), config)
 
     def _rule(self, operands: tuple[Any, ...]) -> Rule:
         rule = self.find(operands)
         if rule is None:
             shown = tuple([Concrete if is_value(x) else type(x) for x in operands])
             return demand_rule(
-                self.word, shown, config, "reverse"
+                self.operation, shown, config, "reverse"
             )  # raises, and says what there is
         return rule
 
     def is_elementwise(self, leaves: Leaves) -> bool:
         """Tell whether a batch of calls is, by its rule, one call with a further axis."""
-        rule = None if self.word in COMPUTED else self.find(self.operands(leaves))
+        rule = None if self.operation in COMPUTED else self.find(self.operands(leaves))
         if rule is None:
             return False
         stated = (rule.forward, rule.reverse)
@@ -264,17 +271,17 @@ class Program:
 
     def stays(self, ins: Leaves) -> bool:
         """Tell whether what computes it runs on JAX's own values, of these shapes and dtypes."""
-        if self.word.has_body and not self._leaves_jax:
+        if self.operation.has_body and not self._leaves_jax:
             self.avals(*ins)
         return not self._leaves_jax
 
     def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:
         """Which operands have a tangent, where it is known which of their arrays do."""
         found = wanted_in(self.treedef, moves)
-        for i in self.word.fixed:
+        for i in self.operation.fixed:
             if found[i]:
                 msg = (
-                    f"{self.word.operands[i]} of {self.word.__name__} is held fixed "
+                    f"{self.operation.operands[i]} of {self.operation.__name__} is held fixed "
                     f"(nondiff_argnums), and is being differentiated: its gradient would be "
                     f"lost; state a derivative in it, or pass it through jax.lax.stop_gradient"
                 )
@@ -290,11 +297,14 @@ class Program:
             It says what to write.
         """
         recipe = self._recipe(ins)
-        pen = None if recipe is None else recipe.pen
-        if pen == "linear_rule" or (pen == "bilinear_rule" and sum(self._wanted(moves)) == 1):
+        constructor = None if recipe is None else recipe.constructor
+        if constructor == "linear_rule" or (
+            constructor == "bilinear_rule" and sum(self._wanted(moves)) == 1
+        ):
             return
         msg = (
-            f"{self.word.__name__} is not stated as linear in what jax.linear_transpose moves: "
+            f"{self.operation.__name__} is not stated as linear in what jax.linear_transpose "
+            f"moves: "
             f"state it by linear_rule, or take jax.vjp"
         )
         raise NotDifferentiableError(msg)
@@ -313,7 +323,7 @@ class Program:
         classes = tuple([type(x) for x in operands])
         bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
-            return self.opened(self.word(*operands, **self.options), leaves), None, []
+            return self.opened(self.operation(*operands, **self.options), leaves), None, []
         try:
             y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
         except NotDifferentiableError as error:
@@ -350,7 +360,7 @@ class Program:
 
     def _asking(self, *_: Any) -> Any:
         """Stand for half of a rule that asks for numbers where JAX has none."""
-        raise refused_half(self.word, "JAX")
+        raise refused_half(self.operation, "JAX")
 
     def _pair(self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]) -> LinearPair:
         out = self._out
@@ -368,7 +378,7 @@ class Program:
             dots = unflatten_tangent(
                 self.treedef, [next(rest) if m else ZeroTangent() for m in moves]
             )
-            y_dot = pushed_on_arrays(self.word, xs, self.options, wanted, list(dots))
+            y_dot = pushed_on_arrays(self.operation, xs, self.options, wanted, list(dots))
             found = zip(flatten_tangent(out, y_dot), floating, strict=True)
             return [t for t, f in found if f]
 
@@ -377,7 +387,7 @@ class Program:
             y_bar = unflatten_tangent(
                 out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
             )
-            bars = pulled_on_arrays(self.word, xs, self.options, wanted, y_bar)
+            bars = pulled_on_arrays(self.operation, xs, self.options, wanted, y_bar)
             each = tuple([ZeroTangent() if bar is None else bar for bar in bars])
             found = zip(flatten_tangent(self.treedef, each), moves, strict=True)
             return [bar if is_zero(bar) else np.conj(deliver(bar)) for bar, m in found if m]
@@ -401,7 +411,7 @@ class Program:
             given = [t for t, m in entries if m]
             return [conjugate(dense(t, a)) for t, a in zip(given, ins, strict=True)]
 
-        name, count = self.word.__name__, len(kept.residuals)
+        name, count = self.operation.__name__, len(kept.residuals)
         may_ask = self._asks or (self._asks is None and not is_core)
         more = self.treedef.num_leaves if may_ask else 0
         return LinearPair(
@@ -488,14 +498,14 @@ class Program:
         ]
 
     def __repr__(self) -> str:
-        return self.word.__name__
+        return self.operation.__name__
 
 
-def _implementation(word: Word, operands: tuple[Any, ...]) -> Callable[..., Any]:
-    """Find the function that computes a word for arrays of JAX, without any tracing."""
+def _implementation(operation: Operation, operands: tuple[Any, ...]) -> Callable[..., Any]:
+    """Find the function that computes an operation for arrays of JAX, without any tracing."""
     classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
     # The second loads what is to be loaded, and raises.
-    return word.implementation(classes) or word.plain_implementation(classes)
+    return operation.implementation(classes) or operation.plain_implementation(classes)
 
 
 def _any_traced(leaves: Leaves) -> bool:
@@ -512,10 +522,10 @@ def _number(x: Any) -> type:
     return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
 
 
-def not_found(word: Word, x: Any) -> NotDifferentiableError:
+def not_found(operation: Operation, x: Any) -> NotDifferentiableError:
     """Make the error for a value that a function looks up, and that is not found in it."""
     return NotDifferentiableError(
-        f"{word.__name__} uses {describe(x)}, which JAX traces, from a place where it is not "
+        f"{operation.__name__} uses {describe(x)}, which JAX traces, from a place where it is not "
         f"found: pass it as an operand"
     )
 

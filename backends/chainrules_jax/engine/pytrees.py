@@ -12,7 +12,7 @@ import numpy as np
 
 from chainrules_jax.array_types import Concrete
 from chainrules_py import is_zero, register_structure
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     LEAF,
     TreeDef,
@@ -24,13 +24,13 @@ from chainrules_py.extend import (
 )
 
 COMPUTED: dict[Any, Callable[..., Any]] = {}
-"""How words are computed of arrays that JAX traces, where it is not by their implementation."""
+"""How operations are computed of traced arrays, where it is not by their implementation."""
 
 OURS: set[Any] = set()
-"""Words that JAX has another derivative of, or none, though ours has no singular point."""
+"""Operations that JAX has another derivative of, or none, though ours has no singular point."""
 
 JAXS: set[Any] = {v.solve}
-"""Words whose core rule is as good as JAX's own, which keeps what it factored."""
+"""Operations whose core rule is as good as JAX's own, which keeps what it factored."""
 
 
 def is_value(x: Any) -> bool:

@@ -1,8 +1,8 @@
-"""Words that the array-API standard has no function for, in words that it has.
+"""Operations that the array-API standard has no function for, in words that it has.
 
 They serve libraries that say nothing else, so that registering a namespace is enough to bring one.
-None is as fast as what a library can do itself: one that minds implements the word. What NumPy has
-beside the words is written in them in `chainrules_kit.fallbacks.composites`.
+None is as fast as what a library can do itself: one that minds implements the operation. What NumPy
+has beside the operations is written in them in `chainrules_kit.fallbacks.composites`.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ from typing import Any
 
 from chainrules_py import Primitive
 
-__all__ = ["in_words"]
+__all__ = ["in_operations"]
 
 
-def in_words(table: Mapping[Primitive[..., Any], Callable[..., Any]]) -> None:
-    """Say for each of several words how other words compute it."""
-    for word, computed in table.items():
-        word.fallback(computed)
+def in_operations(table: Mapping[Primitive[..., Any], Callable[..., Any]]) -> None:
+    """Say for each of several operations how other operations compute it."""
+    for operation, computed in table.items():
+        operation.fallback(computed)

@@ -1,16 +1,16 @@
-"""Words that act element by element, where a library has no function of the name."""
+"""Operations that act element by element, where a library has no function of the name."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from chainrules_kit.fallbacks import in_words
-from chainrules_py import vocabulary as v
+from chainrules_kit.fallbacks import in_operations
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace, type_info
-from chainrules_py.vocabulary.linalg import resolution
+from chainrules_py.ops.linalg import resolution
 
-in_words(
+in_operations(
     {
         v.exp2: lambda x: v.pow(2.0, x),
         v.deg2rad: lambda x: x * (math.pi / 180),

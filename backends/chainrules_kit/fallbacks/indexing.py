@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from chainrules_py import Array
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, type_info
 
 _AT_ONCE = 2**22

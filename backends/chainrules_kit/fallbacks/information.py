@@ -1,12 +1,12 @@
-"""Words of probabilities and their logarithms, where a library has no function of the name."""
+"""Operations of probabilities and their logarithms, where a library has no function of the name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from chainrules_kit.fallbacks import in_words
+from chainrules_kit.fallbacks import in_operations
 from chainrules_py import Array
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
 
 
@@ -74,7 +74,7 @@ def _times(x: Any, y: Any, logarithm: Any) -> Any:
     return v.where(gone, 0.0, product)
 
 
-in_words(
+in_operations(
     {
         # Half of what the hyperbolic tangent is, moved.
         v.expit: lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5),

@@ -1,11 +1,11 @@
-"""Words that rearrange and make arrays, where a library has no function of the name."""
+"""Operations that rearrange and make arrays, where a library has no function of the name."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from chainrules_py import Array
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import namespace, type_info
 
 

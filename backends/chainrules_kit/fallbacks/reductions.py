@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.fallbacks import in_words
-from chainrules_py import vocabulary as v
+from chainrules_kit.fallbacks import in_operations
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
 
 
@@ -44,7 +44,7 @@ def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
     return y
 
 
-in_words(
+in_operations(
     {
         v.cumulative_max: lambda x, *, axis: _accumulated(v.maximum, x, axis),
         v.cumulative_min: lambda x, *, axis: _accumulated(v.minimum, x, axis),

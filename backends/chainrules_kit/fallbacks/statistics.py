@@ -6,7 +6,7 @@ import builtins
 from typing import Any
 
 from chainrules_py import Array
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace, type_info
 
 

@@ -17,9 +17,9 @@ What adapters share stands here as well: rules made of an engine's own functions
 and hooks around the rules of a function (`hang_on_rules`).
 """
 
+from chainrules_kit.forms.first_order import once_differentiable
 from chainrules_kit.forms.functions import CustomFunction, custom_jvp, custom_vjp
 from chainrules_kit.forms.hooks import Hook, Passing, hang_on_rules
-from chainrules_kit.forms.once import once_differentiable
 from chainrules_kit.forms.pairs import augmented_rule
 from chainrules_kit.forms.regions import user_grad
 

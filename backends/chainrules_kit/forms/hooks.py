@@ -10,7 +10,7 @@ import contextvars
 from collections.abc import Callable
 from typing import Any, Self, final
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import (
     MutationError,
     NotDifferentiableError,
@@ -212,7 +212,7 @@ class Hooked(Recipe):
     def __init__(self, inside: Statement, passing: Passing) -> None:
         self.inside = inside
         self.passing = passing
-        self.pen = f"hook on {inside.recipe.pen}"
+        self.constructor = f"hook on {inside.recipe.constructor}"
         self.functions = (*inside.recipe.functions, passing.f)
         self.always = inside.recipe.always
 

@@ -331,7 +331,7 @@ def state_imported(
     forward: Any = FruleRecipe(both.frule, False, whole=True)
     reverse: Any = RruleRecipe(both.rrule, False, whole=True)
     for mode, recipe in (("forward", forward), ("reverse", reverse)):
-        recipe.pen, recipe.engine = f"import_rule of {engine}", engine
+        recipe.constructor, recipe.engine = f"import_rule of {engine}", engine
         recipe.functions = (*recipe.functions, f)  # what it captured
         enter(
             Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_kit.entries import canonical, conjugated, dense, opened
+from chainrules_kit.tangent_entries import canonical, conjugated, dense, opened
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -82,7 +82,7 @@ class PushedRecipe(_Custom):
         Whether it gets a dense zero for an operand that has no tangent, or ``ZeroTangent()``.
     """
 
-    pen = "custom_jvp"
+    constructor = "custom_jvp"
     mode = "forward"
 
     def __init__(
@@ -202,7 +202,7 @@ class AugmentedRecipe(_Custom):
         self.options = parameters_of(backward).keyword_only
         self.recompute = recompute
         self.residuals = residuals
-        self.pen = "custom_vjp" if residuals else "augmented_rule"
+        self.constructor = "custom_vjp" if residuals else "augmented_rule"
 
     def reverse(self, request: Request) -> Bound:
         """Bind the pair; its later half sees its own cells and defaults as at the call."""

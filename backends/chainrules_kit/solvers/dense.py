@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrules_kit.solvers.vectors import Vector, eps_of
 from chainrules_py import ConvergenceError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace
 
 Flat: TypeAlias = Any

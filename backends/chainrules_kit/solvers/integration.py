@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, TypeAlias, final
 
-from chainrules_kit.solvers.pulling import Program, program_of
+from chainrules_kit.solvers.step_programs import Program, program_of
 from chainrules_kit.solvers.stepping import (
     Substep,
     Tableau,
@@ -21,7 +21,7 @@ from chainrules_kit.solvers.stepping import (
 from chainrules_kit.solvers.systems import engine
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
 from chainrules_py import ConvergenceError, ZeroTangent, is_zero, space
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 from chainrules_kit.solvers.vectors import Vector
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Tree, describe, kind_of, type_info
-from chainrules_py.vocabulary.higher_order import arrayed
-from chainrules_py.vocabulary.linalg import resolution
+from chainrules_py.ops.higher_order import arrayed
+from chainrules_py.ops.linalg import resolution
 
 
 class Tableau(NamedTuple):

@@ -21,7 +21,7 @@ from chainrules_kit.solvers.vectors import (
     size,
 )
 from chainrules_py import Config, ConvergenceError, NoRuleError, NotDifferentiableError, space
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     Tree,
     default_engine,
@@ -59,7 +59,7 @@ class System:
     tree : Tree
         The unknown as it was given, which says in what structure it comes.
     name : str
-        The word that f was given to.
+        The operation that f was given to.
     batch : int
         How many leading axes count independent problems.
     columns : list or array, optional
@@ -185,7 +185,7 @@ def solve_linear(
     solver : {"dense", "gmres", "cg"} or None
         None is ``"dense"`` for small systems and independent ones, else ``"gmres"``.
     batch, tol, max_steps
-        As in `chainrules_py.vocabulary.higher_order.linear_solve`.
+        As in `chainrules_py.ops.higher_order.linear_solve`.
 
     Raises
     ------

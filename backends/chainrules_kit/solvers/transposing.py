@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.entries import assembled, flat
 from chainrules_kit.solvers.vectors import Vector, direction, eps_of, inner, square
+from chainrules_kit.tangent_entries import assembled, flat
 from chainrules_py import (
     Config,
     NotDifferentiableError,
@@ -35,8 +35,8 @@ from chainrules_py.extend import (
     type_info,
     untraced,
 )
-from chainrules_py.vocabulary import zeros_like
-from chainrules_py.vocabulary.higher_order import transposed
+from chainrules_py.ops import zeros_like
+from chainrules_py.ops.higher_order import transposed
 
 
 def transpose(recipe: Any, request: Request) -> Bound:
@@ -167,10 +167,11 @@ def _check(
 def _refusal(statement: Statement) -> NotDifferentiableError:
     """Make the error for a half that cannot be transposed, which says what to state."""
     primal, (mode,) = statement.primal.__name__, statement.modes
-    tangent, pen = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
+    tangent, constructor = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
     return NotDifferentiableError(
         f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: it is "
-        f"not linear in the {tangent}; state an {pen} as well, by @{pen}.register({primal}), or "
+        f"not linear in the {tangent}; state an {constructor} as well, by "
+        f"@{constructor}.register({primal}), or "
         f"leave out what is not linear: a derivative is\n  rule: {statement.where}"
     )
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
-from chainrules_py.vocabulary.linalg import resolution
+from chainrules_py.ops.linalg import resolution
 
 Vector: TypeAlias = list[Any]
 

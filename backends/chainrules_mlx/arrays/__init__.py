@@ -1,5 +1,5 @@
-"""How MLX's arrays compute the words."""
+"""How MLX's arrays compute the operations."""
 
-from chainrules_mlx.arrays import elementwise, linalg, manipulation, reductions, rows
+from chainrules_mlx.arrays import aliases, elementwise, linalg, manipulation, reductions
 
-__all__ = ["elementwise", "linalg", "manipulation", "reductions", "rows"]
+__all__ = ["elementwise", "linalg", "manipulation", "reductions", "aliases"]

@@ -1,4 +1,4 @@
-"""Elementwise words, where MLX has them under other names, of real numbers, or not at all."""
+"""Elementwise operations, where MLX has them under other names, of real numbers, or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_kit.fallbacks.elementwise import nan_to_num_standard
 from chainrules_mlx.array_types import alike, dtype_of, entered, implement
 from chainrules_mlx.arrays.select import select
 from chainrules_mlx.namespace import kept, refuse_complex
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _mx: Any = mx
 _BITS = {2: mx.uint16, 4: mx.uint32, 8: mx.uint64}
@@ -47,7 +47,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return select(condition, *alike(x, y))
 
 
-for _word, _function in (
+for _operation, _function in (
     (v.copysign, _copysign),
     (v.hypot, _hypot),
     (v.where, _where),
@@ -56,7 +56,7 @@ for _word, _function in (
     (v.clip_below, lambda x, lo: _mx.maximum(*alike(x, lo))),
     (v.clip_above, lambda x, hi: _mx.minimum(*alike(x, hi))),
 ):
-    entered(_word, _function)
+    entered(_operation, _function)
 
 
 def _astype(x: Any, *, dtype: Any) -> Any:

@@ -11,11 +11,11 @@ from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.arrays.select import select
 from chainrules_mlx.namespace import is_complex, linalg, refuse_complex
 from chainrules_py import NoRuleError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import adjugate_by_svd
-from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
-from chainrules_py.vocabulary.linalg import SVDResult
-from chainrules_py.vocabulary.matrix_functions import LUFactors
+from chainrules_py.ops.decompositions import EighResult, EigResult, QRResult
+from chainrules_py.ops.linalg import SVDResult
+from chainrules_py.ops.matrix_functions import LUFactors
 
 _mx: Any = mx
 

@@ -1,4 +1,4 @@
-"""Words that shape, make, join, sort and index, where MLX's functions are not the standard's."""
+"""Operations that shape, make, join, sort and index, where MLX's functions differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, implemen
 from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.namespace import kept
 from chainrules_py import NoRuleError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _mx: Any = mx
 

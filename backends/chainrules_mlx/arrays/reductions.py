@@ -14,7 +14,7 @@ import mlx.core as mx
 
 from chainrules_mlx.array_types import implement
 from chainrules_mlx.namespace import is_complex
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _mx: Any = mx
 

@@ -63,7 +63,7 @@ from chainrules_py.extend import (
 )
 
 _mx: Any = mx
-Word: TypeAlias = chainrules_py.Primitive[..., Any]
+Operation: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
 
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
@@ -83,7 +83,7 @@ class Program:
     options : dict
         All of them.
     compute : callable
-        What computes the word.
+        What computes the operation.
     rule : Rule or None
         What is stated at the call; MLX asks for a derivative later.
     """
@@ -92,13 +92,13 @@ class Program:
 
     def __init__(
         self,
-        word: Word,
+        operation: Operation,
         treedef: TreeDef,
         options: dict[str, Any],
         compute: Callable[..., Any],
         rule: Rule | None,
     ) -> None:
-        self.primal = word
+        self.primal = operation
         self.treedef = treedef
         self.options = options
         self.compute = compute
@@ -194,9 +194,10 @@ def _apart(x: Any) -> Any:
     return _mx.array(kept(np.array, x), x.dtype)
 
 
-def _looks(word: Word) -> NotDifferentiableError:
+def _looks(operation: Operation) -> NotDifferentiableError:
     return NotDifferentiableError(
-        f"{word.__name__} looks at values, by NumPy or to choose its steps, and of what mx.vmap "
+        f"{operation.__name__} looks at values, by NumPy or to choose its steps, and of what "
+        f"mx.vmap "
         f"and mx.compile trace there are none: call it outside of these"
     )
 
@@ -276,13 +277,17 @@ def transformed(program: Any, leaves: Leaves) -> list[Any]:
     return list(call(list(leaves)))
 
 
-def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
+def of_body(operation: Operation, found: Callable[..., Any]) -> Callable[..., Any]:
     """Return what computes a primitive: its body, on arrays of MLX's, and where that fails NumPy's.
 
     The derivative is the rule's; without a rule there is none of what NumPy computes. What is found
     elsewhere comes back as it is.
     """
-    if found is not word.__wrapped__ or not word.has_body or isinstance(word, HigherOrder):
+    if (
+        found is not operation.__wrapped__
+        or not operation.has_body
+        or isinstance(operation, HigherOrder)
+    ):
         return found
 
     def computed(*operands: Any, **options: Any) -> Any:
@@ -292,10 +297,12 @@ def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
             given = partition(operands, is_array)[0]
             if isinstance(error, NoRuleError) or not given or leaves_mlx(error):
                 raise
-            if any(map(varies, given)) and looked_into(word, tuple(map(type, operands)), config):
+            if any(map(varies, given)) and looked_into(
+                operation, tuple(map(type, operands)), config
+            ):
                 if not isinstance(error, (AttributeError, TypeError)):
                     raise
-                raise unstated(word) from error
+                raise unstated(operation) from error
             try:
                 plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
                 return as_values((found(*plain, **options),))[0]
@@ -308,7 +315,7 @@ def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(
-    word: Word,
+    operation: Operation,
     operands: tuple[Any, ...],
     options: dict[str, Any],
     compute: Callable[..., Any] | None = None,
@@ -316,23 +323,23 @@ def run(
     """Call a primitive with all its options, differentiated by its rule."""
     operands = tuple([closed(x, is_array) if callable(x) else x for x in as_values(operands)])
     classes = tuple(map(type, operands))
-    found = compute or word.implementation(classes) or word.plain_implementation(classes)
-    compute = of_body(word, found)
-    check_options(word, options, varies, operands)
-    own_function(word, "MLX", varies)
-    check_hidden(word, operands, varies)
+    found = compute or operation.implementation(classes) or operation.plain_implementation(classes)
+    compute = of_body(operation, found)
+    check_options(operation, options, varies, operands)
+    own_function(operation, "MLX", varies)
+    check_hidden(operation, operands, varies)
     leaves, treedef = partition(operands, is_array)
     if computing.get() or not any(map(is_floating, leaves)):
-        if isinstance(word, HigherOrder):
+        if isinstance(operation, HigherOrder):
             operands = unflatten(treedef, list(map(_apart, leaves)))
-        with nullcontext() if computing.get() else refusing(word, _looks(word)):
+        with nullcontext() if computing.get() else refusing(operation, _looks(operation)):
             return compute(*operands, **options)
-    if looked_into(word, classes, config):
+    if looked_into(operation, classes, config):
         return kept(compute, *operands, **options)  # MLX differentiates through the body
-    if word.fixed:
-        is_captured(word, varies, True, operands)
-    asked = lookups(word) and is_captured(word, is_floating, False)
-    if asked and is_captured(word, varies, any(map(varies, leaves))):
+    if operation.fixed:
+        is_captured(operation, varies, True, operands)
+    asked = lookups(operation) and is_captured(operation, is_floating, False)
+    if asked and is_captured(operation, varies, any(map(varies, leaves))):
         return found(*operands, **options)
-    program = Program(word, treedef, options, compute, find_rule(word, classes, config))
+    program = Program(operation, treedef, options, compute, find_rule(operation, classes, config))
     return program.closed(transformed(program, leaves))

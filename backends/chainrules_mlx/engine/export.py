@@ -20,8 +20,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in words.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in words.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     NotDifferentiableError
         Where a value is asked for of what ``mx.vmap`` or ``mx.compile`` trace.
     NoRuleError
-        When it is called, if MLX computes a word not, or a mode is missing.
+        When it is called, if MLX computes an operation not, or a mode is missing.
 
     Notes
     -----
@@ -50,8 +50,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     """
     refusal = (
         f"{name_of(f)} asks for values of what MLX differentiates, by NumPy or for a "
-        f"number of Python's, and their derivative would be lost: write the words of "
-        f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
+        f"number of Python's, and their derivative would be lost: write the operations of "
+        f"chainrules_py.ops, export(np.f) for np.f, or a primitive with a rule"
     )
 
     def seen(code: Callable[[], Any]) -> Any:
@@ -83,7 +83,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Examples
     --------
     >>> import mlx.core as mx
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> supports(v.sin, mx.array([1.0]))
     Support(grad=True, jvp=True, vmap=True, jit=True, order=inf)
     """

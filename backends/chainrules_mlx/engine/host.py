@@ -1,8 +1,8 @@
 """Calls of primitives with MLX's arrays: by their rules, wherever MLX differentiates them.
 
 An array does not say whether it is being differentiated. Where MLX's own derivative of an operation
-is that of the word, at every point and to every order, and nobody stated a rule of their own, the
-operation is left to MLX.
+is that of the operation, at every point and to every order, and nobody stated a rule of their own,
+the operation is left to MLX.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import as_values, varies
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import find_rule, is_ruleless, moved, register_host
 
 _mx: Any = mx
@@ -36,31 +36,31 @@ _SMOOTH: frozenset[Any] = frozenset(
         v.zeros_like, v.ones_like, v.full_like, v.arange_like, v.eye_like,
     )
 )  # fmt: skip
-"""Words whose operation MLX differentiates as their rules do."""
+"""Operations whose operation MLX differentiates as their rules do."""
 
 
 def host(
-    word: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
+    operation: Primitive[..., Any], classes: tuple[type, ...], implementation: Any
 ) -> Callable[..., Any] | None:
     """Return the function that runs a call whose operands are, or hold, arrays of MLX's."""
     if any([issubclass(cls, (np.ndarray, np.generic)) for cls in classes]):
-        return lambda *operands, **options: word(*as_values(operands), **options)
-    if word is moved:  # to another library, whose arrays are no operands of MLX's
+        return lambda *operands, **options: operation(*as_values(operands), **options)
+    if operation is moved:  # to another library, whose arrays are no operands of MLX's
         return moved.__wrapped__
-    rule = find_rule(word, classes, config)
+    rule = find_rule(operation, classes, config)
     if rule is None:
-        if is_ruleless(word, classes, config):
+        if is_ruleless(operation, classes, config):
             return implementation  # type: ignore[no-any-return]
     elif rule.is_core and implementation is not None:
         stated = [s for s in (rule.forward, rule.reverse) if s is not None]
-        if word in _SMOOTH or all([s.recipe.is_constant for s in stated]):
+        if operation in _SMOOTH or all([s.recipe.is_constant for s in stated]):
             return implementation  # type: ignore[no-any-return]
-    if implementation is None and not word.has_body:
+    if implementation is None and not operation.has_body:
         return None
 
     def running(*operands: Any, **options: Any) -> Any:
-        operands, options = word.normalise(operands, options)
-        return run(word, operands, options, implementation)
+        operands, options = operation.normalise(operands, options)
+        return run(operation, operands, options, implementation)
 
     return running
 

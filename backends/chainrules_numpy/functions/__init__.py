@@ -1,1 +1,1 @@
-"""The rows of NumPy's functions: which word, or which composite of words, each of them is."""
+"""Aliases of NumPy's functions: which operation, or composite of operations, each of them is."""

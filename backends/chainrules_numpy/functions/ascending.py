@@ -13,7 +13,7 @@ from numpy.polynomial import polynomial as ascending
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.functions.polynomials import order
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import polynomials_composites as p
 
 _f: Any

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.rows import alias
+from chainrules_numpy.aliases import alias
 from chainrules_py.extend import AsOption, Call, Lowering
 
 
 def row(
     native: Callable[..., Any],
-    word: Callable[..., Any],
+    operation: Callable[..., Any],
     first: str | None = "a",
     /,
     refuse: tuple[str, ...] = (),
@@ -25,7 +25,7 @@ def row(
     rename = {} if first is None else {first: "x"}
     alias(
         native,
-        to=word,
+        to=operation,
         rename=rename,
         lower=lower,
         refuse=refuse,

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import ignored, row, shape
-from chainrules_numpy.rows import alias
 from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import AsOption
 from chainrules_py.extend import creation_composites as c
 
 _f: Any
-_word: Any
+_operation: Any
 
-for _f, _word, _fill in ((np.zeros_like, v.zeros_like, 0), (np.ones_like, v.ones_like, 1)):
-    row(_f, _word, refuse=("order", "subok", "device"), shape=low.of_shape(_fill))
+for _f, _operation, _fill in ((np.zeros_like, v.zeros_like, 0), (np.ones_like, v.ones_like, 1)):
+    row(_f, _operation, refuse=("order", "subok", "device"), shape=low.of_shape(_fill))
 row(
     np.empty_like,
     v.zeros_like,
@@ -52,9 +52,9 @@ row(
 
 # Of numbers alone; ``like=`` makes them a tracer's business.
 for _f in (np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri):
-    _word = primitive(_f)
-    non_differentiable(_word)
-    alias(_f, to=_word)
+    _operation = primitive(_f)
+    non_differentiable(_operation)
+    alias(_f, to=_operation)
 _arange: Any = primitive(shape_from_data=True)(np.arange)
 alias(np.arange, to=_arange)
 

@@ -11,7 +11,7 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_py import UnsupportedKeywordError, non_differentiable, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call, alias, untraced
 from chainrules_py.extend import decompositions_composites as m
 
@@ -27,14 +27,14 @@ def triangle(call: Call, UPLO: str) -> None:
 
 
 def qr_mode(call: Call, mode: str) -> None:
-    """``mode=``: another word, or a part of the result."""
+    """``mode=``: another operation, or a part of the result."""
     if mode == "full":
         msg = "The 'full' option is deprecated in favor of 'reduced'."
         warnings.warn(msg, DeprecationWarning, stacklevel=6)
     elif mode == "r":
         call.after.append(lambda y: y.R)
     elif mode == "raw":
-        call.word = v.qr_raw
+        call.operation = v.qr_raw
     elif mode == "complete":
         call.options["mode"] = "complete"
     elif mode != "f":
@@ -45,14 +45,14 @@ def qr_mode(call: Call, mode: str) -> None:
 def values_alone(call: Call, compute_uv: Any) -> None:
     """compute_uv=False gives the singular values and nothing else."""
     if not compute_uv:
-        call.word = m.hermitian_svdvals if call.word is m.hermitian_svd else v.svdvals
+        call.operation = m.hermitian_svdvals if call.operation is m.hermitian_svd else v.svdvals
         call.options.clear()
 
 
 def by_eigenvectors(call: Call, hermitian: Any) -> None:
     """``hermitian=`` of svd: by other means, and of the lower triangle alone."""
     if hermitian:
-        call.word = m.hermitian_svd
+        call.operation = m.hermitian_svd
         call.options.clear()
 
 

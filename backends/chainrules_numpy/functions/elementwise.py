@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import row
-from chainrules_numpy.rows import alias
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call, kind_of, type_info, untraced
 from chainrules_py.extend import elementwise_composites as e
 
 _f: Any
-_word: Any
+_operation: Any
 _ufunc: Any
 
 
@@ -32,8 +32,8 @@ def operand(value: Any) -> Any:
 
 
 def to_decimals(call: Call, decimals: Any) -> None:
-    """``decimals=`` is another word: the standard's round has none."""
-    call.word = v.round_decimals
+    """``decimals=`` is another operation: the standard's round has none."""
+    call.operation = v.round_decimals
     call.options["decimals"] = decimals
 
 
@@ -137,11 +137,11 @@ alias(np.nan_to_num, to=nan_to_num_call)
 # --------------------------------------------------------- complex numbers where there is no real
 
 
-def in_complex(word: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
-    """Extend a word to complex numbers where a real one is outside of an interval."""
+def in_complex(operation: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
+    """Extend an operation to complex numbers where a real one is outside of an interval."""
 
     def function(x: Any) -> Any:
-        return word(v.complex_outside(low.array_of(x), low=low_, high=high))
+        return operation(v.complex_outside(low.array_of(x), low=low_, high=high))
 
     return function
 
@@ -162,19 +162,19 @@ def power_call(x: Any, p: Any) -> Any:
     return v.pow(v.complex_outside(low.array_of(x), low=0.0, high=math.inf), p)
 
 
-for _f, _word in (
+for _f, _operation in (
     (np.lib.scimath.sqrt, v.sqrt),
     (np.lib.scimath.log, v.log),
     (np.lib.scimath.log2, v.log2),
     (np.lib.scimath.log10, v.log10),
 ):
-    alias(_f, to=in_complex(_word))
-for _f, _word in (
+    alias(_f, to=in_complex(_operation))
+for _f, _operation in (
     (np.lib.scimath.arcsin, v.asin),
     (np.lib.scimath.arccos, v.acos),
     (np.lib.scimath.arctanh, v.atanh),
 ):
-    alias(_f, to=in_complex(_word, -1.0, 1.0))
+    alias(_f, to=in_complex(_operation, -1.0, 1.0))
 alias(np.lib.scimath.logn, to=logn_call)
 alias(np.lib.scimath.power, to=power_call)
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.rows import alias
+from chainrules_numpy.aliases import alias
 from chainrules_py import non_differentiable, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import comparing, shortcuts, untraced
 
 _f: Any
-_word: Any
+_operation: Any
 
 for _f in (
     np.shape,
@@ -32,9 +32,9 @@ for _f in (
     np.may_share_memory,
     np.shares_memory,
 ):
-    _word = primitive(_f)
-    non_differentiable(_word)
-    alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
+    _operation = primitive(_f)
+    non_differentiable(_operation)
+    alias(_f, to=_operation, refuse=("out",) if "out" in _operation.operands else ())
 
 comparing |= {np.allclose, np.array_equal, np.array_equiv}
 shortcuts[inspect.unwrap(np.linalg.norm).__code__] = "np.linalg.norm"

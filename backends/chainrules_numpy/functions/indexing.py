@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import axis, row
-from chainrules_numpy.rows import alias
 from chainrules_py import NotDifferentiableError, non_differentiable, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call, describe, untraced, varies
 from chainrules_py.extend import indexing_composites as i
 from chainrules_py.extend import manipulation_composites as m
 
 _f: Any
-_word: Any
+_operation: Any
 
 
 def out_of_bounds(call: Call, mode: str) -> None:
@@ -103,9 +103,9 @@ for _f in (
     np.tril_indices_from,
     np.triu_indices_from,
 ):
-    _word = primitive(_f)
-    non_differentiable(_word)
-    alias(_f, to=_word)
+    _operation = primitive(_f)
+    non_differentiable(_operation)
+    alias(_f, to=_operation)
 
 
 def open_mesh(args: Any) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, counted_axis, row
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call
 from chainrules_py.extend import joining_composites as j
 

@@ -17,7 +17,7 @@ from chainrules_numpy.functions.common import (
     shape,
 )
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call, has_known_layout, pad, plain
 from chainrules_py.extend import manipulation_composites as m
 

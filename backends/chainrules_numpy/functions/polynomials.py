@@ -10,13 +10,13 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call, Lowering
 from chainrules_py.extend import polynomials_composites as p
 
 _f: Any
 _composite: Any
-in_words: Any = p
+in_operations: Any = p
 
 
 def coefficients(name: str) -> Lowering:
@@ -57,19 +57,19 @@ def _on_one_axis(*coefficients: Any) -> None:
 def polymul(p: Any, q: Any) -> Any:
     """Multiply polynomials."""
     _on_one_axis(p, q)
-    return in_words.polymul(p, q)
+    return in_operations.polymul(p, q)
 
 
 def polydiv(p: Any, q: Any) -> Any:
     """Divide polynomials; what NumPy makes of coefficients on several axes has no derivative."""
     _on_one_axis(p, q)
-    return in_words.polydiv(p, q)
+    return in_operations.polydiv(p, q)
 
 
 def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial; of coefficients on several axes NumPy makes no derivatives."""
     _on_one_axis(p)
-    return in_words.polyder(p, m)
+    return in_operations.polyder(p, m)
 
 
 row(np.poly, poly, None, seq_of_zeros=coefficients("zeros"))

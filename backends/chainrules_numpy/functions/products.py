@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import axes, axis, ignored, row
 from chainrules_numpy.linalg import GUFUNC
-from chainrules_numpy.rows import alias
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import products_composites as p

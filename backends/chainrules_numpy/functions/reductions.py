@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.asked import asks
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import axes, axis, counted_axis, one_axis, row
-from chainrules_numpy.rows import alias
+from chainrules_numpy.values import asks
 from chainrules_py import non_differentiable, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import reductions_composites as r
 
 _f: Any
-_word: Any
+_operation: Any
 _join: Any
 _start: Any
 
-for _f, _word, _identity, _start in (
+for _f, _operation, _identity, _start in (
     (np.sum, v.sum, 0, low.started(v.add)),
     (np.prod, v.prod, 1, low.multiplied()),
     (np.nansum, r.nansum, 0, low.started(v.add)),
@@ -28,7 +28,7 @@ for _f, _word, _identity, _start in (
 ):
     row(
         _f,
-        _word,
+        _operation,
         refuse=("out",),
         axis=axes,
         **asks(
@@ -38,7 +38,7 @@ for _f, _word, _identity, _start in (
             initial=_start,
         ),
     )
-for _f, _word, _sign, _join in (
+for _f, _operation, _sign, _join in (
     (np.max, v.max, -1.0, v.maximum),
     (np.amax, v.max, -1.0, v.maximum),
     (np.min, v.min, 1.0, v.minimum),
@@ -48,7 +48,7 @@ for _f, _word, _sign, _join in (
 ):
     row(
         _f,
-        _word,
+        _operation,
         refuse=("out",),
         axis=axes,
         **asks(
@@ -62,16 +62,16 @@ row(np.all, v.all, refuse=("out",), axis=axes, where=low.masked(True))
 row(np.argmax, v.argmax, refuse=("out",), axis=one_axis)
 row(np.argmin, v.argmin, refuse=("out",), axis=one_axis)
 row(np.count_nonzero, v.count_nonzero, axis=axes)
-for _f, _word in (
+for _f, _operation in (
     (np.cumsum, v.cumulative_sum),
     (np.cumprod, v.cumulative_prod),
     (np.nancumsum, r.nancumsum),
     (np.nancumprod, r.nancumprod),
 ):
-    row(_f, _word, refuse=("out",), axis=one_axis, **asks(_f, dtype=low.converted))
+    row(_f, _operation, refuse=("out",), axis=one_axis, **asks(_f, dtype=low.converted))
 
 
-def along(word: Callable[..., Any]) -> Callable[..., Any]:
+def along(operation: Callable[..., Any]) -> Callable[..., Any]:
     """Make a cumulative function that has to be told its axis, unless there is but one."""
 
     def cumulative(x: Any, *, axis: Any = None, include_initial: bool = False) -> Any:
@@ -79,21 +79,21 @@ def along(word: Callable[..., Any]) -> Callable[..., Any]:
             msg = "For arrays which have more than one dimension ``axis`` argument is required."
             raise ValueError(msg)
         axis = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
-        return word(x, axis=axis, include_initial=include_initial)
+        return operation(x, axis=axis, include_initial=include_initial)
 
     return cumulative
 
 
 if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    for _f, _word in (
+    for _f, _operation in (
         (np.cumulative_sum, along(v.cumulative_sum)),
         (np.cumulative_prod, along(v.cumulative_prod)),
     ):
-        row(_f, _word, None, refuse=("out",), axis=axes, **asks(_f, dtype=low.converted))
+        row(_f, _operation, None, refuse=("out",), axis=axes, **asks(_f, dtype=low.converted))
 for _f in (np.nanargmax, np.nanargmin, np.digitize):
-    _word = primitive(_f)
-    non_differentiable(_word)
-    alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
+    _operation = primitive(_f)
+    non_differentiable(_operation)
+    alias(_f, to=_operation, refuse=("out",) if "out" in _operation.operands else ())
 row(np.ptp, r.ptp, refuse=("out",), axis=axes)
 row(
     np.diff,

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 _f: Any
 _composite: Any

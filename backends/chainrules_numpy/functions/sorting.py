@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import ignored, row
-from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Call
 
 _f: Any
-_word: Any
+_operation: Any
 _NONE: Any = np.zeros(1)
 _argsort: Any = np.argsort
 
@@ -74,6 +74,6 @@ row(
     kth=places,
 )
 for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
-    _word = primitive(_f)
-    non_differentiable(_word)
-    alias(_f, to=_word, refuse=("order",) if "order" in _word.operands else ())
+    _operation = primitive(_f)
+    non_differentiable(_operation)
+    alias(_f, to=_operation, refuse=("order",) if "order" in _operation.operands else ())

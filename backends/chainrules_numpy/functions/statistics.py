@@ -8,28 +8,28 @@ import numpy as np
 
 from chainrules_numpy import histograms as h
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.asked import asks
+from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.common import axes, axis, row
-from chainrules_numpy.rows import alias
-from chainrules_py import vocabulary as v
+from chainrules_numpy.values import asks
+from chainrules_py import ops as v
 from chainrules_py.extend import AsOption, Call
 from chainrules_py.extend import quantiles_composites as q
 from chainrules_py.extend import statistics_composites as s
 
 _f: Any
-_word: Any
+_operation: Any
 _composite: Any
 _operand: Any
 
-for _f, _word, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean, s.nanmean)):
+for _f, _operation, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean, s.nanmean)):
     row(
         _f,
-        _word,
+        _operation,
         refuse=("out",),
         axis=axes,
         **asks(_f, dtype=low.computed_in, where=low.as_keyword("where", _composite)),
     )
-for _f, _word, _composite in (
+for _f, _operation, _composite in (
     (np.var, v.var, s.var),
     (np.std, v.std, s.std),
     (np.nanvar, s.nanvar, s.nanvar),
@@ -37,7 +37,7 @@ for _f, _word, _composite in (
 ):
     row(
         _f,
-        _word,
+        _operation,
         refuse=("out",),
         axis=axes,
         ddof=low.ddof,
@@ -94,13 +94,13 @@ def _mode(value: Any) -> Any:
     raise ValueError(msg)
 
 
-for _f, _word, _operand in (
+for _f, _operation, _operand in (
     (np.convolve, v.convolve, low.as_array),
     (np.correlate, s.correlate, low.as_keyword),
 ):
     alias(
         _f,
-        to=_word,
+        to=_operation,
         rename={"a": "x1", "v": "x2"},
         lower={
             "a": _operand("x1"),

@@ -15,9 +15,8 @@ from scipy import sparse
 from scipy.sparse import linalg as native
 
 from chainrules_py import UnsupportedKeywordError
-from chainrules_py import vocabulary as v
-from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
-from chainrules_scipy.rows import (
+from chainrules_py import ops as v
+from chainrules_scipy.helpers import (
     anchored,
     array_of,
     attribute,
@@ -26,6 +25,7 @@ from chainrules_scipy.rows import (
     refused,
     reject,
 )
+from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
 from chainrules_scipy.sparse.patterns import sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse, traced_of
 
@@ -165,7 +165,7 @@ def _with_phases(u: Any, known: Any) -> Any:
 
 def _eigen(name: str) -> Callable[..., Any]:
     theirs = getattr(native, name)
-    word = v.eigh if name == "eigsh" else v.eig
+    operation = v.eigh if name == "eigsh" else v.eig
 
     @functools.wraps(theirs)
     def function(A: Any, k: int = 6, M: Any = None, **options: Any) -> Any:
@@ -177,7 +177,7 @@ def _eigen(name: str) -> Callable[..., Any]:
         found = theirs(_plain(A), k, **options)
         wants = options.get("return_eigenvectors", True)
         known, vectors = found if wants else (found, None)
-        w, u = word(_dense(A))
+        w, u = operation(_dense(A))
         at = _matched(readable(w), known)
         return (w[at], _with_phases(u[:, at], vectors)) if wants else w[at]
 

@@ -11,11 +11,11 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from chainrules_py import Array, LinearMap, bilinear_rule, primitive, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import static_types
-from chainrules_py.vocabulary import conj
+from chainrules_py.ops import conj
 from chainrules_scipy._private import common_base
-from chainrules_scipy.rows import reject
+from chainrules_scipy.helpers import reject
 
 SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
 """The class of all sparse arrays and matrices."""
@@ -190,7 +190,7 @@ def sampled_numpy(y: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
 
 
 @sparse_product.implement
-def sparse_product_words(data: Array, x: Array, *, pattern: Pattern) -> Any:
+def sparse_product_operations(data: Array, x: Array, *, pattern: Pattern) -> Any:
     """Compute it in words, for arrays of any library: what stands in a row is added up."""
     rows, columns = pattern.rows_columns
     at, where = v.Index.split(rows)
@@ -200,7 +200,7 @@ def sparse_product_words(data: Array, x: Array, *, pattern: Pattern) -> Any:
 
 
 @sampled.implement
-def sampled_words(y: Array, x: Array, *, pattern: Pattern) -> Any:
+def sampled_operations(y: Array, x: Array, *, pattern: Pattern) -> Any:
     """Compute them in words, for arrays of any library."""
     rows, columns = pattern.rows_columns
     s = v.take(y, rows, axis=0) * v.take(x, columns, axis=0)

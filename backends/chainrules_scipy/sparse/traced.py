@@ -17,10 +17,10 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 from chainrules_py import NotDifferentiableError, register_structure
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, advise, forgets, refuse_type, type_info
+from chainrules_scipy.helpers import array_of, described, readable, refused, reject
 from chainrules_scipy.installing import place, place_constructor
-from chainrules_scipy.rows import array_of, described, readable, refused, reject
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern, sparse_product
 
 CAN = (
@@ -297,10 +297,10 @@ def _moved(a: TracedSparse, name: str, *args: Any, **options: Any) -> Any:
     return moved(lambda x: getattr(x, name)(*args, **options), a)
 
 
-def _of_elements(a: TracedSparse, word: Callable[[Any], Any]) -> TracedSparse:
+def _of_elements(a: TracedSparse, operation: Callable[[Any], Any]) -> TracedSparse:
     """Compute a function of each element, which is 0 at 0."""
     a = once(a)
-    return a._with(word(a.elements))
+    return a._with(operation(a.elements))
 
 
 for _name in (
@@ -668,7 +668,7 @@ _NUMBERS = (
 
 
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Wrap the product of a sparse array with anything; with traced operands our words compute it.
+    """Wrap the product of a sparse array with anything; our operations compute traced ones.
 
     ``x @ A`` comes here as well, with both transposed.
     """

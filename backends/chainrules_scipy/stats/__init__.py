@@ -18,7 +18,7 @@ import scipy.stats
 from chainrules_py.extend import advise
 from chainrules_scipy.installing import place_method
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.stats import distributions, followed
+from chainrules_scipy.stats import distributions, source_copies
 from chainrules_scipy.stats.distributions import (
     FITS,
     MOMENTS,
@@ -34,9 +34,9 @@ from chainrules_scipy.stats.distributions import (
     ppf,
     sf,
 )
-from chainrules_scipy.stats.followed import FOLLOWED, gaussian_kde
+from chainrules_scipy.stats.source_copies import FOLLOWED, gaussian_kde
 
-__all__ = ["Distribution", "Frozen", "distributions", "followed", "gaussian_kde"]
+__all__ = ["Distribution", "Frozen", "distributions", "source_copies", "gaussian_kde"]
 
 
 def _in_double(function: Any) -> Any:
@@ -150,8 +150,8 @@ def __getattr__(name: str) -> Any:
     native = getattr(scipy.stats, name, None)
     if isinstance(native, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
         return Distribution(native)
-    if name == "invwishart" or name in followed.OF:
-        return followed.Multivariate(native)
+    if name == "invwishart" or name in source_copies.OF:
+        return source_copies.Multivariate(native)
     line = f"; write 'from scipy.stats import {name}', after chainrules_scipy.install()"
     msg = f"module {__name__!r} has no attribute {name!r}{line if native is not None else ''}"
     raise AttributeError(msg)

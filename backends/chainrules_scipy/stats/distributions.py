@@ -14,12 +14,10 @@ import numpy as np
 import scipy.stats
 
 from chainrules_py import ChainRulesError, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import static_types, varies
 from chainrules_scipy._private import common_base
-from chainrules_scipy.following import beside, followed
-from chainrules_scipy.installing import original
-from chainrules_scipy.rows import (
+from chainrules_scipy.helpers import (
     anchored,
     array_of,
     asked,
@@ -29,6 +27,8 @@ from chainrules_scipy.rows import (
     reject,
     truths,
 )
+from chainrules_scipy.installing import original
+from chainrules_scipy.source_copies import beside, followed
 from chainrules_scipy.stats.formulas import (
     CUMULATIVE,
     INTEGRATED,

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import WIDE, half_line
-from chainrules_scipy.rows import asked, readable, truths
+from chainrules_scipy.helpers import asked, readable, truths
 from chainrules_scipy.ufuncs import kolmogorov_slope
 
 _Formula = Callable[..., Any]

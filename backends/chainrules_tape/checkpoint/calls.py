@@ -29,7 +29,7 @@ from chainrules_py.extend import (
     settled,
     type_info,
 )
-from chainrules_py.vocabulary.views import read, sharing
+from chainrules_py.ops.views import read, sharing
 from chainrules_tape.checkpoint.segment import Folds, Segment, folded
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, OnTape
@@ -101,10 +101,10 @@ class Policy:
         save = self.save
         if save == "mincut":  # for which all has to be known
             self.sizes[i] = nbytes(call.value)
-            if _is_word(call) and _is_cheap(record):
+            if _is_operation(call) and _is_cheap(record):
                 self.cheap.add(i)
             return i not in self.cheap
-        if save == "all" or not _is_word(call):
+        if save == "all" or not _is_operation(call):
             self.left -= nbytes(call.value)
             return True
         cheap = _is_cheap(record)
@@ -135,7 +135,7 @@ class Policy:
             self.gone += [i for i, _ in gone]
 
 
-def _is_word(call: Any) -> bool:
+def _is_operation(call: Any) -> bool:
     """Tell whether a call gives the same whenever it is made: people's own may draw numbers."""
     f = call.primitive
     return f.__module__.startswith("chainrules_") and not f.fixed

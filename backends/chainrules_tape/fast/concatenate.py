@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py import Primitive
 from chainrules_py.extend import annotate, kind_of
-from chainrules_py.vocabulary.views import places_of_joined, subscripts
+from chainrules_py.ops.views import places_of_joined, subscripts
 from chainrules_tape.core.links import Links
 from chainrules_tape.core.variable import BareVariable
 
@@ -18,14 +18,14 @@ class FastJoins(BareVariable):
     __slots__ = ()
 
     @classmethod
-    def make_join(cls, word: Primitive[..., Any]) -> Callable[..., Any] | None:
+    def make_join(cls, operation: Primitive[..., Any]) -> Callable[..., Any] | None:
         """Return what joins any number of variables of this class, given as a sequence."""
         own, classes = cls.payload_type, cls.results
         if not subscripts(own) or not hasattr(own, "dtype"):
             return None
-        bound = cls.tracing.find(word, None, (own, own), (True, True))[1]
-        places_of: Any = places_of_joined(word)
-        compute: Any = word.implementation((own, own))
+        bound = cls.tracing.find(operation, None, (own, own), (True, True))[1]
+        places_of: Any = places_of_joined(operation)
+        compute: Any = operation.implementation((own, own))
         if bound is None or not bound.is_linear or places_of is None or compute is None:
             return None
         dtypes: dict[Any, bool] = {}
@@ -42,20 +42,20 @@ class FastJoins(BareVariable):
             tape, links, payloads = xs[0].tape, [], []
             for x in xs:
                 if x.tape is not tape:
-                    return word(*xs, **options)
+                    return operation(*xs, **options)
                 links.append(x.place)
                 payloads.append(x.payload)
             n = len(links)
             y = compute(*payloads, **options)
             places = places_of(payloads, options) if n > 1 else None
             if places is None:
-                return word(*xs, **options)
+                return operation(*xs, **options)
             dtype, cls = y.dtype, type(y)
             if dtype not in dtypes:
                 dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
             # Of another dtype the part would have to be converted.
             if not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
-                return word(*xs, **options)
+                return operation(*xs, **options)
             index = len(tape)
             tape.append((pull, tuple(links) if n == 2 else Links(tuple(links)), places))
             return classes[cls](y, tape, index)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from weakref import ref
 
 from chainrules_py.extend import Bound, annotate, batched, fit, type_info
-from chainrules_py.vocabulary.views import (
+from chainrules_py.ops.views import (
     Index,
     adds_in_place,
     read,
@@ -22,7 +22,7 @@ from chainrules_py.vocabulary.views import (
     subscripts,
 )
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.links import linked, rows_reader
+from chainrules_tape.memory.accumulating_links import linked, rows_reader
 from chainrules_tape.memory.write import UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
@@ -42,7 +42,7 @@ class FastSlices(BareVariable):
 
 
 def general(x: Any, where: Any) -> Any:
-    """``x[where]`` by the word."""
+    """``x[where]`` by the operation."""
     return x._read(*Index.split(where))
 
 

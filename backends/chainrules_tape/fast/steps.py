@@ -30,7 +30,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.core.links import DEEP, AddWhereSummed, Links, pair
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.links import AddInto
+from chainrules_tape.memory.accumulating_links import AddInto
 from chainrules_tape.memory.write import note_view
 
 Run: TypeAlias = Callable[..., Any]

@@ -557,7 +557,7 @@ def pulled(
 
 
 _LARGE = 100_000
-"""Size of arrays from which on the words on a tape say whether a second pass could help."""
+"""Size of arrays from which on the operations on a tape say whether a second pass could help."""
 
 
 def without_zeros(

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import (
     ChainRulesError,
     NoRuleError,

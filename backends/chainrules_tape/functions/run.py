@@ -58,7 +58,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
     untraced,
 )
-from chainrules_py.vocabulary.views import joining, reads_rows, shape_back
+from chainrules_py.ops.views import joining, reads_rows, shape_back
 from chainrules_tape.config import recorders
 from chainrules_tape.core.backward import backward, play
 from chainrules_tape.core.links import (
@@ -561,16 +561,16 @@ def collect_rows(tape: BareTape, inputs: Iterable[int]) -> dict[int, list[tuple[
         if half is None or type(index) is not int or index not in found:
             continue
         statement = getattr(half, "statement", None)
-        word = None if statement is None else statement.primal
-        array = _array_of(word, record)
+        operation = None if statement is None else statement.primal
+        array = _array_of(operation, record)
         if array is not None and hasattr(links, "parents"):
             tape[i] = (half, RowsInto(links, array, found[index]), *record[2:])
     return found
 
 
-def _array_of(word: Any, record: tuple[Any, ...]) -> Any:
+def _array_of(operation: Any, record: tuple[Any, ...]) -> Any:
     """Return the array of places that rows were read by; None where it is read otherwise."""
-    if len(record) != 5 or type(record[2]) is not dict or not reads_rows(word, record[2]):
+    if len(record) != 5 or type(record[2]) is not dict or not reads_rows(operation, record[2]):
         return None
     array = record[4]
     plain = not issubclass(type(array), Tracer) and type_info(type(array)).is_array

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from chainrules_py.extend import describe, type_info
-from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
+from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
@@ -73,7 +73,7 @@ def value_of(tape: BareTape, index: int) -> Any:
 
 
 def operation(tape: BareTape, index: int) -> str:
-    """Describe the operation of a record, in the words of its line."""
+    """Describe the operation of a record, in the operations of its line."""
     pull, links = tape[index][:2]
     if pull is None:
         return "input"

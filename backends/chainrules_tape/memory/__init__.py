@@ -1,6 +1,6 @@
 """Memory of traced arrays: who may write to it, and who sees that.
 
-A tracer that is written to takes over the value, and the record, of a functional word. What it
+A tracer that is written to takes over the value, and the record, of a functional operation. What it
 shares with others is noted in its `View`, once there is something to note::
 
     no view ──────── a part is read from it, or it is written to ───────▶ a view of its own
@@ -26,8 +26,8 @@ gets less known, never more, unless it is read again::
                                                                                UNCLEAR
                                                           (a view in NumPy, or a copy)
 
-Memory itself is written to only where nobody else has it (`write.alone`); else the functional word
-makes a copy. An array of the program's that a record needs is watched by the tape's guard
+Memory itself is written to only where nobody else has it (`write.alone`); else the functional
+operation makes a copy. An array of the program's that a record needs is watched by the tape's guard
 (`chainrules_py.engines.guard`).
 
 Read `write`, then `links`.

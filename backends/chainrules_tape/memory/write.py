@@ -1,8 +1,8 @@
 """Writing to tracers in place: whose memory may be written to, and what others keep.
 
-A tracer that is written to takes over the value of a functional word. Nothing that was recorded or
-handed out before sees the write: memory is written to only where nobody else has it, and is copied
-once where somebody has. So n writes to one buffer cost n.
+A tracer that is written to takes over the value of a functional operation. Nothing that was
+recorded or handed out before sees the write: memory is written to only where nobody else has it,
+and is copied once where somebody has. So n writes to one buffer cost n.
 
 A write to a view is seen through all views of its array, as in NumPy: a view remembers the tracer
 that it was read from, and the call that read it. So the tracers of other arrays pay nothing for it.
@@ -47,7 +47,7 @@ from chainrules_py.extend import (
     share_memory,
     type_info,
 )
-from chainrules_py.vocabulary.views import (
+from chainrules_py.ops.views import (
     Index,
     converted,
     duplicate,
@@ -73,7 +73,7 @@ gave, which may be a copy, and no view at all."""
 
 
 class Call(tuple[Any, tuple[Any, ...], Any]):
-    """Call that read a view, as ``(word, rest, options)``: ``word(parent, *rest, **options)``.
+    """Call that read a view, as ``(op, rest, options)``: ``op(parent, *rest, **options)``.
 
     Each transpose of a program makes one, where that of a named tuple would be a call of ours.
     """
@@ -90,7 +90,8 @@ class View:
     parent : tracer or None
         What it was read from.
     how : object
-        The index by which it was read, as it was written or an `Index`; or the `Call` of a word.
+        The index by which it was read, as it was written or an `Index`; or the `Call` of an
+        operation.
     layout : {LIKE, UNLIKE, UNCLEAR}
         Whether its memory is laid out as NumPy's would be.
     written : bool
@@ -122,7 +123,7 @@ class View:
 
     @property
     def pattern(self) -> Index | None:
-        """The index by which it was read; None if it was read by another word."""
+        """The index by which it was read; None if it was read by another operation."""
         how = self.how
         if type(how) is Call:
             return None
@@ -133,8 +134,8 @@ class View:
         pattern = self.pattern
         if pattern is not None:
             return read(self.parent, index=pattern)
-        word, rest, options = self.how
-        return word(self.parent, *rest, **options)
+        operation, rest, options = self.how
+        return operation(self.parent, *rest, **options)
 
     def add(self, child: Any) -> None:
         """Add a view of it; those that are gone are forgotten now and then."""
@@ -187,7 +188,7 @@ def fits(array: Any, *given: Any) -> bool:
 
 
 def note_view(
-    made: Any, word: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any
+    made: Any, operation: Any, operands: tuple[Any, ...], options: Any, y: Any, payload: Any
 ) -> None:
     """Note that the result of a call is a view of its first operand, if it is one.
 
@@ -198,7 +199,7 @@ def note_view(
     ----------
     made : tracer
         The result.
-    word, operands, options
+    operation, operands, options
         The call.
     y, payload
         What the result and the first operand stand for.
@@ -209,13 +210,13 @@ def note_view(
     view = getattr(x, "as_view", None)
     layout = LIKE if view is None or view.layout is LIKE else UNLIKE
     how: Any = None
-    if word is read:
+    if operation is read:
         if options["index"].is_basic:
             how = options["index"]
         elif any(map(_axes, operands[1:])) or not share(y, payload):
             return
     else:
-        shares = sharing.get(word)
+        shares = sharing.get(operation)
         if shares == "layout" and layout:
             layout = UNCLEAR
         elif shares != "view" and not share(y, payload):
@@ -225,7 +226,7 @@ def note_view(
     if view is None:
         view = x.as_view = View()
     if how is None:
-        how = Call((word, operands[1:], options))
+        how = Call((operation, operands[1:], options))
     made.as_view = new = View()  # `View.of`, written out
     new.parent, new.how, new.layout = x, how, layout
     view.add(made)
@@ -278,9 +279,9 @@ class Outdated:
     def _read_from_current(self) -> None:
         view, pending = self.as_view, type(self)
         if view.layout is UNCLEAR:
-            word = view.how[0].__name__
+            operation = view.how[0].__name__
             msg = (
-                f"an array was written to, of which {word} gave a part that is used "
+                f"an array was written to, of which {operation} gave a part that is used "
                 f"after that; it is not known whether NumPy would have given a view, which the "
                 f"write would have changed, or a copy: write .copy() behind it where it is read"
             )

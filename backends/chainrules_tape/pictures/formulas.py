@@ -114,7 +114,7 @@ def formula(program: Program, names: Mapping[str, str] | None = None) -> str:
     Parameters
     ----------
     program : Program
-        Calls of words, or of functions that are called like words.
+        Calls of operations, or of functions that are called like operations.
     names : mapping of str to str, optional
         What stands for an input, if not its name.
 
@@ -127,7 +127,7 @@ def formula(program: Program, names: Mapping[str, str] | None = None) -> str:
     Examples
     --------
     >>> from chainrules_py.program import Call
-    >>> from chainrules_py.vocabulary import add, exp, square
+    >>> from chainrules_py.ops import add, exp, square
     >>> x, a, b, c = map(Value, "xabc")
     >>> calls = [Call(exp, (x,), {}, (a,)), Call(square, (a,), {}, (b,))]
     >>> calls.append(Call(add, (b, 1.0), {}, (c,)))

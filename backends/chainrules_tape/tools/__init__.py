@@ -15,20 +15,20 @@
 ``checkpoint_chain``, ``reversible``
     Loops: of few of whose values much is computed again; whose steps are inverted on the way back.
 ``oracle``
-    Calls of words, with their derivatives, as JSON.
+    Calls of operations, with their derivatives, as JSON.
 ``chainrules_tape.tools.functions``
     Functions that users of ChainRules.jl look for.
 """
 
 from chainrules_tape.tools.batching import vmap
 from chainrules_tape.tools.chains import checkpoint_chain
-from chainrules_tape.tools.derived import derive_rule
+from chainrules_tape.tools.derived_rules import derive_rule
 from chainrules_tape.tools.no_record import no_record
 from chainrules_tape.tools.numeric import NumericDerivativeWarning, numeric_rule
 from chainrules_tape.tools.oracle import oracle
 from chainrules_tape.tools.profiling import Profile, profile
 from chainrules_tape.tools.reversible import reversible
-from chainrules_tape.tools.saved import Saved, SavedValue, show_saved
+from chainrules_tape.tools.saved_values import Saved, SavedValue, show_saved
 from chainrules_tape.tools.series import taylor
 from chainrules_tape.tools.text_rules import text_rule
 

@@ -1,8 +1,9 @@
 """Maps over examples: a function is run once on values that stand for one example of many.
 
-Each word is called on all examples at once where its rule says how: element by element; linear,
-with an axis of directions in front; a product of matrices. Any other word is called example by
-example, and a function that looks at values is run once for each: what comes out is the same.
+Each operation is called on all examples at once where its rule says how: element by element;
+linear, with an axis of directions in front; a product of matrices. Any other operation is called
+example by example, and a function that looks at values is run once for each: what comes out is the
+same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import Config, NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     ArrayLike,
@@ -28,7 +29,7 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
 )
-from chainrules_py.vocabulary import creation, predicates
+from chainrules_py.ops import creation, predicates
 from chainrules_tape.tools.draws import Draws
 
 Axis: TypeAlias = Any
@@ -284,7 +285,7 @@ class Batch(ArrayLike):
         options: dict[str, Any],
         primal: Callable[..., Any] | None = None,
     ) -> Any:
-        """Call a word for all examples."""
+        """Call an operation for all examples."""
         if self._level not in _state:
             msg = f"{self!r} was used after the vmap that it belongs to was over"
             raise TracerError(msg)
@@ -346,30 +347,30 @@ def _marked(xs: Sequence[Any], marks: Sequence[bool]) -> list[tuple[Any, bool]]:
 
 _classes = Classes(Batch, lambda value, *_: value)
 _MADE = {getattr(v, name) for name in creation.__all__ if name.endswith("_like")}
-"""Words that read of their first operand its library, its shape and its dtype."""
+"""Operations that read of their first operand its library, its shape and its dtype."""
 _PLAIN = {getattr(v, name) for name in predicates.__all__} | {
     v.where,
     v.sign,
     v.floor_divide,
     v.remainder,
 }
-"""Words that act element by element, and are constant, or linear in some operands."""
+"""Operations that act element by element, and are constant, or linear in some operands."""
 
 
 def _at_once(
-    word: Any, operands: Sequence[Any], options: dict[str, Any], mine: Sequence[bool]
+    operation: Any, operands: Sequence[Any], options: dict[str, Any], mine: Sequence[bool]
 ) -> Callable[[Callable[..., Any]], Any] | None:
-    """Return the call of a word for all examples, given what computes it; None if nobody says."""
+    """Return the call of an operation for all examples, given what computes it, or None."""
     classes = tuple([getattr(type(x), "__dispatch_type__", type(x)) for x in operands])
-    rule = find_rule(word, classes)
+    rule = find_rule(operation, classes)
     statement: Any = None if rule is None else rule.reverse or rule.forward
     recipe: Any = None if statement is None else statement.recipe
     payloads = [x.payload if m else x for x, m in _marked(operands, mine)]
-    if word is v.astype:
+    if operation is v.astype:
         return lambda f: f(*payloads, **options)
-    if word is v.matmul:
+    if operation is v.matmul:
         return lambda f: _product(f, *payloads, *mine)
-    if not options and (word in _PLAIN or getattr(recipe, "is_elementwise", False)):
+    if not options and (operation in _PLAIN or getattr(recipe, "is_elementwise", False)):
         ndim = max([getattr(x, "ndim", 0) for x in operands])
         aligned = [_aligned(x, ndim) if m else x for x, m in _marked(payloads, mine)]
         return lambda f: f(*aligned, **options)
@@ -385,7 +386,7 @@ def _at_once(
         for x, m, flag in zip(payloads, mine, linear, strict=True)
     ]
     found = (tuple(long), options) if ways is True else ways(tuple(long), options)
-    return None if found is None else lambda f: word(*found[0], **found[1])
+    return None if found is None else lambda f: operation(*found[0], **found[1])
 
 
 def _aligned(x: Any, ndim: int) -> Any:

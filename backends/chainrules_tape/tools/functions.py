@@ -13,8 +13,8 @@ import numpy as np
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import describe
-from chainrules_py.vocabulary import round, where
-from chainrules_py.vocabulary.higher_order import scan
+from chainrules_py.ops import round, where
+from chainrules_py.ops.higher_order import scan
 
 
 def sinpi(x: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chainrules_py import MutationError, TracerError
-from chainrules_py.vocabulary import put_along_axis_add, put_at, scatter_add
+from chainrules_py.ops import put_along_axis_add, put_at, scatter_add
 from chainrules_tape.config import recorders
 from chainrules_tape.core.links import LEAF, parents
 from chainrules_tape.core.tape import BareTape
@@ -86,8 +86,8 @@ def _muted(cls: Any, start: int) -> type:
         def append(self, record: Any, /) -> None:
             """Record an input in place of a call."""
             statement = getattr(record[0], "statement", None)
-            word = None if statement is None else statement.primal
-            if word in _WRITES and any([i < start for i in parents(record[1])[:1]]):
+            operation = None if statement is None else statement.primal
+            if operation in _WRITES and any([i < start for i in parents(record[1])[:1]]):
                 msg = (
                     "a value that the gradient goes through is written to inside no_record(): its "
                     "other elements would lose theirs; write to a copy (v = x.copy())"

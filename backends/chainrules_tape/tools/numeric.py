@@ -71,39 +71,43 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
     >>> abs(slope - 2 / math.sqrt(math.pi)) < 1e-9
     True
     """
-    word = f if isinstance(f, Primitive) else primitive(f)
-    if word.options or word.variadic:
-        msg = f"numeric_rule({name_of(f)}): it takes operands alone, not {word.signature}"
+    operation = f if isinstance(f, Primitive) else primitive(f)
+    if operation.options or operation.variadic:
+        msg = f"numeric_rule({name_of(f)}): it takes operands alone, not {operation.signature}"
         raise RuleError(msg)
-    word.opaque = True
-    body, unstated = word.__wrapped__, _unstated(word)
-    halves = [_halves(body, word.__name__, k, unstated) for k in range(len(word.operands))]
+    operation.opaque = True
+    body, unstated = operation.__wrapped__, _unstated(operation)
+    halves = [
+        _halves(body, operation.__name__, k, unstated) for k in range(len(operation.operands))
+    ]
     warned: list[bool] = []
 
     def numeric(*xs: Any) -> Any:
         if not warned:
             warned.append(True)
-            msg = f"the derivative of {word.__name__} is that of finite steps (numeric_rule)"
+            msg = f"the derivative of {operation.__name__} is that of finite steps (numeric_rule)"
             warnings.warn(msg, NumericDerivativeWarning, stacklevel=2)
-        y = word(*xs)
+        y = operation(*xs)
         if is_structure_type(type(y)):
             msg = (
-                f"{word.__name__} has a numeric rule, which is of one array or number, and gave "
+                f"{operation.__name__} has a numeric rule, which is of one array or number, and "
+                f"gave "
                 f"{describe(y)}"
             )
             raise NotDifferentiableError(msg)
         return y, tuple([_map(push, pull, xs) for push, pull in halves])
 
-    numeric.__signature__ = word.signature  # type: ignore[attr-defined]
-    numeric.__qualname__ = f"numeric_rule({word.__name__})"
-    rule(word)(numeric)
-    return word
+    numeric.__signature__ = operation.signature  # type: ignore[attr-defined]
+    numeric.__qualname__ = f"numeric_rule({operation.__name__})"
+    rule(operation)(numeric)
+    return operation
 
 
-def _unstated(word: Any) -> LinearMap:
+def _unstated(operation: Any) -> LinearMap:
     """Return the derivative of a derivative."""
     unknown = NotImplementedTangent(
-        f"{word.__name__} has a numeric rule, and its derivative is to be differentiated: too few "
+        f"{operation.__name__} has a numeric rule, and its derivative is to be differentiated: "
+        f"too few "
         f"digits are left; state a rule"
     )
     return LinearMap(lambda _: unknown, lambda _: unknown)

@@ -1,4 +1,4 @@
-"""Samples as data that others can read: calls of words, with their values and derivatives."""
+"""Samples as data that others can read: calls of operations, with their values and derivatives."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chainrules_tape import vjp
 
 
 def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str, Any]]]) -> str:
-    """Write calls of words as JSON, for other engines to test against.
+    """Write calls of operations as JSON, for other engines to test against.
 
     Parameters
     ----------
     calls : iterable of tuple
-        ``(word, operands, options)``; words that give one array or number.
+        ``(operation, operands, options)``; operations that give one array or number.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str,
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import multiply
+    >>> from chainrules_py.ops import multiply
     >>> found = json.loads(oracle([(multiply, (2.0, 3.0), {})]))
     >>> [found[0][key]["data"] for key in ("value", "cotangent")]
     [[6.0], [0.75]]
@@ -39,10 +39,12 @@ def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str,
     [[2.25], [1.5]]
     """
     rows = []
-    for word, operands, options in calls:
+    for operation, operands, options in calls:
         moving = [i for i, x in enumerate(operands) if kind_of(x) in ("real", "complex")]
 
-        def along(*xs: Any, call: Any = (word, operands, options), places: Any = moving) -> Any:
+        def along(
+            *xs: Any, call: Any = (operation, operands, options), places: Any = moving
+        ) -> Any:
             f, given, named = call[0], list(call[1]), call[2]
             for i, x in zip(places, xs, strict=True):
                 given[i] = x
@@ -53,7 +55,7 @@ def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str,
         y_bar = steps.reshape(np.shape(y)).astype(np.asarray(y).dtype)
         bars: dict[int, Any] = dict(zip(moving, pullback(y_bar), strict=True))
         rows.append({
-            "function": word.__name__,
+            "function": operation.__name__,
             "operands": [_data(x) for x in operands],
             "options": {name: repr(value) for name, value in options.items()},
             "value": _data(y),

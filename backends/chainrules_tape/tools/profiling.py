@@ -23,7 +23,7 @@ class Row(NamedTuple):
     Attributes
     ----------
     rule : str
-        The word.
+        The operation.
     where : str
         The line of the program.
     calls, pulls : int

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py.extend import type_info, untraced
 
 
@@ -337,8 +337,8 @@ RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
 }
 
 
-def computed(word: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
-    """Compute the coefficients of a word's result; None where it has no recurrence for these.
+def computed(operation: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """Compute the coefficients of an operation's result; None where it has no recurrence for these.
 
     Large arrays are cut into pieces, whose coefficients stay in the cache.
     """
@@ -346,15 +346,15 @@ def computed(word: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
     numbers = [type(x) is Constant and not np.ndim(x[0]) for x in xs]
     pairs = zip(xs, numbers, strict=True)
     alike = all([n or getattr(x, "shape", ()) == stacks[0].shape for x, n in pairs if stacks])
-    if not stacks or not alike or word is v.matmul or stacks[0][0].size < 2 * PIECE:
-        return RECURRENCES[word](*xs, **options)
+    if not stacks or not alike or operation is v.matmul or stacks[0][0].size < 2 * PIECE:
+        return RECURRENCES[operation](*xs, **options)
     shape = stacks[0].shape
     flat: list[Any] = [x if type(x) is Constant else x.reshape(len(x), -1) for x in xs]
     found: Any = None
     for i in range(0, stacks[0][0].size, PIECE):
         piece = slice(i, i + PIECE)
         given: list[Any] = [x if type(x) is Constant else x[:, piece] for x in flat]
-        part: Any = RECURRENCES[word](*given, **options)
+        part: Any = RECURRENCES[operation](*given, **options)
         if part is None:
             return None
         if found is None:

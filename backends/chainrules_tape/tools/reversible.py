@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import Config, ReverseMode, RuleError, ZeroTangent, add_tangents, rrule
 from chainrules_py.extend import HigherOrder, flatten, kind_of, name_of
 

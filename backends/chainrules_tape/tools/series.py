@@ -1,7 +1,7 @@
 """Taylor series of a program: values that carry the coefficients of a power series along.
 
 Sums, products, quotients and the functions that programs are full of have recurrences. Any other
-word follows from its rule: the derivative of the series of y is the push of that of x, along a
+operation follows from its rule: the derivative of the series of y is the push of that of x, along a
 series that is one term shorter, so that the rule itself runs on series.
 """
 
@@ -71,7 +71,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     Raises
     ------
     NotDifferentiableError
-        If the order is no whole number, or a word on the way has no derivative.
+        If the order is no whole number, or an operation on the way has no derivative.
 
     Notes
     -----
@@ -221,7 +221,13 @@ class Series(ArrayLike):
         return _integrated(y, unthunk(y_dot), level, order)
 
     def _term_by_term(
-        self, f: Any, word: Any, operands: Any, linear: Sequence[bool], options: Any, order: int
+        self,
+        f: Any,
+        operation: Any,
+        operands: Any,
+        linear: Sequence[bool],
+        options: Any,
+        order: int,
     ) -> Any:
         """Call a linear function on each coefficient."""
         level = self._level
@@ -231,7 +237,9 @@ class Series(ArrayLike):
             return [_each_coefficient(x, level, k, moves) for x, moves in pairs]
 
         rows = [at(k) for k in range(order + 1)]
-        first, *terms = [(f if k == 0 else word)(*row, **options) for k, row in enumerate(rows)]
+        first, *terms = [
+            (f if k == 0 else operation)(*row, **options) for k, row in enumerate(rows)
+        ]
         leaves, tree = flatten(first)
         columns = zip(*[flatten(t)[0] for t in terms], strict=True)
         made = [series(y, level, ts) for y, ts in zip(leaves, columns, strict=True)]

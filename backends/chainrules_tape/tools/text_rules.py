@@ -1,4 +1,4 @@
-"""Rules stated as text: a formula for each operand, which is read into words."""
+"""Rules stated as text: a formula for each operand, which is read into operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import Primitive, RuleError, ZeroTangent, rules_for
 from chainrules_py.extend import (
     RruleRecipe,
@@ -38,7 +38,7 @@ def text_rule(f: Callable[..., Any], **formulas: str) -> None:
         A primitive, or a library's function that engines can see being called.
     **formulas : str
         By the names of the operands: the cotangent, as a formula of ``y_bar``, of the result
-        ``y``, the operands, the options, numbers, operators and words of the vocabulary. ``"0"``
+        ``y``, the operands, the options, numbers, operators and operations. ``"0"``
         says that f is constant in an operand.
 
     Raises
@@ -84,7 +84,7 @@ def text_rule(f: Callable[..., Any], **formulas: str) -> None:
 
 
 class Formula:
-    """Formula of words: read, checked to be linear in the cotangent, and evaluated.
+    """Formula of operations: read, checked to be linear in the cotangent, and evaluated.
 
     Attributes
     ----------
@@ -106,17 +106,17 @@ class Formula:
     def _refuse(self, what: str) -> NoReturn:
         msg = (
             f"text_rule({self.primal.__name__}): the formula {self.text!r} of {self.operand!r} "
-            f"{what}; write operators, numbers, words and the names "
+            f"{what}; write operators, numbers, operations and the names "
             f"({', '.join(sorted(self.names))}), linear in y_bar"
         )
         raise RuleError(msg)
 
-    def _word(self, node: ast.Call) -> Any:
+    def _operation(self, node: ast.Call) -> Any:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
-        word = getattr(v, name, None)
-        if not isinstance(word, Primitive) or any([k.arg is None for k in node.keywords]):
-            self._refuse(f"calls {name!r}, which is not a word of the vocabulary")
-        return word
+        operation = getattr(v, name, None)
+        if not isinstance(operation, Primitive) or any([k.arg is None for k in node.keywords]):
+            self._refuse(f"calls {name!r}, which is not an operation")
+        return operation
 
     def _degree(self, node: ast.expr) -> int:
         """Return the degree of a formula in y_bar: zero or one, or it is refused."""
@@ -134,20 +134,20 @@ class Formula:
             case ast.Call(args=args):
                 if any([self._degree(k.value) for k in node.keywords]):
                     self._refuse("has y_bar in an option")
-                return self._of_call(self._word(node), args, node)
+                return self._of_call(self._operation(node), args, node)
         return self._refuse(f"has {ast.unparse(node)!r} in it")
 
-    def _of_call(self, word: Any, args: list[ast.expr], node: ast.expr) -> int:
+    def _of_call(self, operation: Any, args: list[ast.expr], node: ast.expr) -> int:
         degrees = [self._degree(a) for a in args]
         if not any(degrees):
             return 0
-        if word in (v.add, v.subtract) and all(degrees):
+        if operation in (v.add, v.subtract) and all(degrees):
             return 1
-        if word in _PRODUCTS and sum(degrees) == 1:
+        if operation in _PRODUCTS and sum(degrees) == 1:
             return 1
-        if word is v.divide and degrees == [1, 0]:
+        if operation is v.divide and degrees == [1, 0]:
             return 1
-        found = [s.recipe for s in rules_for(word) if s.recipe is not None]
+        found = [s.recipe for s in rules_for(operation) if s.recipe is not None]
         if found and found[0].is_linear:
             linear = found[0].stated_in(len(degrees))
             at_most = [d <= flag for d, flag in zip(degrees, linear, strict=True)]
@@ -173,10 +173,10 @@ class Formula:
             case ast.Tuple(elts=parts):
                 return tuple([self._evaluate(p, known) for p in parts])
             case ast.BinOp(left=left, op=op, right=right):
-                word = _BINARY[type(op)]
-                return word(self._evaluate(left, known), self._evaluate(right, known))
+                operation = _BINARY[type(op)]
+                return operation(self._evaluate(left, known), self._evaluate(right, known))
         options = {k.arg: self._evaluate(k.value, known) for k in node.keywords}
-        return self._word(node)(*[self._evaluate(a, known) for a in node.args], **options)
+        return self._operation(node)(*[self._evaluate(a, known) for a in node.args], **options)
 
     def __repr__(self) -> str:
         return f"{self.operand}_bar = {self.text}"

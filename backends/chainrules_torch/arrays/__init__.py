@@ -1,4 +1,4 @@
-"""Words on PyTorch's tensors, as PyTorch computes them."""
+"""Operations on PyTorch's tensors, as PyTorch computes them."""
 
 from chainrules_torch.arrays import elementwise, indexing, linalg, manipulation, special
 

@@ -1,4 +1,4 @@
-"""Elementwise words and reductions, as PyTorch computes them."""
+"""Elementwise operations and reductions, as PyTorch computes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from chainrules_kit.fallbacks.elementwise import nan_to_num_standard
 from chainrules_py import Scalar
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
 from chainrules_torch import _private
 from chainrules_torch.tensors import TENSOR, alike, entered, implement, with_numbers
@@ -176,8 +176,8 @@ _ENTRIES: dict[Any, Any] = {
     v.lcm: with_numbers(torch.lcm),
     v.heaviside: with_numbers(torch.heaviside),
 }
-for _word, _function in _ENTRIES.items():
-    entered(_word, _function)
+for _operation, _function in _ENTRIES.items():
+    entered(_operation, _function)
 
 
 def _report(condition: torch.Tensor, *, message: str) -> None:

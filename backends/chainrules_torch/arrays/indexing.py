@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_torch.tensors import TENSOR, alike, number_as
 
 

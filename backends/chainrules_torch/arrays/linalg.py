@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import adjugate_by_svd, dot_standard, inner_standard
-from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
-from chainrules_py.vocabulary.linalg import SVDResult
-from chainrules_py.vocabulary.matrix_functions import LUFactors
-from chainrules_torch.engine.apart import is_hidden
+from chainrules_py.ops.decompositions import EighResult, EigResult, QRResult
+from chainrules_py.ops.linalg import SVDResult
+from chainrules_py.ops.matrix_functions import LUFactors
+from chainrules_torch.engine.numpy_programs import is_hidden
 from chainrules_torch.tensors import alike, entered, implement, with_numbers
 
 

@@ -1,4 +1,4 @@
-"""Words that shape, make, join and sort, as PyTorch computes them."""
+"""Operations that shape, make, join and sort, as PyTorch computes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from chainrules_kit.fallbacks.manipulation import pad_standard
 from chainrules_kit.fallbacks.statistics import bincount_standard
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, implement
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_torch.arrays.manipulation import axes_of
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import is_tensor
@@ -20,20 +20,20 @@ from chainrules_torch.tensors import alike, entered, implement
 _special: Any = torch.special
 
 
-def _by_numpy(word: Any, *xs: Any) -> Any:
-    """Compute a word as NumPy's backends do."""
-    return called_back(word, tuple(map(type, xs)))(*xs)
+def _by_numpy(operation: Any, *xs: Any) -> Any:
+    """Compute an operation as NumPy's backends do."""
+    return called_back(operation, tuple(map(type, xs)))(*xs)
 
 
-def _reals(word: Any, function: Any) -> None:
+def _reals(operation: Any, function: Any) -> None:
     """Enter a function of PyTorch's that takes no complex numbers; NumPy's backends do."""
 
     def computed(*xs: Any) -> Any:
         if any([is_tensor(x) and x.is_complex() for x in xs]):
-            return _by_numpy(word, *xs)
+            return _by_numpy(operation, *xs)
         return function(*(xs if len(xs) == 1 else alike(*xs)))
 
-    entered(word, computed)
+    entered(operation, computed)
 
 
 def _ndtr(x: torch.Tensor) -> Any:
@@ -42,7 +42,7 @@ def _ndtr(x: torch.Tensor) -> Any:
 
 
 # PyTorch's Bessel functions of the first and second kind are 1e-8 off near 7; SciPy's are not.
-for _word, _function in (
+for _operation, _function in (
     (v.gammaln, torch.lgamma),
     (v.digamma, _special.digamma),
     (v.erf, _special.erf),
@@ -67,7 +67,7 @@ for _word, _function in (
     (v.xlogy, _special.xlogy),
     (v.xlog1py, _special.xlog1py),
 ):
-    _reals(_word, _function)
+    _reals(_operation, _function)
 
 
 # torch.kl_div is another function: of logarithms, and their mean.

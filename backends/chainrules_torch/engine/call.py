@@ -67,7 +67,7 @@ class ReusedValue(NamedTuple):
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> x = 0.5
     >>> value = ReusedValue(sin, (x,), {}, "its value")
     >>> value.within(lambda: (known_value(sin, (x,), {}).y, known_value(sin, (0.25,), {})))
@@ -260,7 +260,8 @@ class Plan(Call):
     is_stored : bool
         Whether later calls find it.
     short : dict
-        What `chainrules_torch.engine.quick` remembers of eager calls, by the operands wanted.
+        What `chainrules_torch.engine.eager_functions` remembers of eager calls, by the operands
+        wanted.
     solves : bool
         Whether the value itself may need derivatives of functions that it is given, and depends on
         looking at values.

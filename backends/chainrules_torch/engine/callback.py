@@ -35,9 +35,9 @@ from chainrules_py.extend import (
     where_defined,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.apart import apart
 from chainrules_torch.engine.compilers import forget, refuse_captured
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
+from chainrules_torch.engine.numpy_programs import apart
 from chainrules_torch.tensors import PLAIN, entered, shown
 
 
@@ -66,7 +66,7 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
     >>> import numpy as np
     >>> import torch
     >>> from chainrules_py import primitive, scalar_rule
-    >>> from chainrules_py.vocabulary import expit
+    >>> from chainrules_py.ops import expit
     >>> from chainrules_torch import export
     >>> @primitive
     ... def softplus(x):
@@ -130,8 +130,8 @@ def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
     return map_leaves(lambda leaf: leaf if is_tensor(leaf) else _as_tensor(leaf, device), y)
 
 
-def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Find the function that computes a word by NumPy, where PyTorch has none for it.
+def called_back(operation: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
+    """Find the function that computes an operation by NumPy, where PyTorch has none for it.
 
     Raises
     ------
@@ -140,10 +140,10 @@ def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callabl
     """
     plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
     try:
-        body = word.plain_implementation(plain)
+        body = operation.plain_implementation(plain)
     except NoRuleError:
-        raise word.lacking(classes) from None
-    return _by_numpy(word, body, None)
+        raise operation.lacking(classes) from None
+    return _by_numpy(operation, body, None)
 
 
 def _dtype(x: torch.Tensor) -> Any:

@@ -172,7 +172,8 @@ def refuse_hidden(y: Any) -> None:
 class Unlost(TorchFunctionMode):
     """A context where no tensor becomes something plain whose derivative is asked for.
 
-    PyTorch makes a number of any tensor without a word, and an array of NumPy's of a dual number.
+    PyTorch makes a number of any tensor without an operation, and an array of NumPy's of a dual
+    number.
 
     Parameters
     ----------
@@ -427,7 +428,7 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
     """Push forward below the level of these dual numbers, where those of outer levels are kept.
 
     PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
-    that a derivative of this one would be zero, without a word.
+    that a derivative of this one would be zero, without an operation.
     """
     if not _private.transforms_active():  # dual numbers alone do not nest
         return push(tensors, dots)

@@ -25,7 +25,7 @@ from chainrules_kit import (
     run_resolved,
 )
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     Cache,
     closed,
@@ -36,7 +36,6 @@ from chainrules_py.extend import (
     partition,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.apart import is_hidden
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.compilers import (
     captured_there,
@@ -63,11 +62,12 @@ from chainrules_torch.engine.config import (
     uncast,
     varies,
 )
+from chainrules_torch.engine.eager_functions import eager
 from chainrules_torch.engine.functions import Transformed
 from chainrules_torch.engine.halves import solved
 from chainrules_torch.engine.import_rule import computed_by_torch
+from chainrules_torch.engine.numpy_programs import is_hidden
 from chainrules_torch.engine.outputs import unwrap
-from chainrules_torch.engine.quick import eager
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
@@ -83,8 +83,8 @@ def export(f: Callable[..., Any], /) -> Exported:
     Parameters
     ----------
     f : callable
-        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
-        derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
+        one with derivatives of its own (`custom_vjp`), or code that is written in these.
 
     Returns
     -------
@@ -101,14 +101,14 @@ def export(f: Callable[..., Any], /) -> Exported:
     Notes
     -----
     Cotangents of complex numbers are real adjoints in PyTorch as they are here. The pullback of a
-    call runs in words on tensors; where PyTorch may differentiate it once more, words in it are
-    differentiated by their rules as well, so that no rule is lost at any order.
+    call runs in words on tensors; where PyTorch may differentiate it once more, operations in it
+    are differentiated by their rules as well, so that no rule is lost at any order.
 
     Examples
     --------
     >>> import torch
     >>> from chainrules_py import primitive, scalar_rule
-    >>> from chainrules_py.vocabulary import exp, log
+    >>> from chainrules_py.ops import exp, log
     >>> @primitive
     ... def softplus(x):
     ...     return log(1.0 + exp(x))
@@ -194,12 +194,12 @@ class Exported:
         plans = self._plans.open()
         call = resolved(self.function, operands, options)
 
-        def run(word: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
+        def run(operation: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
             values = beside_tensors(xs)
             classes = tuple(map(type, values))
-            if is_program(word, classes):
-                return self._seen(functools.partial(word, *values, **static))
-            plan = plan_for(word, classes, static)
+            if is_program(operation, classes):
+                return self._seen(functools.partial(operation, *values, **static))
+            plan = plan_for(operation, classes, static)
             if not plan.flat:
                 return applied(plan, *opened(plan, values))
             unchanged = plan.is_static and not (options or call.after or plan.imported)
@@ -282,14 +282,14 @@ _PASSED = (
 )  # fmt: skip
 
 _PROGRAMS = frozenset((v.map, v.reduce, v.scan))
-"""Words that call a function several times, and do nothing else: PyTorch sees all they do."""
+"""Operations that call a function several times, and do nothing else: PyTorch sees all they do."""
 
 
-def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
+def is_program(operation: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Tell whether PyTorch differentiates what a primitive calls, not the primitive."""
-    if word in _PROGRAMS:
+    if operation in _PROGRAMS:
         return True
-    return looked_into(word, classes, config)
+    return looked_into(operation, classes, config)
 
 
 def _needs(x: Any) -> bool:
@@ -313,18 +313,20 @@ def _recorded(plan: Plan, operands: tuple[Any, ...], plans: Any) -> Any:
 _all_plans = Cache()
 
 
-def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]) -> Plan:
+def plan_for(
+    operation: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
+) -> Plan:
     """Return the plan of calls with operands of these types and options."""
-    key = (word, classes, *[(name, type(x), x) for name, x in options.items()])
+    key = (operation, classes, *[(name, type(x), x) for name, x in options.items()])
     try:
         return _all_plans.table[key]  # type: ignore[no-any-return]
     except KeyError:
         plans = _all_plans.open()
-        plan = plans[key] = Plan(word, classes, options)
+        plan = plans[key] = Plan(operation, classes, options)
         plan.is_stored = True
         return plan
     except TypeError:  # an option without a hash
-        return Plan(word, classes, options)
+        return Plan(operation, classes, options)
 
 
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:

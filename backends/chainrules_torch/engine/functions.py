@@ -3,7 +3,7 @@
 What is called is their first argument.
 
 - `Plain` is what eager programs run, where there is no shorter way
-  (`chainrules_torch.engine.quick`). It keeps what the rule saved.
+  (`chainrules_torch.engine.eager_functions`). It keeps what the rule saved.
 - `Transformed` is what `torch.func` and dual numbers run. It has all of PyTorch's methods, and
   keeps nothing but inputs and outputs.
 
@@ -37,7 +37,7 @@ from chainrules_py.extend import (
     partition,
     unflatten,
 )
-from chainrules_py.vocabulary.indexing import Index
+from chainrules_py.ops.indexing import Index
 from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Outputs, Plan
 from chainrules_torch.engine.compilers import is_writing_down, unseen

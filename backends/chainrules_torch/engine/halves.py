@@ -15,14 +15,14 @@ import torch
 
 from chainrules_kit import UNFIT, AskedError, refused_half
 from chainrules_py import ChainRulesError, NotDifferentiableError, ProjectionError, TracerError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import map_leaves
 from chainrules_torch import _private
-from chainrules_torch.engine.apart import apart, is_hidden
 from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.callback import array_of, brought, on_host, on_tensors
 from chainrules_torch.engine.compilers import forget, is_abstract, leave_out
 from chainrules_torch.engine.config import asking, floats, is_tensor, refuse_asked
+from chainrules_torch.engine.numpy_programs import apart, is_hidden
 
 
 @final
@@ -287,9 +287,9 @@ _LIKE: dict[Any, Callable[..., Any]] = {
     v.linear_solve: lambda matvec, b, *params: b,
     v.odeint: _states,
 }
-"""What the results of words that solve are like."""
+"""What the results of operations that solve are like."""
 
 
-def is_known(word: Any) -> bool:
-    """Tell whether a compiler can be told what a word that solves will give."""
-    return word in _LIKE
+def is_known(operation: Any) -> bool:
+    """Tell whether a compiler can be told what an operation that solves will give."""
+    return operation in _LIKE

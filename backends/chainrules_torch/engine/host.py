@@ -1,6 +1,6 @@
-"""Words on tensors that PyTorch differentiates: by their rules, as in every other engine.
+"""Operations on tensors that PyTorch differentiates: by their rules, as in every other engine.
 
-Where PyTorch's own derivative of an operation is that of the word, at every point and to every
+Where PyTorch's own derivative of an operation is that of the operation, at every point and to every
 order, and nobody stated a rule of their own, the operation is left to PyTorch.
 """
 
@@ -14,7 +14,7 @@ import torch
 
 from chainrules_kit import imported_from, is_captured, lookups, own_function
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     HigherOrder,
     find_rule,
@@ -24,7 +24,7 @@ from chainrules_py.extend import (
     moved,
     register_host,
 )
-from chainrules_py.vocabulary.higher_order import scanning
+from chainrules_py.ops.higher_order import scanning
 from chainrules_torch import _private
 from chainrules_torch.engine.call import Plan, computed_by, known_value, known_values
 from chainrules_torch.engine.callback import of_body
@@ -61,7 +61,7 @@ _SMOOTH: frozenset[Any] = frozenset(
         v.map, v.reduce, v.report, v.scan,
     )
 )  # fmt: skip
-"""Words whose operation PyTorch differentiates as their rules do."""
+"""Operations whose operation PyTorch differentiates as their rules do."""
 
 
 def host(

@@ -43,7 +43,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Examples
     --------
     >>> import torch
-    >>> from chainrules_py import vocabulary as v
+    >>> from chainrules_py import ops as v
     >>> supports(v.sin)
     Support(grad=True, jvp=True, vmap=True, jit=True, order=inf)
     >>> supports(v.bincount, torch.ones(3, dtype=torch.int64), torch.ones(3)).jit
@@ -62,13 +62,13 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
 
 
 def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:
-    word = primal_of(unbind(f, ())[0])
-    operands = () if word is None else (torch.zeros(()),) * max(1, len(word.operands))
-    if word is None or is_program(word, tuple(map(type, operands))):
+    operation = primal_of(unbind(f, ())[0])
+    operands = () if operation is None else (torch.zeros(()),) * max(1, len(operation.operands))
+    if operation is None or is_program(operation, tuple(map(type, operands))):
         return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)  # what it calls
-    fixed = not word.shape_from_data
-    seen = not isinstance(word, HigherOrder) or is_known(word)
-    return stated(word, operands, options, config)._replace(vmap=fixed, jit=fixed and seen)
+    fixed = not operation.shape_from_data
+    seen = not isinstance(operation, HigherOrder) or is_known(operation)
+    return stated(operation, operands, options, config)._replace(vmap=fixed, jit=fixed and seen)
 
 
 # ------------------------------------------------------------------------ its transformations

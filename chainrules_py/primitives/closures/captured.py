@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.holding import parts_of
+from chainrules_py.values.members import parts_of
 from chainrules_py.values.tracers import leaves_of
 
 
@@ -31,7 +31,7 @@ def captured(
     return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
 
 
-def in_words(names: Iterable[str]) -> str:
+def in_operations(names: Iterable[str]) -> str:
     """Join what `captured` lists; what an object or a partial holds has no function's name."""
     of_none = " (captured by )"
     return " and ".join([x.removesuffix(of_none).lstrip(".") or "a value" for x in names])

@@ -1,6 +1,6 @@
 """Closure conversion: values that a function captured become operands.
 
-A function that is handed to a word may use values that it was not given: in the cells of its
+A function that is handed to an operation may use values that it was not given: in the cells of its
 closure, in its defaults, in the arguments of a partial, in the object that it is a method of. If
 one of them is being differentiated, its derivative must not be lost. `closed` finds such values
 and gives a `Closure`: the same function as a structure, whose fields are the values. Every engine
@@ -25,9 +25,9 @@ from typing import Any, ClassVar, final
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.generators import is_generator
-from chainrules_py.values.holding import attributes, content, directly, slots
+from chainrules_py.values.members import attributes, content, directly, slots
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import (
     fields_of,
@@ -238,7 +238,7 @@ def settled(f: Any) -> Any:
     return f
 
 
-def refuse_traced(y: Any, f: Any, word: str, given: Any = ()) -> Any:
+def refuse_traced(y: Any, f: Any, operation: str, given: Any = ()) -> Any:
     """Return the result of a function; raise if it is traced by what the function was not given.
 
     Raises
@@ -248,10 +248,11 @@ def refuse_traced(y: Any, f: Any, word: str, given: Any = ()) -> Any:
     """
     if find_tracers(y) and not _levels(y) <= _levels(given):
         msg = (
-            f"{_name(f)}, given to {word}, gave {describe(y)}, which depends on a value that is "
+            f"{_name(f)}, given to {operation}, gave {describe(y)}, which depends on a value "
+            f"that is "
             f"being differentiated and that it was not given: it uses such a value from a place "
             f"where it is not found; pass the value as a parameter, behind the other operands of "
-            f"{word}"
+            f"{operation}"
         )
         raise NotDifferentiableError(msg)
     return y

@@ -1,4 +1,4 @@
-"""Words that are given functions: what these captured becomes operands before the call."""
+"""Operations that are given functions: what these captured becomes operands before the call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_py.values.type_info import hosts
 
 
 class HigherOrder(Primitive[..., Any]):
-    """A word among whose operands are functions: what they captured is found before the call.
+    """An operation among whose operands are functions: what they captured is found before the call.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Many tangents at once: a leading axis, of tangents alone, counts directions.
 
-A half of a rule that takes such a batch says so (``batched=`` in the pens); any other is given the
-directions one by one, and what it makes of them is put together again.
+A half of a rule that takes such a batch says so (``batched=`` in the constructors); any other is
+given the directions one by one, and what it makes of them is put together again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from chainrules_py.ops.creation import eye_like, full_like, zeros_like
+from chainrules_py.ops.elementwise import lift
+from chainrules_py.ops.indexing import index
+from chainrules_py.ops.joining import stack
+from chainrules_py.ops.manipulation import permute_dims, reshape
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.precision import default_dtype
 from chainrules_py.tangents.space import Space, kind_of
@@ -17,11 +22,6 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import is_zero, missing
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import namespace_of
-from chainrules_py.vocabulary.creation import eye_like, full_like, zeros_like
-from chainrules_py.vocabulary.elementwise import lift
-from chainrules_py.vocabulary.indexing import index
-from chainrules_py.vocabulary.joining import stack
-from chainrules_py.vocabulary.manipulation import permute_dims, reshape
 
 
 def batched(half: Any) -> Callable[..., Any]:

@@ -17,17 +17,17 @@ from typing import Any, TypeAlias, final
 from chainrules_py import debugging
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.ops.views import gives_views
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.statement import Rule, Statement
-from chainrules_py.tangents.results import homing
+from chainrules_py.tangents.rule_results import homing
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.views import gives_views
 
 Halves: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 """``push(tangents, *saved)``, ``pull(y_bar, *saved)`` with one cotangent, not yet in its space, per
@@ -169,7 +169,7 @@ class Recipe:
 
     Attributes
     ----------
-    pen : str
+    constructor : str
         What such a statement is written with.
     is_constant : bool
         Whether no derivative flows, ever.
@@ -189,7 +189,7 @@ class Recipe:
         What was stated.
     """
 
-    pen = ""
+    constructor = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
     saves_values = is_hooked = always = False
     functions: tuple[Any, ...] = ()
@@ -318,7 +318,7 @@ def bind(
     Examples
     --------
     >>> from chainrules_py.extend import find_rule
-    >>> from chainrules_py.vocabulary import multiply
+    >>> from chainrules_py.ops import multiply
     >>> types = (float, float)
     >>> bound = bind(find_rule(multiply, types), types, (True, False), "reverse")
     >>> y, (pull, links, *saved) = bound.run("links", 2.0, 3.0)
@@ -337,7 +337,7 @@ def bind(
     statement = rule.reverse if mode == "reverse" else rule.forward
     if statement is None and mode != "both":
         raise NotDifferentiableError(_no_mode(rule, mode))
-    if primal is None or any([type_info(cls).by_words for cls in operands]):
+    if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = _primal_function(rule.primal, operands)
     bound: Bound | None = None
     if statement is None or (mode == "both" and not shares_a_run(rule)):

@@ -14,7 +14,7 @@ from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate, b
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.registry.table import chooser
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values.kinds import ArrayOf, erased
+from chainrules_py.values.array_annotations import ArrayOf, erased
 
 
 def choice(
@@ -42,7 +42,7 @@ chooser.append(choice)
 class ChoiceRecipe(Recipe):
     """Statements of kinds of arrays, and where to look if none of them fits."""
 
-    pen = "rule"
+    constructor = "rule"
 
     def __init__(
         self,

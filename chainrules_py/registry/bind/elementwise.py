@@ -30,7 +30,7 @@ _COMPLEX = complex
 class ElementwiseRecipe(Pushes):
     """Recipe with one partial per operand, of the result and the operands."""
 
-    pen = "scalar_rule"
+    constructor = "scalar_rule"
     is_elementwise = saves_values = True
 
     def __init__(

@@ -1,7 +1,7 @@
 """Pulls in which a zero that is known by structure stays zero, whatever it is multiplied with.
 
-A word that selects, as `where`, an index, or `max`, pulls zeros to what it did not choose. A
-*probe*, positive random numbers, is pulled beside the cotangent through such words: where it
+An operation that selects, as `where`, an index, or `max`, pulls zeros to what it did not choose. A
+*probe*, positive random numbers, is pulled beside the cotangent through such operations: where it
 arrives as zero, nothing can flow, and a partial that is infinite or NaN there counts for nothing.
 A cotangent that happens to be zero is none of that: ``log(1 + exp(x))`` at 800 has 1 / inf before
 `exp`, and its derivative is 1.
@@ -12,6 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.ops import reductions, sorting
+from chainrules_py.ops import selection as v
+from chainrules_py.ops.elementwise import strong_multiply
+from chainrules_py.ops.predicates import isfinite
+from chainrules_py.ops.selection import where
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.linear import BilinearRecipe, LinearRecipe
 from chainrules_py.registry.bind.partials import SELECTING
@@ -21,11 +26,6 @@ from chainrules_py.tangents.zeros import AbstractTangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary import reductions, sorting
-from chainrules_py.vocabulary import selection as v
-from chainrules_py.vocabulary.elementwise import strong_multiply
-from chainrules_py.vocabulary.predicates import isfinite
-from chainrules_py.vocabulary.selection import where
 
 REDUCTIONS = {
     reductions.max, reductions.min, reductions.nanmax, reductions.nanmin, sorting.partition,
@@ -53,8 +53,12 @@ def selects(pull: Any) -> bool:
     statement = getattr(pull, "statement", None)
     if statement is None:
         return False
-    word = statement.primal
-    return isinstance(statement.recipe, LinearRecipe) or word in SELECTING or word in REDUCTIONS
+    operation = statement.primal
+    return (
+        isinstance(statement.recipe, LinearRecipe)
+        or operation in SELECTING
+        or operation in REDUCTIONS
+    )
 
 
 def leaves_out(pull: Any) -> bool:
@@ -62,10 +66,10 @@ def leaves_out(pull: Any) -> bool:
     statement = getattr(pull, "statement", None)
     if statement is None:
         return True
-    word, recipe = statement.primal, statement.recipe
+    operation, recipe = statement.primal, statement.recipe
     if isinstance(recipe, (ElementwiseRecipe, BilinearRecipe)):
-        return word in SELECTING or word is strong_multiply
-    return word is not reductions.sum
+        return operation in SELECTING or operation is strong_multiply
+    return operation is not reductions.sum
 
 
 def strong_pull(

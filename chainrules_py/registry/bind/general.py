@@ -12,15 +12,20 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
-from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
-from chainrules_py.registry.bind.reals import once_more
+from chainrules_py.registry.bind.integer_operands import once_more
+from chainrules_py.registry.bind.refusals import (
+    checked_map,
+    flowing,
+    functions_in,
+    refuse_functions,
+)
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
 from chainrules_py.tangents.promotion import Whole, whole_of
-from chainrules_py.tangents.results import check_result, known_results
+from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
@@ -98,7 +103,7 @@ class _Written(Recipe):
 class GeneralRecipe(_Written, SharedRun):
     """A function that gives the value and one `LinearMap` per operand."""
 
-    pen = "rule"
+    constructor = "rule"
 
     def _stated(self, request: Request) -> Callable[..., Any]:
         """Build what calls the function, checks what it gives, and has it read real numbers."""
@@ -294,7 +299,7 @@ def _nothing(y_bar: Any, zero: Any) -> Any:
 class FruleRecipe(_Written, OneMode):
     """``frule(tangents, *operands) -> (y, y_dot)``, written out."""
 
-    pen = "frule.register"
+    constructor = "frule.register"
     mode = "forward"
 
     # In one piece: a call of ours is a tenth of what a rule costs.
@@ -359,7 +364,7 @@ class FruleRecipe(_Written, OneMode):
 class RruleRecipe(_Written, OneMode):
     """``rrule(*operands) -> (y, pullback)``, written out."""
 
-    pen = "rrule.register"
+    constructor = "rrule.register"
     mode = "reverse"
 
     def reverse(self, request: Request) -> Bound:  # noqa: C901

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.ops.creation import full_like
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
@@ -26,7 +27,6 @@ from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import ZERO, ZEROS, ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import alike, hosted, type_info
-from chainrules_py.vocabulary.creation import full_like
 
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
@@ -51,7 +51,7 @@ class LinearRecipe(SharedRun):
     It is constant in those with a zero; of those with None nothing is known, should they vary.
     """
 
-    pen = "linear_rule"
+    constructor = "linear_rule"
     is_linear = is_smooth = saves_values = True
 
     def __init__(
@@ -108,13 +108,17 @@ class LinearRecipe(SharedRun):
         """Bind the function itself: of one tangent like its operand at once."""
         if request.active != (0,) or sum(self.stated_in(len(request.operands))) > 1:
             return super().forward(request)
-        primal, word, (push, _, _) = request.primal, request.statement.primal, self.halves(request)
+        primal, operation, (push, _, _) = (
+            request.primal,
+            request.statement.primal,
+            self.halves(request),
+        )
 
         def run(tangents: tuple[Any, ...], x: Any, *xs: Any, **options: Any) -> Any:
             y, (t,) = primal(x, *xs, **options), tangents
             if getattr(t, "dtype", None) is not getattr(x, "dtype", 0):
                 return y, push(tangents, options, known_space(y), _shape_of(x), *xs)
-            y_dot = (primal if type(t) is type(x) else word)(t, *xs, **options)
+            y_dot = (primal if type(t) is type(x) else operation)(t, *xs, **options)
             return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
 
         return Bound(request, run)
@@ -122,7 +126,7 @@ class LinearRecipe(SharedRun):
     def halves(self, request: Request) -> Halves:
         """Return the function itself, of tangents, and its transposes."""
         linear = self.stated_in(len(request.operands))
-        primal, word, active = request.primal, request.statement.primal, request.active
+        primal, operation, active = request.primal, request.statement.primal, request.active
         transposes = [self._transpose(i) for i in active]
 
         def moved(tangents: tuple[Any, ...], xs: Any) -> list[Any]:
@@ -133,7 +137,7 @@ class LinearRecipe(SharedRun):
         def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
             if all([is_zero(t) for t in tangents]):
                 return ZeroTangent()
-            return spread_all(word(*moved(tangents, xs), **options), y)
+            return spread_all(operation(*moved(tangents, xs), **options), y)
 
         each = one_by_one(push)
 
@@ -150,7 +154,7 @@ class LinearRecipe(SharedRun):
                 found = self._lengthened(long, options)
             if found is None:
                 return each(tangents, options, y, *xs)
-            return spread_all(word(*found[0], **found[1]), y, batch=1)
+            return spread_all(operation(*found[0], **found[1]), y, batch=1)
 
         annotate(push, request, batched=push_many if self.batched else None)
 
@@ -243,7 +247,7 @@ class LinearRecipe(SharedRun):
 class BilinearRecipe(SharedRun):
     """Linear in each of two operands: the two adjoints, of ``(y_bar, a, b)``."""
 
-    pen = "bilinear_rule"
+    constructor = "bilinear_rule"
     is_smooth = saves_values = True
 
     def __init__(
@@ -258,11 +262,11 @@ class BilinearRecipe(SharedRun):
 
     def halves(self, request: Request) -> Halves:
         """Return the function itself, of one tangent and one operand, and its adjoints."""
-        primal, word, active = request.primal, request.statement.primal, request.active
+        primal, operation, active = request.primal, request.statement.primal, request.active
         adjoints = [self.adjoints[i] for i in active]
 
         def term(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
-            return word(*((a, t) if i else (t, b)), **options)
+            return operation(*((a, t) if i else (t, b)), **options)
 
         def term_many(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
             if self.batched == "broadcast":
@@ -359,7 +363,7 @@ class BilinearRecipe(SharedRun):
 class ConstantRecipe(Recipe):
     """Constant wherever it is continuous, or no number to vary: no derivative flows."""
 
-    pen = "non_differentiable"
+    constructor = "non_differentiable"
     is_constant = is_smooth = True
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
@@ -388,7 +392,7 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
 
 
 def _dense(t: Any, x: Any) -> Any:
-    """Fill in a tangent for a word linear in several operands jointly: all have to be there."""
+    """Fill in a tangent where an operation is jointly linear in several operands: all needed."""
     if not is_zero(t):
         return unthunk(t)
     of = space(x)
@@ -396,7 +400,8 @@ def _dense(t: Any, x: Any) -> Any:
         return of.zeros()
     if (kind := kind_of(x)) != "bool":
         return refuse_numbers(x) if kind == "other" else t
-    # Among numbers, as in where(condition, x, False), a boolean is one; the word promotes its zero.
+    # Among numbers, as in where(condition, x, False), a boolean is one; the operation promotes its
+    # zero.
     return full_like(x, shape=x.shape, fill=0) if hasattr(x, "shape") else 0
 
 

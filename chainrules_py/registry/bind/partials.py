@@ -12,12 +12,14 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from chainrules_py.errors import NoRuleError, ProjectionError, RuleError, describe
+from chainrules_py.ops import selection as v
+from chainrules_py.ops.elementwise import QUOTIENTS, conj, strong_multiply
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.promotion import numbers_like
-from chainrules_py.tangents.results import check_result, known_results
+from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     check_real,
@@ -32,15 +34,13 @@ from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary import selection as v
-from chainrules_py.vocabulary.elementwise import QUOTIENTS, conj, strong_multiply
 
 NUMBERS = (int, float, complex)
 SELECTING = {
     v.choose, v.clip, v.clip_above, v.clip_below, v.fmax, v.fmin, v.maximum,
     v.minimum, v.nan_to_num,
 }  # fmt: skip
-"""Words whose partials are zero in what they do not choose: known by structure."""
+"""Operations whose partials are zero in what they do not choose: known by structure."""
 Partial = Callable[..., Any]
 Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[..., Any]
@@ -231,8 +231,8 @@ def form_of(partial: Partial) -> tuple[str, Any]:
 def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
     """Constant, slot above, slot below of what is ``divide(2, x)`` or ``divide(-z, y)``."""
     name, *others = code.co_names
-    word = getattr(partial, "__globals__", {}).get(name)
-    if others or not any([word is quotient for quotient in QUOTIENTS]):
+    operation = getattr(partial, "__globals__", {}).get(name)
+    if others or not any([operation is quotient for quotient in QUOTIENTS]):
         return None
     slots = [_Slot(i) for i in range(code.co_argcount)]
     try:

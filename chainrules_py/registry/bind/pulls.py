@@ -6,15 +6,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.ops.elementwise import conj, strong_multiply
 from chainrules_py.registry.bind.bind import Request, annotate
-from chainrules_py.registry.bind.given import check_product
 from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, times_constant
 from chainrules_py.registry.bind.quotients import Quotients
+from chainrules_py.registry.bind.refusals import check_product
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.space import project, space
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
 form = operator.attrgetter("dtype", "shape")
 

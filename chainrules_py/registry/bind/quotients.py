@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from chainrules_py.ops.elementwise import divide
 from chainrules_py.values.type_info import finite_test, finite_tests, hosted
-from chainrules_py.vocabulary.elementwise import divide
 
 Pull: TypeAlias = Callable[..., Any]
 Quotient: TypeAlias = tuple[float, int | None, int]

@@ -6,13 +6,7 @@ matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) 
 
 import math
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.rules.elementwise import unit
-from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
-from chainrules_py.rules.support.leading import from_end
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     adjugate,
     conj,
@@ -35,7 +29,13 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
-from chainrules_py.vocabulary.matrices import adjoint
+from chainrules_py.ops.matrices import adjoint
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.elementwise import unit
+from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
+from chainrules_py.rules.support.leading import from_end
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
 
 MATRIX = (-2, -1)
 

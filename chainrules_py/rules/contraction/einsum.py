@@ -7,12 +7,12 @@ J. Giesen, "A simple and efficient tensor calculus" (2020), theorem 8.
 
 import string
 
-from chainrules_py.registry.pens import rule
+from chainrules_py.ops import broadcast_to, conj, einsum, expand_dims, eye_like
+from chainrules_py.ops.named_axes import product_over
+from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import space
 from chainrules_py.values.arrays import Numeric
-from chainrules_py.vocabulary import broadcast_to, conj, einsum, expand_dims, eye_like
-from chainrules_py.vocabulary.named_axes import product_over
 
 
 @rule(einsum, batched=True)

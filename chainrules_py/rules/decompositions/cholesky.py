@@ -4,17 +4,17 @@ I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07
 differentiated is the function of the triangle that is read: see docs/design/decompositions.md.
 """
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     cholesky,
     cholesky_cotangent,
     cholesky_tangent,
     matmul,
     tril,
 )
-from chainrules_py.vocabulary.matrices import adjoint, half
+from chainrules_py.ops.matrices import adjoint, half
+from chainrules_py.registry.constructors import rule
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
 
 
 def read(y_bar, upper=False):

@@ -6,23 +6,7 @@ what is equal. Only quotients over wⱼ - wᵢ appear: they are left out between
 reported there unless their numerators vanish.
 """
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.rules.decompositions.cholesky import read
-from chainrules_py.rules.support.spectra import (
-    beyond,
-    evenly,
-    inverse,
-    least,
-    off_diagonal,
-    pairs,
-    singled_out,
-    threshold,
-    unsettled,
-)
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     arange_like,
     argmax,
@@ -50,7 +34,23 @@ from chainrules_py.vocabulary import (
     sum,
     where,
 )
-from chainrules_py.vocabulary.matrices import adjoint, hermitian
+from chainrules_py.ops.matrices import adjoint, hermitian
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.decompositions.cholesky import read
+from chainrules_py.rules.support.spectra import (
+    beyond,
+    evenly,
+    inverse,
+    least,
+    off_diagonal,
+    pairs,
+    singled_out,
+    threshold,
+    unsettled,
+)
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import is_zero
+from chainrules_py.values.arrays import Array
 
 GAUGE = (
     "eigh: the loss depends on which eigenvectors were returned, and others are as right: their "

@@ -5,16 +5,7 @@ problems whose variables separate", SIAM J. Numer. Anal. 10 (1973), eq. (4.12). 
 changes there is no derivative: this one is that along the matrices of the same rank.
 """
 
-from chainrules_py.registry.pens import non_differentiable, rule
-from chainrules_py.rules.decompositions.cholesky import read
-from chainrules_py.rules.linalg.solving import as_given, columns
-from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
-from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.promotion import promoted
-from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     conj,
     expand_dims,
     greater,
@@ -29,7 +20,16 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
-from chainrules_py.vocabulary.matrices import adjoint, hermitian
+from chainrules_py.ops.matrices import adjoint, hermitian
+from chainrules_py.registry.constructors import non_differentiable, rule
+from chainrules_py.rules.decompositions.cholesky import read
+from chainrules_py.rules.linalg.solving import as_given, columns
+from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
+from chainrules_py.tangents.arithmetic import add_tangents
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import promoted
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
+from chainrules_py.values.arrays import Array
 
 non_differentiable(matrix_rank)
 

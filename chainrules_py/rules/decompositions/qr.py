@@ -5,11 +5,7 @@ square, wide, and deep matrices and their software implementation" (2020), arXiv
 real matrices; the complex ones, whose R has a real diagonal, in docs/design/decompositions.md.
 """
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import dense
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     concat,
     conj,
@@ -35,7 +31,11 @@ from chainrules_py.vocabulary import (
     where,
     zeros_like,
 )
-from chainrules_py.vocabulary.matrices import adjoint, half
+from chainrules_py.ops.matrices import adjoint, half
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.linalg.matrices import dense
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
 
 DEPENDENT = (
     "qr: the first columns depend on each other, so that Q is not determined, and neither Q nor R "

@@ -1,1 +1,1 @@
-"""Rules of words that are given functions."""
+"""Rules of operations that are given functions."""

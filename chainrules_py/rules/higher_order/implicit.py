@@ -1,4 +1,4 @@
-"""Rules of words that solve: the derivative of a solution, however it was found.
+"""Rules of operations that solve: the derivative of a solution, however it was found.
 
 The implicit function theorem, as in S. G. Krantz and H. R. Parks, *The Implicit Function Theorem*
 (2003), section 3.3: where f(x, p) = 0 and A = ∂f/∂x is regular, A dx = -(∂f/∂p) dp. So forward one
@@ -8,15 +8,15 @@ linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄
 from typing import Any
 
 from chainrules_py.config import ForwardMode, ReverseMode
+from chainrules_py.ops import fixed_point, linear_solve, minimize, root
+from chainrules_py.ops.higher_order import check_isolated
 from chainrules_py.primitives.closures.convert import settled
-from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed, Residual, applied
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.tree import Tree, mirrored, plain
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.tracers import untraced
-from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
-from chainrules_py.vocabulary.higher_order import check_isolated
 
 
 def _solve(operator, x, rhs, options):
@@ -25,12 +25,12 @@ def _solve(operator, x, rhs, options):
     return Tree(linear_solve(operator, Tree(x).build(rhs), solver=solver, batch=batch)).leaves
 
 
-def _verified(config, word, f, x, params, options):
+def _verified(config, operation, f, x, params, options):
     """Check that a solution is isolated; elsewhere there is nothing to be differentiated."""
     if config.sees(x):
         how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
         # Numbers are looked at, also of what somebody further out differentiates.
-        check_isolated(*map(untraced, (f, x, *params)), name=word.__name__, **how)
+        check_isolated(*map(untraced, (f, x, *params)), name=operation.__name__, **how)
 
 
 def _implicit_push(config, f, tangents, x, params, options):
@@ -54,24 +54,24 @@ def _implicit_pull(config, f, x_bar, x, params, options):
 # ---------------------------------------------------------------------------------------- roots
 
 
-def state_implicit(word, equations, requires):
-    """State both rules of a word whose result is a root of equations made from its function."""
+def state_implicit(operation, equations, requires):
+    """State both rules of an operation whose result is a root of equations in its function."""
 
-    @register_frule(word, requires=requires)
+    @register_frule(operation, requires=requires)
     def implicit_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
-        x = word(f, x0, *params, **options)
+        x = operation(f, x0, *params, **options)
         made = equations(config, f)
-        _verified(config, word, made, x, params, options)
+        _verified(config, operation, made, x, params, options)
         f_dot, *others = tangents
         f_dot = f_dot if made is f else Tangent.of(type(made), {"f": f_dot})
         return x, _implicit_push(config, made, (f_dot, *others), x, params, options)
 
-    @register_rrule(word, requires=ReverseMode)
+    @register_rrule(operation, requires=ReverseMode)
     def implicit_rrule(config, f: Any, x0: Any, *params: Any, **options):
-        x = word(f, x0, *params, **options)
+        x = operation(f, x0, *params, **options)
         f = settled(f)
         made = equations(config, f)
-        _verified(config, word, made, x, params, options)
+        _verified(config, operation, made, x, params, options)
 
         def pull(x_bar):
             made_bar, *bars = _implicit_pull(config, made, x_bar, x, params, options)

@@ -10,15 +10,15 @@ from typing import Any
 
 from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.errors import describe
+from chainrules_py.ops import index, odeint, stack, zeros_like
+from chainrules_py.ops.higher_order import arrayed, odeint_steps
 from chainrules_py.primitives.closures.convert import settled
-from chainrules_py.registry.pens import register_frule, register_rrule
+from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.tree import Tree, mirrored
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.tracers import untraced, varies
-from chainrules_py.vocabulary import index, odeint, stack, zeros_like
-from chainrules_py.vocabulary.higher_order import arrayed, odeint_steps
 
 
 def started(y0: Any, t: Any) -> Tree:

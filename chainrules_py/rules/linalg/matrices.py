@@ -4,12 +4,7 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source where no other is named.
 """
 
-from chainrules_py.registry.pens import linear_rule, rule
-from chainrules_py.rules.support.leading import matrices
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     broadcast_to,
     conj,
     diagonal,
@@ -24,7 +19,12 @@ from chainrules_py.vocabulary import (
     triu,
     zeros_like,
 )
-from chainrules_py.vocabulary.matrices import adjoint
+from chainrules_py.ops.matrices import adjoint
+from chainrules_py.registry.constructors import linear_rule, rule
+from chainrules_py.rules.support.leading import matrices
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
+from chainrules_py.values.arrays import Array
 
 
 def dense(t, like):
@@ -46,7 +46,7 @@ def trace_transpose(y_bar, x, *, offset):
     return from_diagonal(spread, rows=rows, columns=columns, offset=offset)
 
 
-for _word, _transpose, _batched in (
+for _operation, _transpose, _batched in (
     (diagonal, diagonal_transpose, True),
     (
         from_diagonal,
@@ -57,7 +57,7 @@ for _word, _transpose, _batched in (
     (tril, lambda y_bar, x, *, k: tril(y_bar, k=k), matrices),
     (triu, lambda y_bar, x, *, k: triu(y_bar, k=k), matrices),
 ):
-    linear_rule(_word, _transpose, batched=_batched)
+    linear_rule(_operation, _transpose, batched=_batched)
 
 
 # ---------------------------------------------------------------- determinants

@@ -2,14 +2,12 @@
 
 M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation" (2008), is the source. Tangents may have further axes in front, which
-count directions: what pushes these stands beside the adjoints, and is the word itself for one.
+count directions: what pushes these stands beside the adjoints, and is the operation itself for one.
 """
 
 import math
 
-from chainrules_py.registry.bind.batch import aligned
-from chainrules_py.registry.pens import bilinear_rule
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     conj,
     dot,
     expand_dims,
@@ -24,7 +22,9 @@ from chainrules_py.vocabulary import (
     tensordot,
     vecdot,
 )
-from chainrules_py.vocabulary.matrices import adjoint
+from chainrules_py.ops.matrices import adjoint
+from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.constructors import bilinear_rule
 
 
 def matmul_left(y_bar, a, b):

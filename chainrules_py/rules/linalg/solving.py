@@ -4,10 +4,7 @@ M. B. Giles, "An extended collection of matrix derivative results for forward an
 algorithmic differentiation" (2008), is the source.
 """
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     conj,
     expand_dims,
     inv,
@@ -20,7 +17,10 @@ from chainrules_py.vocabulary import (
     tril,
     triu,
 )
-from chainrules_py.vocabulary.matrices import adjoint
+from chainrules_py.ops.matrices import adjoint
+from chainrules_py.registry.constructors import rule
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.arrays import Array
 
 
 @rule(inv, batched=True)

@@ -7,22 +7,7 @@ apart. Each denominator then stands under the one numerator that vanishes with i
 differentiated, and can be left out there.
 """
 
-from chainrules_py.registry.pens import rule
-from chainrules_py.rules.linalg.matrices import dense
-from chainrules_py.rules.support.spectra import (
-    beyond,
-    evenly,
-    inverse,
-    off_diagonal,
-    pairs,
-    singled_out,
-    threshold,
-    unsettled,
-)
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.arrays import Array
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     concat,
     diagonal,
@@ -39,7 +24,22 @@ from chainrules_py.vocabulary import (
     svdvals,
     where,
 )
-from chainrules_py.vocabulary.matrices import adjoint
+from chainrules_py.ops.matrices import adjoint
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.linalg.matrices import dense
+from chainrules_py.rules.support.spectra import (
+    beyond,
+    evenly,
+    inverse,
+    off_diagonal,
+    pairs,
+    singled_out,
+    threshold,
+    unsettled,
+)
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import is_zero
+from chainrules_py.values.arrays import Array
 
 GAUGE = (
     "svd: the loss depends on which singular vectors were returned, and others are as right: their "

@@ -5,20 +5,7 @@ Source: NIST Digital Library of Mathematical Functions, whose equations are cite
 
 import math
 
-from chainrules_py.registry.pens import rule, scalar_rule
-from chainrules_py.rules.special.orders import (
-    floating,
-    of_order,
-    times,
-    times_conj,
-    unstated,
-    varied,
-)
-from chainrules_py.rules.special.quadrature import zeta_shape
-from chainrules_py.rules.special.special import series
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     conj,
     cos,
     divide,
@@ -62,6 +49,19 @@ from chainrules_py.vocabulary import (
     yv,
     zeta,
 )
+from chainrules_py.registry.constructors import rule, scalar_rule
+from chainrules_py.rules.special.orders import (
+    floating,
+    of_order,
+    times,
+    times_conj,
+    unstated,
+    varied,
+)
+from chainrules_py.rules.special.quadrature import zeta_shape
+from chainrules_py.rules.special.special import series
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import is_zero
 
 # ---------------------------------------------------------------------------------- Bessel
 
@@ -207,7 +207,7 @@ def hyp2f1_slope(a, b, c, x):
 # ------------------------------------------------------------------------------- formulas
 
 # 10.6.2, 10.6.3, 10.29.1 to 10.29.3; those that end in e have a factor exp(-|x|) or exp(x).
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (y0, lambda _y, x: -y1(x)),
     (y1, lambda y, x: y0(x) - divide(y, x)),
     (k0, lambda _y, x: -k1(x)),
@@ -223,9 +223,9 @@ for _word, *_slopes in (
         lambda _y, x, q: -floating(x, q) * zeta(floating(x, q) + 1, q),  # 25.11.17
     ),
 ):
-    scalar_rule(_word, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (j0, lambda _y, x: -j1(x)),
     (j1, lambda y, x: j0(x) - by_x(y, x, -1)),
     (i0, lambda _y, x: i1(x)),
@@ -233,9 +233,9 @@ for _word, *_slopes in (
     (i0e, lambda y, x: i1e(x) - sign(x) * y),
     (i1e, lambda y, x: i0e(x) - scaled(y, x) - sign(x) * y),
 ):
-    scalar_rule(_word, *_slopes)
+    scalar_rule(_operation, *_slopes)
 
-for _word, _slope in (
+for _operation, _slope in (
     (jv, lambda _y, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
     (yv, lambda _y, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
     (iv, lambda _y, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
@@ -243,11 +243,11 @@ for _word, _slope in (
     (kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
     (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
 ):
-    of_order(_word, _slope)
+    of_order(_operation, _slope)
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (expi, lambda _y, x: divide(exp(x), x)),
     (exp1, lambda _y, x: divide(-exp(-x), x)),  # 6.2.1 and 6.2.5
     (spence, lambda _y, x: log_ratio(x)),  # 25.12.2
 ):
-    scalar_rule(_word, *_slopes, singular=True, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")

@@ -8,7 +8,7 @@ There 1 / Γ(a) is a / Γ(a + 1), and 1 / B(a, b) alike: shapes may be 0.
 
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.values.tracers import moves
 
 

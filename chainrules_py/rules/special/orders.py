@@ -4,42 +4,43 @@ import math
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.registry.pens import rule
+from chainrules_py.ops import abs, astype, conj, real, strong_multiply, where
+from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
-from chainrules_py.vocabulary import abs, astype, conj, real, strong_multiply, where
 
 
-def unstated(word, place, x):
-    """Make the map of an operand that a word has no derivative in here; counts have none at all."""
+def unstated(operation, place, x):
+    """Make the map of an operand without a derivative here; counts have none at all."""
     if kind_of(x) in ("int", "bool"):
         return NoTangent()
-    return LinearMap(refuse, refuse, word, place, x)
+    return LinearMap(refuse, refuse, operation, place, x)
 
 
-def refuse(t, word, place, x):
-    name = word.operands[place]
+def refuse(t, operation, place, x):
+    name = operation.operands[place]
     msg = (
-        f"{word.__name__} has no derivative in its operand {name} here, which is {describe(x)}; "
+        f"{operation.__name__} has no derivative in its operand {name} here, which is "
+        f"{describe(x)}; "
         f"hold it fixed with ignore_derivatives({name}), or say with wanted= that its cotangent "
         f"is not"
     )
     raise NotDifferentiableError(msg)
 
 
-def varied(word, place, *xs):
+def varied(operation, place, *xs):
     """Make the map of a parameter that no formula differentiates in; counts have none at all."""
     if kind_of(xs[place]) in ("int", "bool"):
         return NoTangent()
-    return LinearMap(times, times_conj, around, word, place, *xs)
+    return LinearMap(times, times_conj, around, operation, place, *xs)
 
 
-def around(word: Any, place: int, *xs: Any) -> Any:
+def around(operation: Any, place: int, *xs: Any) -> Any:
     """Differentiate by values on both sides, to eighth and sixth order: NaN where these differ."""
     sides = [
         [
-            word(*[x + d if i == place else x for i, x in enumerate(xs)])
+            operation(*[x + d if i == place else x for i, x in enumerate(xs)])
             for d in (k * WIDTH, -k * WIDTH)
         ]
         for k in (1, 2, 3, 4)
@@ -62,15 +63,15 @@ FORMS = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (3 / 4, -3 / 20, 1 / 60))
 """Weights of differences: B. Fornberg, Mathematics of Computation 51 (1988) 699."""
 
 
-def of_order(word, slope, fixed=varied):
+def of_order(operation, slope, fixed=varied):
     """State dy = slope(y, n, x) dx, and in an order n the derivative by values around it."""
 
     def of_order_rule(n, x):
-        y = word(n, x)
-        in_order = varied(word, 0, n, x) if fixed is varied else fixed(word, 0, n)
+        y = operation(n, x)
+        in_order = varied(operation, 0, n, x) if fixed is varied else fixed(operation, 0, n)
         return y, (in_order, LinearMap(times, times_conj, slope, y, floating(n, x), x))
 
-    rule(word, batched="broadcast")(of_order_rule)
+    rule(operation, batched="broadcast")(of_order_rule)
 
 
 def floating(n, x):

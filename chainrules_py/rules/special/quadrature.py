@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.tracers import moves
 

@@ -7,8 +7,8 @@ A difference that loses its digits far out is replaced there by the first terms 
 
 import math
 
-from chainrules_py import vocabulary as v
-from chainrules_py.registry.pens import non_differentiable, scalar_rule
+from chainrules_py import ops as v
+from chainrules_py.registry.constructors import non_differentiable, scalar_rule
 from chainrules_py.rules.special.densities import beta_density, gamma_density
 from chainrules_py.rules.special.orders import of_order, unstated
 from chainrules_py.rules.special.quadrature import betainc_shape, gammainc_shape
@@ -114,7 +114,7 @@ def normal(x):
 
 # ------------------------------------------------------------------------------- formulas
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (v.gammaln, lambda _y, x: v.digamma(x)),
     (v.digamma, lambda _y, x: v.polygamma(1, x)),
     (
@@ -144,9 +144,9 @@ for _word, *_slopes in (
     (v.erfcinv, lambda y, _x: -ROOT_PI / 2 * v.exp(y * y)),
     (v.ndtri, lambda y, _p: math.sqrt(2 * math.pi) * v.exp(0.5 * y * y)),
 ):
-    scalar_rule(_word, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)
 
-for _word, *_slopes in (
+for _operation, *_slopes in (
     (v.rgamma, rgamma_slope),
     (v.erf, lambda _y, x: 2 / ROOT_PI * v.exp(-x * x)),  # 7.2.1
     (v.erfc, lambda _y, x: -2 / ROOT_PI * v.exp(-x * x)),
@@ -157,7 +157,7 @@ for _word, *_slopes in (
     (v.ndtr, lambda _y, x: normal(x)),
     (v.log_ndtr, mills),
 ):
-    scalar_rule(_word, *_slopes, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, complex="holomorphic")
 
 scalar_rule(v.gamma, lambda y, x: y * v.digamma(x), singular=True, complex="holomorphic")
 scalar_rule(v.loggamma, lambda _y, x: v.digamma(x), singular=True, complex="holomorphic")

@@ -1,15 +1,15 @@
-"""Options of words whose linear operands have one more axis in front.
+"""Options of operations whose linear operands have one more axis in front.
 
 That axis counts directions. Each function takes the operands, with that axis, and the options of a
-call, and gives what to call instead; None where the word cannot be called so, and the directions
-are taken one by one.
+call, and gives what to call instead; None where the operation cannot be called so, and the
+directions are taken one by one.
 """
 
 from typing import Any
 
+from chainrules_py.ops import Index, broadcast_to
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.tangents.space import Space, kind_of
-from chainrules_py.vocabulary import Index, broadcast_to
 
 
 def moved(axis):

@@ -1,8 +1,8 @@
 """Elements read at places along an axis, and put back: the halves of what only rearranges."""
 
+from chainrules_py.ops import broadcast_to, full_like, put_along_axis_add, take_along_axis
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.vocabulary import broadcast_to, full_like, put_along_axis_add, take_along_axis
 
 
 def reading(places, axis):

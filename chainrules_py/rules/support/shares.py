@@ -1,7 +1,7 @@
 """Shares of a cotangent among elements, however many these are."""
 
+from chainrules_py.ops import astype, count_nonzero, divide
 from chainrules_py.tangents.promotion import real_numbers
-from chainrules_py.vocabulary import astype, count_nonzero, divide
 
 
 def shared(t, n):

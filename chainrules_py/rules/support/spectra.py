@@ -4,7 +4,7 @@ Derived in docs/design/decompositions.md: a quotient whose denominator vanishes 
 reported unless its numerator vanishes as well.
 """
 
-from chainrules_py.vocabulary import (
+from chainrules_py.ops import (
     abs,
     expand_dims,
     eye_like,

@@ -11,7 +11,7 @@ from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.values import resolution, value_vector
 from chainrules_py.testing.diagnosis import scale_of
-from chainrules_py.testing.errors import WrongError, not_judged_if
+from chainrules_py.testing.errors import WrongError, skip_if
 from chainrules_py.testing.modes import bound_rule
 from chainrules_py.values.pytree import flatten
 
@@ -26,7 +26,7 @@ def check_batched(case: Case) -> None:
         if not (case.has_push if name == "push" else case.has_pull):
             continue
         found = bound_rule(case, mode)
-        not_judged_if(found is None, "the call is made of several words")
+        skip_if(found is None, "the call is made of several operations")
         if (bound := found.bound) is None:  # type: ignore[union-attr]
             continue
         xs = found.operands  # type: ignore[union-attr]

@@ -14,15 +14,15 @@ from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.budget import unlimited
 from chainrules_py.testing.checks.nesting import Loss, one_difference, second_derivative
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.closer import (
+from chainrules_py.testing.data.coordinates import Coordinates, Names
+from chainrules_py.testing.data.differences import power_of_two
+from chainrules_py.testing.data.refined_differences import (
     is_vertical,
     look_again,
 )
-from chainrules_py.testing.data.coordinates import Coordinates, Names
-from chainrules_py.testing.data.differences import power_of_two
 from chainrules_py.testing.data.values import differs
 from chainrules_py.testing.diagnosis import Table, name_dtypes, name_nonlinearity, scale_of
-from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
+from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
 from chainrules_py.testing.modes import missing_mode
 
 
@@ -89,7 +89,7 @@ def wrong_halves(case: Case) -> list[str] | None:
 
 def check_push(case: Case) -> None:
     """Check that the push agrees with finite differences."""
-    not_judged_if(not case.has_push, "there is no forward rule")
+    skip_if(not case.has_push, "there is no forward rule")
     if not _agrees(case):
         with unlimited() if case.is_suspect else contextlib.nullcontext():
             _check_whole_push(case.whole)
@@ -105,13 +105,13 @@ def _check_whole_push(case: Case) -> None:
 
 
 def _say_unjudged(case: Case, unsettled: str) -> None:
-    """Say what of a half was not judged, if anything."""
+    """Say what of a half was skipped, if anything."""
     if is_zero(space(case.y)) or all(is_zero(space(x)) for x in case.operands):
         unsettled = "there is nothing that can be perturbed"
     if held := [name for i, name in enumerate(case.operand_names()) if i in case.held]:
         unsettled = unsettled or f"the rule says of {', '.join(held)} that no derivative is given"
     if unsettled:
-        raise NotJudgedError(unsettled)
+        raise SkippedCheckError(unsettled)
 
 
 def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
@@ -158,7 +158,7 @@ def _vertical(case: Case, half: str, count: int) -> Any:
 
 def check_adjoint(case: Case) -> None:
     """Check that the pull is the adjoint: Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>."""
-    not_judged_if(not case.has_pull, "there is no reverse rule")
+    skip_if(not case.has_pull, "there is no reverse rule")
     if not _agrees(case):
         with unlimited() if case.is_suspect else contextlib.nullcontext():
             _check_whole_adjoint(case.whole)
@@ -179,7 +179,7 @@ def _check_whole_adjoint(case: Case) -> None:
             push, slack = look_again(case, Case.entries_pulled, push, slack)
         limit = _limit(case, push, slack, case.rounding)
     if not (np.all(_is_number(push)) and np.all(_is_number(case.pulled()))):
-        raise NotJudgedError("derivatives here are infinite")
+        raise SkippedCheckError("derivatives here are infinite")
     have, want = case.pulled().T @ case.u, case.w.T @ push
     names = case.weight_names(), case.input_names()
     compare(Table(have, want, *names, limit, ("pull", title)))
@@ -261,7 +261,7 @@ def check_second_order(case: Case) -> None:
         return
     title = "differences of the gradient"
     if case.brief:
-        with contextlib.suppress(WrongError, NotJudgedError, np.linalg.LinAlgError):
+        with contextlib.suppress(WrongError, SkippedCheckError, np.linalg.LinAlgError):
             want = one_difference(loss, engine, w)
             _compare_products(case, loss, products, u, want, 0.0 * want, title)
             return
@@ -277,7 +277,7 @@ def _compare_products(
     allowed = np.maximum(sure, 50 * error)
     seen = max(scale, 1e-6 * loss.size)  # of a derivative that is zero, what the loss would show
     settled = np.all((allowed <= sure) | (allowed * sizes <= 1e-4 * seen))
-    not_judged_if(not settled, "differences of the gradient do not settle")
+    skip_if(not settled, "differences of the gradient do not settle")
     names = _active_names(case, loss.inputs)
     for name, have in products.items():
         whole = have.shape == want.shape and name.startswith("reverse")
@@ -288,11 +288,11 @@ def _compare_products(
         table = Table(have[:, None], there[:, None], rows, columns, limit[:, None], titles)
         if not table.is_within:
             numbers = case.bars_vector(case.operands)
-            not_judged_if(
+            skip_if(
                 np.any(np.isinf(numbers)) and np.any(np.isnan(have)),
                 "an operand is infinite, where formulas of second derivatives are ∞ / ∞",
             )
-            not_judged_if(case.rounds, "the function rounds inside")
+            skip_if(case.rounds, "the function rounds inside")
             msg = f"{name} and {title} differ\n{table}"
             raise WrongError(msg, "second order wrong (a constant was captured)")
 
@@ -300,15 +300,15 @@ def _compare_products(
 def _loss(case: Case) -> tuple[Any, Loss]:
     """Return the engine and the loss, if higher derivatives can be judged."""
     engine = default_engine()
-    not_judged_if(engine is None, "no engine is installed")
+    skip_if(engine is None, "no engine is installed")
     loss = Loss(case.call, case.operands, case.gauge, case.rng, case.held)
-    not_judged_if(not loss.exists, "no derivative flows")
+    skip_if(not loss.exists, "no derivative flows")
     only = not (case.has_pull or _is_transposed(case))
-    not_judged_if(only, "only the forward half is stated, or asked for")
+    skip_if(only, "only the forward half is stated, or asked for")
     if not case.settled and case.smooth:
-        raise NotJudgedError(case.judged()[2])
+        raise SkippedCheckError(case.judged()[2])
     far = np.any(np.abs(np.log2(np.append(case.steps, case.sizes_of_result))) > 330)
-    not_judged_if(far, "there are no numbers for squares and cubes of such large or small ones")
+    skip_if(far, "there are no numbers for squares and cubes of such large or small ones")
     return engine, loss
 
 

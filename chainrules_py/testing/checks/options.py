@@ -46,8 +46,12 @@ def _by_type(name: str, given: Any) -> list[Any]:
         other = [given + 0.5, 2.0 * given] if given else [0.5]
         return [*other, *([] if whole else [given + 1.25])]
     if type(given) is str:
-        groups = [words for words in map(str.split, _WORDS.get(name, ())) if given in words]
-        return list(dict.fromkeys(word for words in groups for word in words))
+        groups = [
+            operations
+            for operations in map(str.split, _OPERATIONS.get(name, ()))
+            if given in operations
+        ]
+        return list(dict.fromkeys(operation for operations in groups for operation in operations))
     if isinstance(given, enum.Enum):
         return list(type(given))
     if type(given) is slice:
@@ -57,7 +61,7 @@ def _by_type(name: str, given: Any) -> list[Any]:
     return []
 
 
-_WORDS = {
+_OPERATIONS = {
     "mode": (
         "constant edge reflect symmetric wrap",
         "full same valid",
@@ -75,7 +79,7 @@ _WORDS = {
     "approximate": ("none tanh",),
     "method": ("linear lower higher midpoint nearest",),
 }
-"""By the name of an option, the words that it takes in NumPy and its relatives."""
+"""By the name of an option, the operations that it takes in NumPy and its relatives."""
 
 _NO_NUMBERS = {"axis", "axes", "dtype", "out", "where", "order", "rng", "seed", "device", "casting"}
 _NO_NUMBERS |= {"tol", "rtol", "atol", "rcond", "eps", "max_steps", "maxiter", "solver"}

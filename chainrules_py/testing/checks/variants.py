@@ -37,7 +37,7 @@ from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.operands import floating, is_number, is_numpy, is_whole, meet
 from chainrules_py.testing.data.values import fingerprint, narrowed
 from chainrules_py.testing.diagnosis import is_said, name_at_call
-from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
+from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
 from chainrules_py.testing.modes import recipes
 from chainrules_py.testing.report.patterns import diagnose
 from chainrules_py.values.structure import is_structure_type
@@ -60,7 +60,7 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
         where = call.operands, call.options
         try:
             for check in _CHECKS:
-                with contextlib.suppress(NotJudgedError):
+                with contextlib.suppress(SkippedCheckError):
                     check(varied)
         except _REFUSALS:
             return
@@ -89,7 +89,7 @@ def _other(case: Case, call: Call, few: bool) -> Case | None:
     except Exception:
         return None
     varied.jointly = not few
-    varied.is_extreme = any(word in call.name for word in ("large", "small", "float32"))
+    varied.is_extreme = any(operation in call.name for operation in ("large", "small", "float32"))
     varied.has_push, varied.has_pull = case.has_push, case.has_pull
     if "large" in call.name:
         varied.slack = varied.tolerance = max(varied.slack, 5e-2)
@@ -106,7 +106,7 @@ def _is_nobodys(case: Case, varied: Case, name: str) -> bool:
     """
     if not varied.settled and "large" in name:
         return True
-    extreme = any(word in name for word in ("small", "ties", "same object"))
+    extreme = any(operation in name for operation in ("small", "ties", "same object"))
     if extreme and not np.any(varied.seen(varied.y)) and varied.settled:
         return not np.any(varied.judged()[0])  # all underflows
     arrays = [np.asarray(x) for x in varied.operands if is_numpy(x) or is_number(x)]
@@ -139,7 +139,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
     shapes = [getattr(c.y, "shape", ()) for c in (case, varied)]
     counts = [f"{k}={n}" for k, n in varied.options.items() if type(n) is int and k != "axis"]
     if (
-        any(word in name and isinstance(error, kinds) for word, kinds in _UNSAID)
+        any(operation in name and isinstance(error, kinds) for operation, kinds in _UNSAID)
         or ("another shape" in name and len(shapes[0]) != len(shapes[1]))
         or ("another length" in name and shapes[0] == shapes[1])
         or (not varied.raw.size and isinstance(error, ValueError))
@@ -153,7 +153,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
 
 def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
     """Judge other calls, each of them once; in half precision there is little to be seen."""
-    not_judged_if(case.precision > 1e-4, "operands are in half precision")
+    skip_if(case.precision > 1e-4, "operands are in half precision")
     seen = [case.operands]
     for call in calls:
         if call.options == case.options and "input" not in call.name:  # another layout
@@ -171,7 +171,7 @@ def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
                 raise
             case.refused.append(f"it is wrong with {call.name}: {wrong.pattern}")
     refused, case.refused = case.refused, []
-    not_judged_if(refused, f"all else is right; {''.join(refused[:1])}")
+    skip_if(refused, f"all else is right; {''.join(refused[:1])}")
 
 
 _AT_LARGE = ("another point", "negative operands", "another shape: one element fewer")
@@ -194,9 +194,9 @@ def judged_at(calls: Callable[[Case], Iterable[Call]]) -> Callable[[Case], None]
     """Make the check that judges such other calls."""
 
     def check(case: Case) -> None:
-        not_judged_if(case.gauge is not None, "the result is determined up to a gauge")
+        skip_if(case.gauge is not None, "the result is determined up to a gauge")
         found = list(calls(case))
-        not_judged_if(not found, "no other call follows from this one")
+        skip_if(not found, "no other call follows from this one")
         _judge_calls(case, found)
 
     return check
@@ -210,7 +210,7 @@ check_options = judged_at(other_calls.option_calls)
 def check_whole_numbers(case: Case) -> None:
     """Check the rule at other whole numbers, and at floating-point ones, where whole are given."""
     calls = list(other_calls.whole_number_calls(case))
-    not_judged_if(not calls, "no operand is a whole number that could be any number")
+    skip_if(not calls, "no operand is a whole number that could be any number")
     _judge_calls(case, calls)
     _check_partials_of_whole(case)
 
@@ -253,14 +253,14 @@ def check_single(case: Case) -> None:
     """Check the rule with operands in single precision: everything is in single precision then."""
     narrow = tuple(map(narrowed, case.operands))
     same = all(a is b for a, b in zip(narrow, case.operands, strict=True))
-    not_judged_if(same, "no operand is an array in double precision")
+    skip_if(same, "no operand is an array in double precision")
     single = _beside(case, narrow)
-    not_judged_if(single is None, "in single precision the function raises an error")
+    skip_if(single is None, "in single precision the function raises an error")
     check_types(single)  # type: ignore[arg-type]
-    not_judged_if(case.gauge is not None, "the result is determined up to a gauge")
+    skip_if(case.gauge is not None, "the result is determined up to a gauge")
     halves = [Case.pushed] * case.has_push + [Case.pulled] * case.has_pull
     seen = all(np.all(np.isfinite(half(single))) for half in halves)  # type: ignore[arg-type]
-    not_judged_if(not seen, "in single precision there are no numbers of this size")
+    skip_if(not seen, "in single precision there are no numbers of this size")
     if wrong_halves(single) != []:  # type: ignore[arg-type]
         _judge(case, Call("float32", narrow, case.options))
 
@@ -277,7 +277,7 @@ def check_complex(case: Case) -> None:
         p.kind == "real" and is_numpy(x) and x.size for p, x in zip(case.parts, xs, strict=True)
     ]
     why = "no real array of NumPy among the operands, or they are complex already"
-    not_judged_if(not any(real) or case.gauge is not None or case.is_large, why)
+    skip_if(not any(real) or case.gauge is not None or case.is_large, why)
     turn: Any = lambda x: x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64))
     operands = tuple([turn(x) if r else x for r, x in zip(real, xs, strict=True)])
     said = {getattr(r, "complex", None) for r in recipes(case)} & {"holomorphic", "real"}
@@ -293,7 +293,7 @@ def check_complex(case: Case) -> None:
     if wrong:
         halves = " and ".join(wrong)
         msg = f"its {halves} is wrong with complex operands: give some to have them judged"
-        raise NotJudgedError(msg)
+        raise SkippedCheckError(msg)
 
 
 def _beside(case: Case, operands: tuple[Any, ...]) -> Case | None:

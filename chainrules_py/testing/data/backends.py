@@ -36,9 +36,10 @@ class Backend:
     lacks : callable, optional
         What is missing for it to be used, where it is installed.
     samples : int
-        How many samples of each word are judged where not all are: two, or one where all is slow.
+        How many samples of each operation are judged where not all are: two, or one where all is
+        slow.
     slow : frozenset of str
-        Words that take longest, of which all tests are slow ones.
+        Operations that take longest, of which all tests are slow ones.
 
     Examples
     --------

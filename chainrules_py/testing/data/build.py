@@ -19,21 +19,21 @@ from chainrules_py.testing.samples.sample import Draw, Sample
 @final
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """Sample of a word, with real or with complex operands.
+    """Sample of an operation, with real or with complex operands.
 
     Attributes
     ----------
-    word : Primitive
-        The word.
+    operation : Primitive
+        The operation.
     sample : Sample
         The sample.
     number : int
-        Which of the word's samples it is.
+        Which of the operation's samples it is.
     complex : bool
         Whether real draws are made complex.
     """
 
-    word: Primitive[..., Any]
+    operation: Primitive[..., Any]
     sample: Sample
     number: int
     complex: bool = False
@@ -44,13 +44,13 @@ class Instance:
         shown = re.sub(
             r" at 0x[0-9a-f]+|<function |>", "", repr(self.sample).removesuffix(" complex")
         )
-        name = f"{self.word.__name__}({shown})"
+        name = f"{self.operation.__name__}({shown})"
         name = name if len(name) <= 90 else f"{name[:87]}..."
         return f"{name}{' complex' if self.complex else ''} {self.number}"
 
     def build(self, backend: Backend, seed: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Build operands and options of the call on an array library, the same numbers on each."""
-        whence = [zlib.crc32(self.word.__name__.encode()), self.number, seed]
+        whence = [zlib.crc32(self.operation.__name__.encode()), self.number, seed]
         rng = np.random.default_rng(whence if seed else whence[:2])
         operands = [
             _operand(draw(x, rng, self.complex) if isinstance(x, Draw) else x, backend)
@@ -61,14 +61,14 @@ class Instance:
         }
 
 
-def instances(word: Primitive[..., Any], *, raising: bool = False) -> Iterator[Instance]:
-    """Yield the samples of a word, some once more with complex operands; or those that raise."""
-    for number, sample in enumerate(samples_of(word)):
+def instances(operation: Primitive[..., Any], *, raising: bool = False) -> Iterator[Instance]:
+    """Yield an operation's samples, some once more with complex operands; or those that raise."""
+    for number, sample in enumerate(samples_of(operation)):
         if raising is (sample.raises is None):
             continue
-        yield Instance(word, sample, number)
+        yield Instance(operation, sample, number)
         if sample.complex:
-            yield Instance(word, sample, number, complex=True)
+            yield Instance(operation, sample, number, complex=True)
 
 
 def draw(what: Draw, rng: Any, complex: bool = False) -> Any:

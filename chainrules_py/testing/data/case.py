@@ -33,7 +33,7 @@ from chainrules_py.testing.data.values import (
     value_vector,
     widened,
 )
-from chainrules_py.testing.errors import NotJudgedError
+from chainrules_py.testing.errors import SkippedCheckError
 from chainrules_py.testing.samples.sample import ENTERED
 from chainrules_py.values.structure import is_structure_type
 
@@ -139,8 +139,8 @@ class Case:
             # Where numbers are equal they stay so if all of them move alike.
             together = np.full((len(self.steps), 1), np.max(self.steps))
             self.u = np.hstack([self.u[:, :-1], together, self.u[:, -1:]])
-        word: Any = primal_of(self.f)
-        open_to = [s.gauge for s in ENTERED.get(word, ()) if s.gauge is not None]
+        operation: Any = primal_of(self.f)
+        open_to = [s.gauge for s in ENTERED.get(operation, ()) if s.gauge is not None]
         if open_to and not (gauge or few or derived or near) and self._jumps():
             self.gauge = open_to[0]
         self.pick = self.gauge_matrix(self.raw)
@@ -398,11 +398,11 @@ class Case:
 
         Raises
         ------
-        NotJudgedError
+        SkippedCheckError
             If the sample says that the function is not smooth here.
         """
         if not self.smooth:
-            raise NotJudgedError("not smooth here, says the sample")
+            raise SkippedCheckError("not smooth here, says the sample")
         if self._judged is None:
             want, error = self.differences()
             want, allowed, text = self._judge(want, error, self.u)

@@ -1,4 +1,4 @@
-"""What libraries lack, and why: words that they do not compute, so that the rules of these rest.
+"""Operations that libraries do not compute, and why: the rules of these rest.
 
 A test sees to it that each of these is refused where it is called, and that there are no others.
 """
@@ -24,9 +24,9 @@ UNSUPPORTED: dict[str, dict[str, str]] = {
         **_of("ellipk ellipkm1 unitary_factor", _RULE_NEEDS),  # ellipe, solve_sylvester
     },
 }
-"""By library, then by word, the reason."""
+"""By library, then by operation, the reason."""
 
 
 def unsupported(library: str, instance: Instance) -> str:
     """Why a sample does not run on a library; empty if it does."""
-    return UNSUPPORTED.get(library, {}).get(instance.word.__name__, "")
+    return UNSUPPORTED.get(library, {}).get(instance.operation.__name__, "")

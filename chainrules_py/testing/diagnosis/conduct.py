@@ -25,7 +25,7 @@ def name_types(problems: list[str]) -> str:
         return f"write Tangent[{found[1]}]"
     if name := name_dtypes(text):
         return name
-    words = {
+    operations = {
         "None": "None for a tangent",
         "nothing can be perturbed": "NoTangent expected",
         "is complex": "leaks a complex cotangent to a real input",
@@ -34,7 +34,9 @@ def name_types(problems: list[str]) -> str:
         "library": "of another library",
         " on ": "on another device",
     }
-    return next((pattern for word, pattern in words.items() if word in text), "wrong type")
+    return next(
+        (pattern for operation, pattern in operations.items() if operation in text), "wrong type"
+    )
 
 
 _SHAPES = re.compile(r"a cotangent of shape \((.*?)\) cannot belong to a primal of shape \((.*?)\)")

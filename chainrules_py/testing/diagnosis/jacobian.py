@@ -1,7 +1,7 @@
 """Names of mistakes in a Jacobian: it is the right one, changed as a mistake changes it.
 
-Matrices go in, and words come out: nothing here knows what a rule is, or how it is written. The
-first change that gives what is there, at each point that was looked at, is the name.
+Matrices go in, and operations come out: nothing here knows what a rule is, or how it is written.
+The first change that gives what is there, at each point that was looked at, is the name.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from chainrules_py.primitives import plugins
 from chainrules_py.testing import calls, check
 from chainrules_py.testing.data.backends import KNOWN, Backend
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.errors import SkippedCheckError, WrongError
 from chainrules_py.testing.everywhere.grid import laid_out
 from chainrules_py.testing.everywhere.trial import Trial
 from chainrules_py.testing.modes import missing_mode
@@ -46,7 +46,8 @@ def check_everywhere(
     Parameters
     ----------
     f : callable
-        A word, a function under `primitive`, one with derivatives of its own, or code made of them.
+        An operation, a function under `primitive`, one with derivatives of its own, or code made of
+        them.
     *operands, gauge, seed, **options
         As of `check_rule`. An option of f that is called like a parameter here is f's.
     only : str or tuple of str
@@ -55,7 +56,7 @@ def check_everywhere(
     Returns
     -------
     Report
-        A finding for each cell. One is not judged where something is not installed, where an engine
+        A finding for each cell. One is skipped where something is not installed, where an engine
         refuses with an error of ours, or where f itself does not take the engine's arrays.
 
     Raises
@@ -65,9 +66,9 @@ def check_everywhere(
 
     Examples
     --------
-    >>> from chainrules_py.vocabulary import sin
+    >>> from chainrules_py.ops import sin
     >>> check_everywhere(sin, 0.5, only=("autograd: grad", "autograd: jvp"))
-    sin(float): 2 cells passed, 0 not judged
+    sin(float): 2 cells passed, 0 skipped
     autograd  grad ✓  jvp ✓
     seed 0; rule: ...
     """
@@ -124,7 +125,7 @@ def _is_part(chosen: str, cell: str) -> bool:
 def _is_complete(case: Case) -> bool:
     try:
         return not any(missing_mode(case, mode) for mode in ("forward", "reverse"))
-    except NoRuleError:  # code that is made of words, each of which has its own rule
+    except NoRuleError:  # code that is made of operations, each of which has its own rule
         return True
 
 
@@ -142,7 +143,7 @@ def _places() -> Iterator[tuple[str, Callable[[], _Place]]]:
 def _on(module: str, library: Backend) -> _Place:
     """Return a whole engine with the arrays of a library."""
     if library.missing:
-        raise NotJudgedError(library.missing)
+        raise SkippedCheckError(library.missing)
     table = plugins.load(module).transformations.table
     own = exporter(library.name).transformations if library.name in exporters() else None
     places = Transformations(table, library.asarray)
@@ -161,12 +162,12 @@ def _run(
     try:
         export, engine = load()
         if trial.is_complex and not engine.takes_complex:
-            raise NotJudgedError("it has no derivatives of complex numbers")
+            raise SkippedCheckError("it has no derivatives of complex numbers")
         with engine.context():
             asarray = engine.asarray or np.asarray
             f, z, u = trial.function(export(trial.f), asarray), *map(asarray, (trial.z, trial.u))
     except Exception as error:
-        yield "", "not judged", _first(error), ""
+        yield "", "skipped", _first(error), ""
         return
     untaken: set[str] = set()
     asked = set(engine.table) if "" in chosen or not chosen else chosen
@@ -177,7 +178,7 @@ def _run(
         verdict, text, pattern = "passed", "", ""
         try:
             if within in untaken:
-                raise NotJudgedError(f"nor does f itself run there: {within}")
+                raise SkippedCheckError(f"nor does f itself run there: {within}")
             with engine.context():
                 trial.judge(gives, run(f, z, u), engine.digits)
         except WrongError as error:
@@ -186,13 +187,13 @@ def _run(
             # What the value alone does not do either is nothing about derivatives.
             untaken |= {name} if gives == "value" else set()
             refused = not strict and (gives == "value" or isinstance(error, _REFUSALS))
-            silent = refused or isinstance(error, NotJudgedError)
-            verdict, text = "not judged" if silent else "failed", _first(error)
+            silent = refused or isinstance(error, SkippedCheckError)
+            verdict, text = "skipped" if silent else "failed", _first(error)
         if name in asked:
             yield name, verdict, text, pattern
 
 
 def _first(error: Exception) -> str:
     line = str(error).partition("\n")[0]
-    known = isinstance(error, (NotJudgedError, ContractError))
+    known = isinstance(error, (SkippedCheckError, ContractError))
     return line if known else f"{type(error).__name__}: {line}"

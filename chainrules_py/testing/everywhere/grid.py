@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chainrules_py.testing import Finding
 
-_MARKS = {"passed": "✓", "failed": "✗", "not judged": "·"}
+_MARKS = {"passed": "✓", "failed": "✗", "skipped": "·"}
 
 
 def _rows(findings: Sequence[Finding]) -> dict[str, dict[str, Finding]]:
@@ -18,7 +18,7 @@ def _rows(findings: Sequence[Finding]) -> dict[str, dict[str, Finding]]:
 
 
 def laid_out(findings: Sequence[Finding]) -> str:
-    """Lay findings out as text: a line for each place, then why some of them are not judged."""
+    """Lay findings out as text: a line for each place, then why some of them are skipped."""
     rows = _rows(findings)
     wide = max(map(len, rows), default=0)
     lines = []
@@ -29,10 +29,10 @@ def laid_out(findings: Sequence[Finding]) -> str:
 
 
 def _reasons(rows: dict[str, dict[str, Finding]]) -> list[str]:
-    """Say why cells are not judged, each reason once."""
+    """Say why cells are skipped, each reason once."""
     reasons: dict[str, dict[str, None]] = {}
     for place, cells in rows.items():
         for name, f in cells.items():
-            if name and f.verdict == "not judged":
+            if name and f.verdict == "skipped":
                 reasons.setdefault(f.text, {})[place] = None
-    return [f"not judged, {', '.join(places)}: {why}" for why, places in reasons.items()]
+    return [f"skipped, {', '.join(places)}: {why}" for why, places in reasons.items()]

@@ -8,12 +8,12 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.differences import power_of_two
 from chainrules_py.testing.diagnosis import Table
-from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.errors import SkippedCheckError, WrongError
 from chainrules_py.values.pytree import flatten, partition, unflatten
 
 _POINTS = np.arange(-4.0, 5.0)
@@ -129,7 +129,7 @@ class Trial:
         scale = max(1e-3, float(np.max(np.abs(want), initial=0.0)))
         if not np.max(error, initial=0.0) <= 1e-3 * scale:
             msg = f"differences of the values do not settle on the {name}"
-            raise NotJudgedError(msg)
+            raise SkippedCheckError(msg)
         have, want = np.atleast_2d(self.basis.T @ have if shape else have), np.atleast_2d(want)
         places = [f"z[{i}]" if shape else "u" for i in range(want.size)]
         limit = digits * scale + 20 * np.max(error, initial=0.0)
@@ -146,7 +146,7 @@ def _sizes(x: Any) -> Any:
 
 
 def _ask(x: Any, name: str, **given: Any) -> Any:
-    """Ask an array for what not all libraries have in it, by a word if it has not."""
+    """Ask an array for what not all libraries have in it, by an operation if it has not."""
     if not hasattr(x, name):
         return getattr(v, name)(x, **given)
     return getattr(x, name) if name in ("real", "imag") else getattr(x, name)(*given.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.smaller import smaller
+from chainrules_py.testing.data.smaller_call import smaller
 from chainrules_py.testing.report.patterns import diagnose
 
 

@@ -22,7 +22,7 @@ class Finding:
     ----------
     check : str
         The name of the check.
-    verdict : {"passed", "failed", "not judged"}
+    verdict : {"passed", "failed", "skipped"}
         Its answer; what cannot be judged is never a pass.
     text : str
         What is wrong, or why it cannot be judged.
@@ -111,14 +111,14 @@ class Report:
         return sorted(said, key=lambda pattern: "(raises " in pattern)
 
     def verdict(self, check: str) -> str:
-        """Return the verdict of one check; ``"not judged"`` if it did not run."""
-        return next((f.verdict for f in self.findings if f.check == check), "not judged")
+        """Return the verdict of one check; ``"skipped"`` if it did not run."""
+        return next((f.verdict for f in self.findings if f.check == check), "skipped")
 
     def __str__(self) -> str:
         failed = self.failures
         if not failed and self.layout:
             n = Counter([f.verdict for f in self.findings])
-            lines = [f"{self.call}: {n['passed']} cells passed, {n['not judged']} not judged"]
+            lines = [f"{self.call}: {n['passed']} cells passed, {n['skipped']} skipped"]
         elif not failed:
             done = [f.check for f in self.findings if f.verdict == "passed"]
             lines = [f"{self.call}: passed {', '.join(done)}"]
@@ -129,8 +129,8 @@ class Report:
             lines += [f"{f.check}: {f.text}" for f in shown]
             if len(shown) < len(failed):
                 lines.append(f"... {len(failed)} cells in all: report.failures")
-        silent = [f for f in self.findings if f.verdict == "not judged"]
-        reasons = [f"not judged, {f.check}: {f.text}" for f in silent]
+        silent = [f for f in self.findings if f.verdict == "skipped"]
+        reasons = [f"skipped, {f.check}: {f.text}" for f in silent]
         lines += reasons if self.layout is None else [self.layout(self.findings)]
         if self.patterns == ["no rule"]:  # there is nothing to look at, or to check again
             return failed[0].text

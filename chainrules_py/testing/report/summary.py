@@ -21,12 +21,12 @@ class Outcome:
 
     Attributes
     ----------
-    word : str
-        The word, with its module.
+    operation : str
+        The operation, with its module.
     sample : str
         The name of the sample.
     backend : str
-        The name of the library and device; empty for a word that has no sample.
+        The name of the library and device; empty for an operation that has no sample.
     seed : int
         Where operands and directions were drawn from.
     depth : {"full", "cheap"}
@@ -41,7 +41,7 @@ class Outcome:
         What was raised.
     """
 
-    word: str
+    operation: str
     sample: str
     backend: str
     seed: int
@@ -98,8 +98,8 @@ class Summary:
 
     @property
     def rules(self) -> list[str]:
-        """The words whose rules were judged."""
-        return sorted({o.word for o in self.outcomes})
+        """The operations whose rules were judged."""
+        return sorted({o.operation for o in self.outcomes})
 
     @property
     def checks(self) -> list[str]:
@@ -123,7 +123,7 @@ class Summary:
         return (
             f"rules x checks x backends: {len(self.rules)} x {len(self.checks)} x "
             f"{len(self.backends)}; samples: {sum(bool(o.backend) for o in self.outcomes)}; "
-            f"checks: {n['passed']} passed, {n['failed']} failed, {n['not judged']} not judged"
+            f"checks: {n['passed']} passed, {n['failed']} failed, {n['skipped']} skipped"
         )
 
     def __str__(self) -> str:
@@ -132,14 +132,14 @@ class Summary:
     __repr__ = __str__
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary as text and numbers: per word its modes, samples, seeds, and verdicts.
+        """Return the summary as text and numbers: modes, samples, seeds, verdicts per operation.
 
         Examples
         --------
         >>> from chainrules_py.testing import run_samples
-        >>> from chainrules_py.vocabulary import cos
+        >>> from chainrules_py.ops import cos
         >>> found = run_samples(cos, backends=["numpy"], depth="cheap").as_dict()
-        >>> found["words"]["chainrules_py.vocabulary.trigonometry.cos"]["modes"]
+        >>> found["operations"]["chainrules_py.ops.trigonometry.cos"]["modes"]
         ['forward', 'reverse']
         """
         return {
@@ -148,11 +148,11 @@ class Summary:
             "checks": self.checks,
             "backends": self.backends,
             "verdicts": dict(self.verdicts),
-            "words": {word: self._word(word) for word in self.rules},
+            "operations": {operation: self._operation(operation) for operation in self.rules},
         }
 
-    def _word(self, word: str) -> dict[str, Any]:
-        mine = [o for o in self.outcomes if o.word == word]
+    def _operation(self, operation: str) -> dict[str, Any]:
+        mine = [o for o in self.outcomes if o.operation == operation]
         there = {}
         for backend in sorted({o.backend for o in mine if o.backend}):
             verdicts: dict[str, Counter[str]] = {}

@@ -17,11 +17,11 @@ for _family in _FAMILIES.split():
     importlib.import_module(f"{__name__}.{_family}")
 
 
-def samples_of(word: Primitive[..., Any]) -> tuple[Sample, ...]:
-    """Return the samples of a word; none, if nobody entered any."""
-    return ENTERED.get(word, ())
+def samples_of(operation: Primitive[..., Any]) -> tuple[Sample, ...]:
+    """Return the samples of an operation; none, if nobody entered any."""
+    return ENTERED.get(operation, ())
 
 
-def words_with_samples() -> tuple[Primitive[..., Any], ...]:
-    """Return the words that samples were entered for, in the order of entering."""
+def operations_with_samples() -> tuple[Primitive[..., Any], ...]:
+    """Return the operations that samples were entered for, in the order of entering."""
     return tuple(ENTERED)

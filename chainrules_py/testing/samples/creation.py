@@ -1,6 +1,6 @@
 """Samples of what makes arrays like another."""
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _LOW, _HIGH = Draw((3,), 0.5, 1.0), Draw((2, 1), 2.0, 3.0)

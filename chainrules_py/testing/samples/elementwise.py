@@ -1,11 +1,11 @@
-"""Samples of the words that act element by element."""
+"""Samples of the operations that act element by element."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _SHAPES: tuple[tuple[Any, Any], ...] = (

@@ -1,6 +1,6 @@
 """Samples of Fourier transforms."""
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 

@@ -1,10 +1,9 @@
-"""Samples of words that take functions; the functions are written in words, for every library."""
+"""Samples of operations that take functions; these are written in operations, for every library."""
 
 from typing import Any
 
-from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
-from chainrules_py.vocabulary import (
+from chainrules_py import ops as v
+from chainrules_py.ops import (
     fixed_point,
     linear_solve,
     map,
@@ -14,6 +13,7 @@ from chainrules_py.vocabulary import (
     root,
     scan,
 )
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 
 def cubic(x: Any, a: Any, b: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _LINE = Draw((5,))

@@ -1,10 +1,10 @@
-"""Samples of the words that read a function between points."""
+"""Samples of the operations that read a function between points."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _knots, _values = Draw((5,), apart=0.3, make=np.sort), Draw((5,))

@@ -1,6 +1,6 @@
 """Samples of what joins arrays."""
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 enter_table(

@@ -1,6 +1,6 @@
 """Samples of what rearranges elements."""
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _BOX = Draw((2, 3, 4))

@@ -1,6 +1,6 @@
 """Samples of polynomials."""
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _P = Draw((4,), 0.5, 2.0)

@@ -1,4 +1,4 @@
-"""Samples: representative operands and options of a word, as data without arrays.
+"""Samples: representative operands and options of an operation, as data without arrays.
 
 They stand in ``testing/samples/<family>`` under the names of the rules, and every check runs over
 them on every library.
@@ -50,7 +50,7 @@ class Draw:
 
 
 class Sample:
-    """Call of a word: operands, each a `Draw` or a value that is taken as it is, and options.
+    """Call of an operation: operands, each a `Draw` or a value that is taken as it is, and options.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Sample:
         The call is refused so, by the function or by its derivative; the text is a regular
         expression that is found in the message.
     **options
-        Options of the word. What belongs to a library is written as text: ``dtype="float32"``,
+        Options of the operation. What belongs to a library is written as text: ``dtype="float32"``,
         ``device="same"``, ``to="namespace"``.
     """
 
@@ -117,42 +117,43 @@ def _picture(x: Any) -> str:
 
 
 ENTERED: dict[Primitive[..., Any], tuple[Sample, ...]] = {}
-"""By word, the samples that were entered, in the order of entering."""
+"""By operation, the samples that were entered, in the order of entering."""
 
 
-def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
-    """Enter samples of a word: points at which all that is stated about it is checked.
+def enter_samples(operation: Primitive[..., Any], *given: Sample) -> None:
+    """Enter samples of an operation: points at which all that is stated about it is checked.
 
     Parameters
     ----------
-    word : Primitive
-        The word.
+    operation : Primitive
+        The operation.
     *given : Sample
         Added to those that it has.
 
     Raises
     ------
     TypeError
-        If the word is none, or does not take a sample's operands and options.
+        If the operation is none, or does not take a sample's operands and options.
     """
-    if not isinstance(word, Primitive):
-        msg = f"samples are of a primitive, not of {describe(word)}; write @primitive above it"
+    if not isinstance(operation, Primitive):
+        msg = f"samples are of a primitive, not of {describe(operation)}; write @primitive above it"
         raise TypeError(msg)
     for sample in given:
         if not isinstance(sample, Sample):
-            msg = f"{describe(sample)} is not a sample of {word.__name__}; write Sample(...)"
+            msg = f"{describe(sample)} is not a sample of {operation.__name__}; write Sample(...)"
             raise TypeError(msg)
         try:
-            word.signature.bind(*sample.operands, **sample.options)
+            operation.signature.bind(*sample.operands, **sample.options)
         except TypeError as error:
             if sample.raises is None:
-                msg = f"{word.__name__}{word.signature} does not take Sample({sample!r}): {error}"
+                what = f"{operation.__name__}{operation.signature}"
+                msg = f"{what} does not take Sample({sample!r}): {error}"
                 raise TypeError(msg) from None
-    ENTERED[word] = (*ENTERED.get(word, ()), *given)
+    ENTERED[operation] = (*ENTERED.get(operation, ()), *given)
 
 
 def enter_table(table: Mapping[Any, Iterable[Sample]]) -> None:
-    """Enter the samples of a family, by word or by several words that have the same."""
-    for words, given in table.items():
-        for word in words if isinstance(words, tuple) else (words,):
-            enter_samples(word, *given)
+    """Enter the samples of a family, by operation or by several operations that have the same."""
+    for operations, given in table.items():
+        for operation in operations if isinstance(operations, tuple) else (operations,):
+            enter_samples(operation, *given)

@@ -1,6 +1,6 @@
 """Samples of what puts elements in order."""
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _SPREAD = Draw((3, 4), apart=0.05)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 

@@ -1,8 +1,8 @@
-"""Implementations of words that the array-API standard lacks, or takes fewer arguments for.
+"""Implementations of operations that the array-API standard lacks, or takes fewer arguments for.
 
-Most words are the standard's functions, and stand nowhere here. The others are computed by what
-computes them for NumPy, on the buffers inside: operands have to be of one device, and results are
-strict arrays on that device, so nothing of NumPy gets out.
+Most operations are the standard's functions, and stand nowhere here. The others are computed by
+what computes them for NumPy, on the buffers inside: operands have to be of one device, and results
+are strict arrays on that device, so nothing of NumPy gets out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import array_api_strict as xp
 import numpy as np
 
-from chainrules_py import Primitive, Scalar, vocabulary
-from chainrules_py import vocabulary as v
+from chainrules_py import Primitive, Scalar, ops
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     Library,
     Memory,
@@ -88,11 +88,11 @@ if hasattr(Strict, CHECK):
     setattr(Strict, CHECK, _let_tracers_answer(getattr(Strict, CHECK)))
 
 
-# ------------------------------------------------------------------ words that NumPy computes
+# ------------------------------------------------------------------ operations that NumPy computes
 
 
-def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a word as NumPy computes it, for strict arrays on one device, with results there.
+def borrow(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an operation as NumPy computes it, for strict arrays on one device, with results there.
 
     Raises
     ------
@@ -100,16 +100,16 @@ def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
         When called, if the operands are on several devices.
     """
 
-    @functools.wraps(word)
+    @functools.wraps(operation)
     def borrowed(*operands: Any, **options: Any) -> Any:
         devices = {x.device for x in operands if isinstance(x, Strict)}
         if len(devices) > 1:
-            msg = f"{word.__name__} of arrays on several devices: {sorted(map(str, devices))}"
+            msg = f"{operation.__name__} of arrays on several devices: {sorted(map(str, devices))}"
             raise ValueError(msg)
         (device,) = devices
         inside = [buffer(x) if isinstance(x, Strict) else x for x in operands]
         return _wrapped(
-            word(*inside, **{name: _native(value) for name, value in options.items()}), device
+            operation(*inside, **{name: _native(value) for name, value in options.items()}), device
         )
 
     return borrowed
@@ -128,44 +128,46 @@ def _wrapped(result: Any, device: Any) -> Any:
     return map_leaves(wrapped, result)
 
 
-def is_of_the_standard(word: Primitive[..., Any]) -> bool:
+def is_of_the_standard(operation: Primitive[..., Any]) -> bool:
     """Tell whether the standard, or one of its extensions, has a function of this name."""
-    return any(hasattr(space, word.__name__) for space in (xp, xp.linalg, xp.fft))
+    return any(hasattr(space, operation.__name__) for space in (xp, xp.linalg, xp.fft))
 
 
-def _borrow_everywhere(word: Primitive[..., Any]) -> None:
+def _borrow_everywhere(operation: Primitive[..., Any]) -> None:
     """Enter what NumPy computes for every mixture of strict arrays and numbers."""
-    borrowed = borrow(word)
+    borrowed = borrow(operation)
     operand: Any = Strict | Scalar
-    n = len(word.operands)
-    if word.variadic:
-        word.implement(borrowed, types=(Strict, *[operand] * n))
+    n = len(operation.operands)
+    if operation.variadic:
+        operation.implement(borrowed, types=(Strict, *[operand] * n))
         return
     for first in range(n):
-        word.implement(borrowed, types=(*[Scalar] * first, Strict, *[operand] * (n - first - 1)))
+        operation.implement(
+            borrowed, types=(*[Scalar] * first, Strict, *[operand] * (n - first - 1))
+        )
 
 
-# The standard has a function of this name that takes less than the word does.
+# The standard has a function of this name that takes less than the operation does.
 _NARROWER: tuple[Any, ...] = (v.getitem, v.outer, v.clip, v.eig, v.eigvals, v.linspace)
 
 
-def _words() -> list[Primitive[..., Any]]:
-    return [word for word in vars(vocabulary).values() if isinstance(word, Primitive)]
+def _operations() -> list[Primitive[..., Any]]:
+    return [operation for operation in vars(ops).values() if isinstance(operation, Primitive)]
 
 
-def _is_computed(word: Primitive[..., Any]) -> bool:
+def _is_computed(operation: Primitive[..., Any]) -> bool:
     """Tell whether strict arrays are served: by the standard, a body, or what serves all arrays."""
-    return is_of_the_standard(word) or word.implementation(
-        (Strict,) * max(1, len(word.operands))
-    ) not in (None, word._fallback)
+    return is_of_the_standard(operation) or operation.implementation(
+        (Strict,) * max(1, len(operation.operands))
+    ) not in (None, operation._fallback)
 
 
-for _word in _words():
-    if _word in _NARROWER or not _is_computed(_word):
-        _borrow_everywhere(_word)
+for _operation in _operations():
+    if _operation in _NARROWER or not _is_computed(_operation):
+        _borrow_everywhere(_operation)
 
 
-# ---------------------------------------------------------------- words with other parameters
+# ---------------------------------------------------------------- operations with other parameters
 
 
 @v.full_like.implement
@@ -205,15 +207,15 @@ def imag_strict(x: Strict) -> Any:
     return xp.imag(x) if xp.isdtype(x.dtype, "complex floating") else xp.zeros_like(x)
 
 
-def _spread_of(word: Primitive[..., Any], standard: Callable[..., Any]) -> None:
+def _spread_of(operation: Primitive[..., Any], standard: Callable[..., Any]) -> None:
     """Implement variance or deviation for complex numbers too; the standard's take real ones."""
-    borrowed = borrow(word)
+    borrowed = borrow(operation)
 
     def spread_strict(x: Strict, **options: Any) -> Any:
         compute = borrowed if xp.isdtype(x.dtype, "complex floating") else standard
         return compute(x, **options)
 
-    word.implement(spread_strict, types=(Strict,))
+    operation.implement(spread_strict, types=(Strict,))
 
 
 _spread_of(v.var, xp.var)

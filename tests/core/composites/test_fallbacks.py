@@ -1,4 +1,4 @@
-"""Words in other words, for libraries that lack them: the numbers are those of NumPy's own."""
+"""Operations in other words, for libraries that lack them: the numbers are those of NumPy's own."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import Primitive, vocabulary
+from chainrules_py import Primitive, ops
 from chainrules_py.primitives.plugins import see_all
 from chainrules_py.testing import backend, to_numpy
 from chainrules_py.testing.data.build import instances
 from chainrules_py.values.structure import fields_of, is_structure_type
 
-see_all("chainrules_py")  # who computes words by words waits to be asked
-WORDS = [
-    word
-    for word in vars(vocabulary).values()
-    if isinstance(word, Primitive) and word._fallback is not None
+see_all("chainrules_py")  # who computes operations by words waits to be asked
+OPERATIONS = [
+    operation
+    for operation in vars(ops).values()
+    if isinstance(operation, Primitive) and operation._fallback is not None
 ]
-SAMPLES = [i for word in WORDS for i in instances(word) if i.sample.has_arrays]
+SAMPLES = [i for operation in OPERATIONS for i in instances(operation) if i.sample.has_arrays]
 
 
 def same(y, expected, gauge):
@@ -40,19 +40,19 @@ def same(y, expected, gauge):
 @pytest.mark.parametrize("instance", SAMPLES, ids=lambda i: i.name)
 def test_fallback_gives_the_numbers_of_numpy(instance, library):
     on = backend(library)
-    refused = (vocabulary.fmax, vocabulary.fmin)  # its maximum is of real numbers
+    refused = (ops.fmax, ops.fmin)  # its maximum is of real numbers
     if on.library != "numpy" and (
         on.library in instance.sample.without
-        or instance.word is vocabulary.getitem
-        or (instance.word in refused and "complex" in instance.name)
+        or instance.operation is ops.getitem
+        or (instance.operation in refused and "complex" in instance.name)
     ):
         pytest.skip("the library's own function refuses this call")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         operands, options = instance.build(backend("numpy"))
-        expected = instance.word(*operands, **options)
+        expected = instance.operation(*operands, **options)
         operands, options = instance.build(on)
-        y = instance.word._fallback(*operands, **options)
-        if instance.word is vocabulary.roots and expected.dtype.kind == "f":
-            y = vocabulary.real(y)  # NumPy's eigenvalues are complex since 2.5, and roots are not
+        y = instance.operation._fallback(*operands, **options)
+        if instance.operation is ops.roots and expected.dtype.kind == "f":
+            y = ops.real(y)  # NumPy's eigenvalues are complex since 2.5, and roots are not
     same(y, expected, instance.sample.gauge)

@@ -1,4 +1,4 @@
-"""The words for Python's own numbers, and which words NumPy's scalars are computed by."""
+"""The operations for Python's own numbers, and which operations NumPy's scalars are computed by."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import Primitive, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 INF, NAN = math.inf, math.nan
@@ -66,7 +66,7 @@ def assert_same(ours, theirs):
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_a_word_has_the_value_of_ieee_754(name):
+def test_an_operation_has_the_value_of_ieee_754(name):
     """As NumPy gives it, to the last digits; nothing is raised."""
     for x in FLOATS:
         with np.errstate(all="ignore"):
@@ -77,7 +77,7 @@ def test_a_word_has_the_value_of_ieee_754(name):
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_a_word_of_two_has_the_value_of_ieee_754(name):
+def test_an_operation_of_two_has_the_value_of_ieee_754(name):
     for x in FLOATS:
         for y in FLOATS:
             if name == "pow" and x < 0 and not float(y).is_integer() and math.isfinite(y):
@@ -132,7 +132,9 @@ def test_strong_product_and_choice():
         v.full_like(1.0, shape=(2,), fill=2)
 
 
-WORDS = sorted((w for w in vars(v).values() if isinstance(w, Primitive)), key=lambda w: w.__name__)
+OPERATIONS = sorted(
+    (w for w in vars(v).values() if isinstance(w, Primitive)), key=lambda w: w.__name__
+)
 
 
 @pytest.mark.parametrize("name", sorted({*UNARY} - {"real", "imag"}))

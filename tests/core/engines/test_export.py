@@ -9,7 +9,7 @@ import pytest
 import chainrules_autograd
 from chainrules_kit import resolved
 from chainrules_py import RuleError, UnsupportedKeywordError, export
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
 from chainrules_py.primitives import plugins
@@ -66,8 +66,8 @@ def test_the_battery_is_what_it_has_to_be():
     names = [entry.name for entry in BATTERY]
     assert len(names) == len(set(names)) >= 40
     assert {"svd", "sort", "getitem array", "einsum", "solve", "root"} <= set(names)
-    pens = {"scalar_rule", "bilinear_rule", "linear_rule", "rule", "frule and rrule"}
-    assert pens | {"custom_vjp", "custom_jvp", "structure"} <= set(names)
+    constructors = {"scalar_rule", "bilinear_rule", "linear_rule", "rule", "frule and rrule"}
+    assert constructors | {"custom_vjp", "custom_jvp", "structure"} <= set(names)
     assert len(points(complex=True)) >= 20
 
 

@@ -31,7 +31,7 @@ from chainrules_py import (
     scalar_rule,
     zero_tangent,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Thunk
 from chainrules_tape import grad, jacobian, jvp, linearize, vjp
 
@@ -137,7 +137,7 @@ def test_nothing_that_comes_back_is_shared_or_read_only():
             assert not np.shares_memory(x_bar, theirs)
 
 
-def test_keywords_of_numpy_functions_are_bound_to_the_word():
+def test_keywords_of_numpy_functions_are_bound_to_the_operation():
     a = np.arange(6.0).reshape(2, 3)
     y, pullback = rrule(np.sum, a, axis=-1)
     assert y.tolist() == [3.0, 12.0]
@@ -424,32 +424,43 @@ OF_OBJECTS = {
     "nested": np.zeros(2, [("a", [("b", complex)])]),
     "no numbers": np.array([{}, 2.0], object),
 }
-SOME_WORDS = (v.sin, v.exp, v.add, v.multiply, v.sum, v.prod, v.matmul, v.sort, v.concat, v.where)
+SOME_OPERATIONS = (
+    v.sin,
+    v.exp,
+    v.add,
+    v.multiply,
+    v.sum,
+    v.prod,
+    v.matmul,
+    v.sort,
+    v.concat,
+    v.where,
+)
 
 
 @pytest.mark.parametrize("x", OF_OBJECTS.values(), ids=OF_OBJECTS)
 @pytest.mark.parametrize("called_before", [False, True])
 def test_numbers_in_objects_and_fields_are_refused_in_our_words(x, called_before):
     places = {v.add: 2, v.multiply: 2, v.matmul: 2, v.concat: 2, v.where: 3}
-    for word in SOME_WORDS:
-        xs = (x,) * places.get(word, 1)
+    for operation in SOME_OPERATIONS:
+        xs = (x,) * places.get(operation, 1)
         if called_before:  # with arrays, which are of the same class, so that the call is known
             usual = tuple(np.ones(2) for _ in xs)
-            if word is v.where:
+            if operation is v.where:
                 usual = (usual[0] > 0, *usual[1:])
-            rrule(word, *usual)
-            frule(tuple(map(zero_tangent, usual)), word, *usual)
+            rrule(operation, *usual)
+            frule(tuple(map(zero_tangent, usual)), operation, *usual)
         calls = (
-            lambda w=word, xs=xs: rrule(w, *xs)[1](np.ones(2)),
-            lambda w=word, xs=xs: frule(tuple(np.ones(2) for _ in xs), w, *xs),
-            lambda w=word, xs=xs: frule(tuple(ZeroTangent() for _ in xs), w, *xs),
+            lambda w=operation, xs=xs: rrule(w, *xs)[1](np.ones(2)),
+            lambda w=operation, xs=xs: frule(tuple(np.ones(2) for _ in xs), w, *xs),
+            lambda w=operation, xs=xs: frule(tuple(ZeroTangent() for _ in xs), w, *xs),
         )
         for call in calls:
             try:
                 found = call()
             except ChainRulesError:
                 continue
-            assert all(is_zero(t) for t in found[1:]), (word, found)
+            assert all(is_zero(t) for t in found[1:]), (operation, found)
 
 
 def test_an_error_of_a_call_that_is_known_tells_as_much_as_that_of_the_first():
@@ -492,7 +503,7 @@ def test_a_number_takes_0_d_seeds_of_any_library(library, x):
         vjp(lambda x: x * x, x)[1](refused)
 
 
-def test_calls_of_several_words_skip_what_is_not_wanted():
+def test_calls_of_several_operations_skip_what_is_not_wanted():
     _, pullback = rrule(np.moveaxis, np.ones((2, 3)), 0, 1)
     bars = pullback(np.ones((3, 2)), wanted=(True, False, False))
     assert bars[0].shape == (2, 3)

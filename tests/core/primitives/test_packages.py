@@ -51,7 +51,7 @@ def slope(f, number, n=1):
     "f, operands",
     [("owens_t", "0.3, 0.7"), ("agm", "1.0, 2.0"), ("voigt_profile", "1.0, 1.0, 1.0")],
 )
-def test_a_package_may_have_a_rule_for_a_ufunc_and_one_that_is_written_in_words(
+def test_a_package_may_have_a_rule_for_a_ufunc_and_one_that_is_written_in_operations(
     tmp_path, f, operands
 ):
     n = operands.count(",") + 1
@@ -60,7 +60,7 @@ def test_a_package_may_have_a_rule_for_a_ufunc_and_one_that_is_written_in_words(
     assert lines == [f"(77.0, []) ({2 / 3.141592653589793**0.5}, [])"]
 
 
-def test_a_rule_for_a_function_written_in_words_holds_for_its_types_alone(tmp_path):
+def test_a_rule_for_a_function_written_in_operations_holds_for_its_types_alone(tmp_path):
     state = (
         "@rule(sp.agm)\ndef agm_rule(a: float, b: float):\n    return 0.0, (identity, identity)\n"
     )
@@ -101,7 +101,7 @@ cr.scalar_rule(sp.owens_t, *[lambda y, h, a: 5.0] * 2); print(said(sp.owens_t, 0
 
 
 def test_of_two_packages_with_primitives_for_one_function_none_wins_by_its_name(tmp_path):
-    word = """
+    operation = """
 from chainrules_py.extend import alias
 @primitive
 def mean(x1, x2, /):
@@ -109,8 +109,8 @@ def mean(x1, x2, /):
 scalar_rule(mean, lambda y, a, b: {0}, lambda y, a, b: {0})
 alias(sp.agm, to=mean)
 """
-    package(tmp_path, "aaa", word.format(2.0))
-    package(tmp_path, "zzz", word.format(3.0) + slope("erfcx", 4.0))
+    package(tmp_path, "aaa", operation.format(2.0))
+    package(tmp_path, "zzz", operation.format(3.0) + slope("erfcx", 4.0))
     package(tmp_path, "mmm", slope("agm", 6.0, 2) + slope("dawsn", 8.0))
     program = """
 print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))

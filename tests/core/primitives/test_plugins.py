@@ -93,10 +93,10 @@ ORDERS = list(
     ],
 )
 def test_the_winner_does_not_depend_on_the_order_of_loading(tmp_path, order):
-    """User over third party over backend over core, each with one signature for one word."""
+    """User over third party over backend over core, each with one signature for one operation."""
     body = """
 from chainrules_py import LinearMap, Numeric, rule
-from chainrules_py.vocabulary import cosh
+from chainrules_py.ops import cosh
 chainrules_contract = 1
 @rule(cosh)
 def {name}_rule(x: Numeric):
@@ -121,7 +121,7 @@ def {name}_rule(x: Numeric):
             out = run(
                 tmp_path,
                 f"import chainrules_py as cr\n{program}\n"
-                "from chainrules_py.vocabulary import cosh\n"
+                "from chainrules_py.ops import cosh\n"
                 "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
             )
             assert out == expected
@@ -130,7 +130,7 @@ def {name}_rule(x: Numeric):
 def test_the_backend_beats_the_core_by_layer(tmp_path):
     body = """
 from chainrules_py import LinearMap, Numeric, rule
-from chainrules_py.vocabulary import cosh
+from chainrules_py.ops import cosh
 chainrules_contract = 1
 @rule(cosh)
 def backend_rule(x: Numeric):
@@ -142,7 +142,7 @@ def backend_rule(x: Numeric):
     out = run(
         tmp_path,
         "import chainrules_py as cr, thingbackend\n"
-        "from chainrules_py.vocabulary import cosh\n"
+        "from chainrules_py.ops import cosh\n"
         "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
     )
     assert out == "2.0"
@@ -151,12 +151,12 @@ def backend_rule(x: Numeric):
 # ------------------------------------------------------------------------- what is imported late
 
 
-def test_files_with_rules_come_when_one_of_their_words_is_looked_up(tmp_path):
+def test_files_with_rules_come_when_one_of_their_operations_is_looked_up(tmp_path):
     out = run(
         tmp_path,
         """
         import chainrules_py as cr
-        from chainrules_py import vocabulary as v
+        from chainrules_py import ops as v
 
         def files():
             names = [m for m in sys.modules if m.startswith("chainrules_py.rules.")]
@@ -171,12 +171,12 @@ def test_files_with_rules_come_when_one_of_their_words_is_looked_up(tmp_path):
 
 @pytest.mark.parametrize("first", ["", "cr.rrule(v.erf, 0.5)"], ids=["before", "after"])
 def test_rules_of_users_keep_their_precedence(tmp_path, first):
-    """Whether the core's rule of the word was there when they were stated, or came after."""
+    """Whether the core's rule of the operation was there when they were stated, or came after."""
     out = run(
         tmp_path,
         f"""
         import chainrules_py as cr, chainrules_scipy
-        from chainrules_py import vocabulary as v
+        from chainrules_py import ops as v
         {first}
         @cr.rule(v.erf)
         def mine(x: cr.Numeric):
@@ -196,11 +196,11 @@ def test_threads_that_look_up_at_once_all_find_what_comes_late(tmp_path):
         """
         import threading
         import numpy as np, chainrules_numpy
-        from chainrules_py import vocabulary as v
+        from chainrules_py import ops as v
         from chainrules_py.extend import aliases, find_rule
 
-        words = [v.svd, v.det, v.erf, np.fft.fft, np.linalg.qr, np.median, v.svd, np.median] * 2
-        gate, found = threading.Barrier(len(words)), []
+        operations = [v.svd, v.det, v.erf, np.fft.fft, np.linalg.qr, np.median, v.svd] * 2
+        gate, found = threading.Barrier(len(operations)), []
 
         def ask(f):
             gate.wait()
@@ -208,9 +208,9 @@ def test_threads_that_look_up_at_once_all_find_what_comes_late(tmp_path):
             found.append(known and v.sum(np.ones(3)) == 3 and v.diagonal(np.eye(3)).sum() == 3)
 
         sys.setswitchinterval(1e-6)
-        threads = [threading.Thread(target=ask, args=(f,)) for f in words]
+        threads = [threading.Thread(target=ask, args=(f,)) for f in operations]
         [t.start() for t in threads]; [t.join(60) for t in threads]
-        print(len(found) == len(words), all(found), any(t.is_alive() for t in threads))
+        print(len(found) == len(operations), all(found), any(t.is_alive() for t in threads))
         """,
     )
     assert out == "True True False"
@@ -218,11 +218,11 @@ def test_threads_that_look_up_at_once_all_find_what_comes_late(tmp_path):
 
 def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
     (tmp_path / "latefile.py").write_text(
-        "import flag\nfrom chainrules_py import scalar_rule\nfrom words import f\n"
+        "import flag\nfrom chainrules_py import scalar_rule\nfrom operations import f\n"
         "scalar_rule(f, lambda y, x: 2.0)\nassert flag.up, 'not yet'\n"
     )
     (tmp_path / "flag.py").write_text("up = False\n")
-    (tmp_path / "words.py").write_text(
+    (tmp_path / "operations.py").write_text(
         "from chainrules_py import primitive\n@primitive\ndef f(x):\n    return 2.0 * x\n"
     )
     out = run(
@@ -230,8 +230,8 @@ def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
         """
         import chainrules_py as cr, flag
         from chainrules_py.primitives.plugins import later
-        from words import f
-        later("latefile", "words")
+        from operations import f
+        later("latefile", "operations")
         try:
             cr.rrule(f, 1.0)
         except AssertionError as error:
@@ -286,7 +286,7 @@ def test_announcements_in_folders_are_those_of_the_standard_library(monkeypatch,
     find = importlib.metadata.MetadataPathFinder.find_distributions
     monkeypatch.setattr(PathFinder, "find_distributions", find, raising=False)  # a backport deletes
     here = plugins._in_folders.__wrapped__()
-    for group in (plugins.BACKENDS, plugins.ENGINES, plugins.RULES, plugins.WORDS):
+    for group in (plugins.BACKENDS, plugins.ENGINES, plugins.RULES, plugins.OPERATIONS):
         found = importlib.metadata.entry_points(group=group)
         expected = {(e.name, e.value.partition(":")[0]) for e in found}
         assert set(here.get(group, ())) == expected

@@ -18,7 +18,7 @@ from chainrules_py import (
     rrule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import where_defined
 from chainrules_tape import grad, jvp
 
@@ -60,7 +60,7 @@ def total_of(x, /, *, axis=None):
 product_of = total_of.alike("product_of", "A product.")
 
 
-def test_a_word_alike_shares_the_signature_and_nothing_else():
+def test_an_operation_alike_shares_the_signature_and_nothing_else():
     assert product_of.signature == total_of.signature
     assert (product_of.operands, product_of.options) == (("x",), {"axis": None})
     assert (product_of.__name__, product_of.__doc__) == ("product_of", "A product.")
@@ -155,13 +155,13 @@ def test_an_implementation_for_a_class_wins_over_the_body_and_later_ones_count_a
     assert half(7.0) == 3.5
 
 
-def test_words_can_be_pickled_by_reference():
+def test_operations_can_be_pickled_by_reference():
     assert pickle.loads(pickle.dumps(affine)) is affine
 
 
-@pytest.mark.parametrize("word", [v.sin, v.add, v.sum, v.matmul])
-def test_words_print_well(word):
-    assert repr(word) == f"<primitive {word.__name__}>"
+@pytest.mark.parametrize("operation", [v.sin, v.add, v.sum, v.matmul])
+def test_operations_print_well(operation):
+    assert repr(operation) == f"<primitive {operation.__name__}>"
 
 
 UFUNCS = {
@@ -263,8 +263,8 @@ def test_code_that_exec_runs_without_a_name():
     """What it defines has no module: `f.__module__` is None."""
     space = {}
     exec("def square(x):\n    return x * x\ndef partial(y, x):\n    return 2.0 * x", space)
-    word = primitive(space["square"])
+    operation = primitive(space["square"])
     assert space["square"].__module__ is None
-    scalar_rule(word, space["partial"])
-    assert grad(word)(3.0) == 6.0
-    assert repr(word) == "<primitive square>"
+    scalar_rule(operation, space["partial"])
+    assert grad(operation)(3.0) == 6.0
+    assert repr(operation) == "<primitive square>"

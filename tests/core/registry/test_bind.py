@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, LinearMap, frule, primitive, rrule, rule
+from chainrules_py.ops import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_tape import grad, jacobian, jvp, linearize, value_and_grad, vjp
 
 
@@ -22,10 +22,10 @@ HELD = {
     "tuple": (tuple, lambda w: (w, 2.0), lambda p: p[0]),
     "dataclass": (Weight, Weight, lambda p: p.w if hasattr(p, "w") else p),
 }
-PENS = ("frule", "rrule", "rule", "both")
+CONSTRUCTORS = ("frule", "rrule", "rule", "both")
 
 
-def stated(pen, held):
+def stated(constructor, held):
     """Say of w u that its slopes are 5 u and 7 w, which its body does not."""
     cls, make, read = HELD[held]
 
@@ -47,11 +47,11 @@ def stated(pen, held):
         first = LinearMap(lambda t: 5 * read(t) * u, lambda bar: make(5 * bar * u))
         return k(p, u), (first, LinearMap(lambda t: 7 * read(p) * t, lambda bar: 7 * read(p) * bar))
 
-    if pen in ("frule", "both"):
+    if constructor in ("frule", "both"):
         frule.register(k)(push)
-    if pen in ("rrule", "both"):
+    if constructor in ("rrule", "both"):
         rrule.register(k)(augmented)
-    if pen == "rule":
+    if constructor == "rule":
         rule(k)(whole)
     return lambda w, u: k(make(w), u)
 
@@ -72,10 +72,12 @@ OUTER = {
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("inner", VALUES)
 @pytest.mark.parametrize("held", HELD)
-@pytest.mark.parametrize("pen", PENS)
-def test_a_rule_counts_for_what_an_outer_level_holds_in_a_structure(pen, held, inner, outer):
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_a_rule_counts_for_what_an_outer_level_holds_in_a_structure(
+    constructor, held, inner, outer
+):
     """It is never passed over for the body, of which w has the slope u."""
-    f = stated(pen, held)
+    f = stated(constructor, held)
     try:
         found = OUTER[outer](lambda y: VALUES[inner](lambda u: f(y, u), 2.0), 3.0)
     except ChainRulesError:
@@ -99,12 +101,12 @@ FORWARD = {
 
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("inner", FORWARD)
-@pytest.mark.parametrize("word", SOLVED)
-def test_what_a_function_captured_is_differentiated_in_every_nesting(word, inner, outer):
+@pytest.mark.parametrize("operation", SOLVED)
+def test_what_a_function_captured_is_differentiated_in_every_nesting(operation, inner, outer):
     u, h = np.array([0.7, 1.2]), 1e-4
 
     def f(c):
-        return np.sum(FORWARD[inner](lambda u: SOLVED[word](u, c), u))
+        return np.sum(FORWARD[inner](lambda u: SOLVED[operation](u, c), u))
 
     found = OUTER[outer](f, 0.9)
     assert np.isclose(found, (f(0.9 + h) - f(0.9 - h)) / (2 * h), rtol=1e-4, atol=1e-5)

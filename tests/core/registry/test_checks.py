@@ -1,4 +1,4 @@
-"""Whatever a pen is given in the place of a function is told when it is given, and not kept."""
+"""What a constructor is given in place of a function is refused at once, and not kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NOT_FUNCTIONS = (
     int,
 )
 OTHERS = (lambda: 0.0, lambda **names: 0.0, lambda x: x, lambda x, /, *, more: x)
-PENS = {
+CONSTRUCTORS = {
     "scalar_rule": lambda one, _two, given: scalar_rule(one, given),
     "scalar_rule, singular": lambda one, _two, given: scalar_rule(
         one, lambda _y, _x: 1.0, singular=given
@@ -76,34 +76,36 @@ def _primitives():
     return one, two
 
 
-def _fits(pen, given):
+def _fits(constructor, given):
     return (
-        ("batched" in pen or "singular" in pen) and isinstance(given, bool) and "bi" not in pen
-    ) or (pen.startswith("linear_rule, ") and callable(given))
+        ("batched" in constructor or "singular" in constructor)
+        and isinstance(given, bool)
+        and "bi" not in constructor
+    ) or (constructor.startswith("linear_rule, ") and callable(given))
 
 
 @pytest.mark.parametrize(
-    "pen, given",
-    [(p, g) for p, g in itertools.product(PENS, NOT_FUNCTIONS) if not _fits(p, g)],
+    "constructor, given",
+    [(p, g) for p, g in itertools.product(CONSTRUCTORS, NOT_FUNCTIONS) if not _fits(p, g)],
 )
-def test_what_is_no_function_is_told_and_leaves_nothing(pen, given):
+def test_what_is_no_function_is_told_and_leaves_nothing(constructor, given):
     one, two = _primitives()
     with pytest.raises(RuleError):
-        PENS[pen](one, two, given)
+        CONSTRUCTORS[constructor](one, two, given)
     for f, operands in ((one, (2.0,)), (two, (2.0, 3.0))):
         with pytest.raises(NoRuleError):
             rrule(f, *operands)
 
 
 @pytest.mark.parametrize(
-    "pen, given",
+    "constructor, given",
     list(itertools.product(("scalar_rule", "linear_rule", "bilinear_rule", "rule"), OTHERS)),
 )
-def test_functions_of_other_parameters_are_told(pen, given):
-    if pen == "rule" and given is OTHERS[2]:
+def test_functions_of_other_parameters_are_told(constructor, given):
+    if constructor == "rule" and given is OTHERS[2]:
         pytest.skip("a rule of x takes x")
     with pytest.raises(ChainRulesError):
-        PENS[pen](*_primitives(), given)
+        CONSTRUCTORS[constructor](*_primitives(), given)
 
 
 def test_options_have_to_be_taken():
@@ -139,11 +141,11 @@ def test_a_rule_of_code_that_has_no_module():
     assert rrule(f, 3.0)[1](1.0) == (6.0,)
 
 
-@pytest.mark.parametrize("pen", [rule, rrule.register, frule.register])
-def test_a_pen_above_a_rule_without_its_primal_is_refused_at_once(pen):
+@pytest.mark.parametrize("constructor", [rule, rrule.register, frule.register])
+def test_a_constructor_above_a_rule_without_its_primal_is_refused_at_once(constructor):
     with pytest.raises(RuleError, match=r"above hard_rule .* does not say whose rule it is; write"):
 
-        @pen
+        @constructor
         def hard_rule(x):
             return x, (LinearMap(lambda t: t, lambda t: t),)
 

@@ -111,16 +111,16 @@ HELD = {
 }
 
 
-@pytest.mark.parametrize("pen", ["rule", "rrule", "scalar_rule"])
+@pytest.mark.parametrize("constructor", ["rule", "rrule", "scalar_rule"])
 @pytest.mark.parametrize("name", HELD)
-def test_what_a_rule_reads(name, pen):
+def test_what_a_rule_reads(name, constructor):
     make, read = HELD[name]
     held = make()
     f = primitive(lambda x: read(held) * x)
-    if pen == "rule":
+    if constructor == "rule":
         half = lambda t: t * read(held)
         rule(f)(lambda x: (read(held) * x, (LinearMap(half, half),)))
-    elif pen == "rrule":
+    elif constructor == "rrule":
         rrule.register(f)(lambda x: (read(held) * x, lambda y_bar: (y_bar * read(held),)))
     else:
         scalar_rule(f, lambda _y, _x: read(held))
@@ -185,36 +185,36 @@ def test_a_loop_that_goes_on_after_the_call():
 # ------------------------------------------------------------------------------------ whole numbers
 
 
-def square(pen):
+def square(constructor):
     f = primitive(lambda n: n * n)
-    if pen == "rule":
+    if constructor == "rule":
         rule(f)(lambda n: (n * n, (LinearMap(lambda t: 2 * n * t, lambda b: 2 * n * b),)))
-    elif pen == "rrule":
+    elif constructor == "rrule":
         rrule.register(f)(lambda n: (n * n, lambda b: (2 * n * b,)))
-    elif pen == "frule":
+    elif constructor == "frule":
         frule.register(f)(lambda ts, n: (n * n, 2 * n * ts[0]))
     else:
         scalar_rule(f, lambda _y, n: 2 * n)
     return f
 
 
-@pytest.mark.parametrize("pen", ["rule", "rrule", "scalar_rule"])
-def test_maps_of_whole_numbers_are_those_of_real_ones(pen):
+@pytest.mark.parametrize("constructor", ["rule", "rrule", "scalar_rule"])
+def test_maps_of_whole_numbers_are_those_of_real_ones(constructor):
     n = np.array([100, 5], np.int8)  # 2 * 100 wraps
-    y, pull = vjp(lambda n: square(pen)(n), n)
+    y, pull = vjp(lambda n: square(constructor)(n), n)
     np.testing.assert_array_equal(y, n * n)  # the function's
     assert y.dtype == np.int8
     np.testing.assert_array_equal(pull(np.ones(2))[0], [200.0, 10.0])
 
 
-@pytest.mark.parametrize("pen", ["rule", "frule", "scalar_rule"])
-def test_pushes_of_whole_numbers_are_those_of_real_ones(pen):
+@pytest.mark.parametrize("constructor", ["rule", "frule", "scalar_rule"])
+def test_pushes_of_whole_numbers_are_those_of_real_ones(constructor):
     n = np.array([100, 5], np.int8)
-    np.testing.assert_array_equal(frule((np.ones(2),), square(pen), n)[1], [200.0, 10.0])
+    np.testing.assert_array_equal(frule((np.ones(2),), square(constructor), n)[1], [200.0, 10.0])
 
 
-@pytest.mark.parametrize("pen", ["rule", "rrule"])
-def test_an_index_stays_whole(pen):
+@pytest.mark.parametrize("constructor", ["rule", "rrule"])
+def test_an_index_stays_whole(constructor):
     f = primitive(lambda x, i: x[i])
 
     def pull(y_bar, x, i):
@@ -222,7 +222,7 @@ def test_an_index_stays_whole(pen):
         np.add.at(bar, i, y_bar)
         return bar
 
-    if pen == "rule":
+    if constructor == "rule":
         push = lambda t, x, i: t[i]
         rule(f)(lambda x, i: (x[i], (LinearMap(push, pull, x, i), NoTangent())))
     else:
@@ -234,12 +234,12 @@ def test_an_index_stays_whole(pen):
 # -------------------------------------------------------------------------- what does not belong
 
 
-@pytest.mark.parametrize("pen", ["forward", "reverse"])
-def test_a_partial_of_a_wrong_shape(pen):
+@pytest.mark.parametrize("constructor", ["forward", "reverse"])
+def test_a_partial_of_a_wrong_shape(constructor):
     f = primitive(np.sin)
     scalar_rule(f, lambda _y, x: np.ones(7))
     with pytest.raises(ProjectionError, match=r"partial|another shape"):
-        grad(lambda x: f(x))(0.5) if pen == "reverse" else jvp(f, (0.5,), (1.0,))
+        grad(lambda x: f(x))(0.5) if constructor == "reverse" else jvp(f, (0.5,), (1.0,))
 
 
 def test_a_complex_partial_of_a_real_function():

@@ -35,7 +35,7 @@ from chainrules_py import (
     rules_for,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Library, find_rule, register_array_type
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.plugins import Layer
@@ -109,7 +109,7 @@ def layers(monkeypatch: pytest.MonkeyPatch):
         plugins.ENGINES: (("e", "planted_engine"),),
         plugins.BACKENDS: (("b", "planted_backend"),),
         plugins.RULES: (("r", "planted_rules"),),
-        plugins.WORDS: (),
+        plugins.OPERATIONS: (),
     }
     monkeypatch.setattr(plugins, "announced", lambda group: groups[group])
     plugins._layers.cache_clear()
@@ -197,7 +197,7 @@ def test_a_rule_written_again_under_its_name_replaces_the_old_one():
     assert len(rules_for(f)) == 1
 
 
-def test_two_calls_of_a_pen_in_one_file_are_two_statements():
+def test_two_calls_of_a_constructor_in_one_file_are_two_statements():
     f = fresh()
     scalar_rule(f, lambda _y, _x: 2.0)
     with pytest.raises(RuleError, match="two rules for the same types"):
@@ -211,10 +211,10 @@ def test_a_module_loaded_anew_replaces_its_statements(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     text = (
         "from chainrules_py import scalar_rule\n"
-        "from tests_planted_words import f\n"
+        "from tests_planted_operations import f\n"
         "scalar_rule(f, lambda _y, _x: {})\n"
     )
-    (tmp_path / "tests_planted_words.py").write_text(
+    (tmp_path / "tests_planted_operations.py").write_text(
         "from chainrules_py import primitive\n@primitive\ndef f(x):\n    return x\n"
     )
     path = tmp_path / "tests_planted_module.py"
@@ -333,9 +333,9 @@ def test_rules_with_other_operands_or_options_are_refused_with_both_places():
     def too_many(*xs: Array): ...
 
     for wrong in (too_few, wrong_option, too_many):
-        for pen in (rule, rrule.register):
+        for constructor in (rule, rrule.register):
             with pytest.raises(RuleError, match="a rule has the same: write def") as error:
-                pen(g)(wrong)
+                constructor(g)(wrong)
             assert f"{__file__}:{wrong.__code__.co_firstlineno}" in str(error.value)
             assert f"{__file__}:{g.__wrapped__.__code__.co_firstlineno}" in str(error.value)
     assert rules_for(g) == []
@@ -377,14 +377,14 @@ def test_a_plain_python_function_is_refused_with_the_line_to_write():
     def undecorated(x):
         return x
 
-    for pen in (rule, rrule.register, frule.register):
+    for constructor in (rule, rrule.register, frule.register):
         with pytest.raises(RuleError, match="@primitive above"):
-            pen(undecorated)(factor_rule(1.0))
+            constructor(undecorated)(factor_rule(1.0))
     assert find_rule(undecorated, (float,)) is None
 
 
-def test_a_ufunc_without_a_word_can_have_a_rule():
-    # No library has a word for them, nor another test.
+def test_a_ufunc_without_an_operation_can_have_a_rule():
+    # No library has an operation for them, nor another test.
     from scipy.special._ufuncs import _cospi, _sinpi
 
     @rule(_sinpi)
@@ -509,10 +509,10 @@ def test_explain_is_an_object_whose_repr_is_the_text():
         f"not  (Numeric) forward/reverse (user)  {__file__}:{general.__code__.co_firstlineno}"
         in text
     )
-    assert "is the word sin" in repr(explain(np.sin, 1.0))
+    assert "is the operation sin" in repr(explain(np.sin, 1.0))
 
 
-def test_coverage_lists_the_modes_of_every_word():
+def test_coverage_lists_the_modes_of_every_operation():
     listing = coverage()
     assert listing["sin"] == ("forward", "reverse")
     assert list(listing) == sorted(listing)

@@ -14,7 +14,7 @@ from chainrules_py import (
     rrule,
     rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 X = np.array([0.5, 1.0])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import zero_tangent
+from chainrules_py.ops import scan
 from chainrules_py.tangents.precision import default_dtype
-from chainrules_py.vocabulary import scan
 from chainrules_tape import grad, jacobian, jvp
 
 
@@ -34,11 +34,11 @@ def steps(jax):
 
     exported = export(scan)
     turn = lambda a: lambda c, x: ((c[0] + 1, a * c[1] + x), c[1])
-    for word in (scan, exported):
+    for operation in (scan, exported):
         for first in (0, jax.numpy.asarray(0)):
-            yield lambda a, w=word, c=first: w(turn(a), (c, one), counts)[0][1]
-        yield lambda a, w=word: w(lambda c, x: (a * c + x, x), one, counts)[0]
-        yield lambda a, w=word: w(lambda c, x: (a * c, c), one, None, length=3)[0]
+            yield lambda a, w=operation, c=first: w(turn(a), (c, one), counts)[0][1]
+        yield lambda a, w=operation: w(lambda c, x: (a * c + x, x), one, counts)[0]
+        yield lambda a, w=operation: w(lambda c, x: (a * c, c), one, None, length=3)[0]
 
 
 def test_no_word_about_a_precision_that_nobody_asked_for():

@@ -1,4 +1,4 @@
-"""Zeros and other tangents in functions of NumPy and in place: their algebra, or our own words."""
+"""Zeros and other tangents in NumPy's functions and in place: their algebra, or operations."""
 
 import operator
 
@@ -13,10 +13,10 @@ from chainrules_py import (
     add_tangents,
     is_zero,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.extend import Thunk
-from chainrules_py.tangents.rows import Rows
+from chainrules_py.tangents.gathered_rows import Rows
 
 ARRAYS = {
     "vector": np.array([1.0, 2.0]),
@@ -130,7 +130,7 @@ def test_the_sums_of_an_engine_in_arrays_of_numpy():
 
 
 @pytest.mark.parametrize("zero", [ZeroTangent(), NoTangent()])
-def test_words_take_zeros_as_operators_do(zero):
+def test_operations_take_zeros_as_operators_do(zero):
     x = np.array([1.0, 2.0])
     assert v.add(x, zero) is x
     assert v.add(zero, x) is x
@@ -141,9 +141,9 @@ def test_words_take_zeros_as_operators_do(zero):
     assert is_zero(v.negative(zero))
 
 
-@pytest.mark.parametrize("word", [v.where, v.stack, v.matmul, v.sin, v.sum, v.getitem])
-def test_words_that_need_a_shape_say_what_to_write_for_zeros(word):
-    n = {v.where: 3, v.stack: 2, v.matmul: 2}.get(word, 1)
-    options = {"index": 0} if word is v.getitem else {}
+@pytest.mark.parametrize("operation", [v.where, v.stack, v.matmul, v.sin, v.sum, v.getitem])
+def test_operations_that_need_a_shape_say_what_to_write_for_zeros(operation):
+    n = {v.where: 3, v.stack: 2, v.matmul: 2}.get(operation, 1)
+    options = {"index": 0} if operation is v.getitem else {}
     with pytest.raises(NoRuleError, match="ask is_zero first, or write operators"):
-        word(*[np.ones(2)] * (n - 1), ZeroTangent(), **options)
+        operation(*[np.ones(2)] * (n - 1), ZeroTangent(), **options)

@@ -1,7 +1,7 @@
 """Formulas that a library takes where what is differentiated equals one number: none is followed.
 
 ``if p == 2: ...`` gives the value at that number, and no derivative in p: it was that of the
-shortcut, which is zero most often, without a word.
+shortcut, which is zero most often, without an operation.
 """
 
 from __future__ import annotations

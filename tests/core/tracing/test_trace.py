@@ -59,8 +59,8 @@ class General(ArrayLike):
     def __init__(self, value, run, names):
         self.payload, self.run, self.names = value, run, frozenset(names)
 
-    def __trace__(self, word, operands, options, primal=None):
-        return self.tracing.call(word, primal, operands, options, self.run)
+    def __trace__(self, operation, operands, options, primal=None):
+        return self.tracing.call(operation, primal, operands, options, self.run)
 
 
 class Short(SettledCalls, General):

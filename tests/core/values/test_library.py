@@ -31,7 +31,7 @@ ROUND = {"owner": id, "layout": id, "laid_out": id, "fingerprint": id}
         ("adjoint", abs, "a mapping"),
         ("dots", abs, "beside sums"),
         ("devices", "x", "True or False"),
-        ("by_words", "y", "True or False"),
+        ("by_operations", "y", "True or False"),
     ],
 )
 def test_a_field_that_is_not_what_it_has_to_be_is_named(field, given, what):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from chainrules_py.values import pytree, structure
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.structure import (
     fields_of,

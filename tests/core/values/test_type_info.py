@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import Array, NoRuleError, RuleError, Scalar, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     Library,
     Memory,
@@ -138,14 +138,14 @@ def test_what_was_known_is_forgotten_when_something_is_stated():
     before, of_number = type_info(Late), type_info(Number)
     assert not before.is_array
     assert before.namespace is before.host is None
-    register_array_type(Late, Library(np, devices=False, by_words=True))
+    register_array_type(Late, Library(np, devices=False, by_operations=True))
     register_scalar_type(Number, array=Late)
     register_host(Late, lambda primitive, classes, implementation: None, hidden=True)
     after = type_info(Late)
     assert after is not before
     assert after.is_array
     assert after.is_hidden
-    assert after.by_words
+    assert after.by_operations
     assert not after.has_device
     assert after.namespace is np
     assert after.host is not None

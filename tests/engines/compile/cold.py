@@ -1,8 +1,8 @@
 """Programs of a process that has compiled nothing before, beside those of one that has.
 
-``python -m tests.engines.compile.cold START STEP`` takes each STEP-th word's samples, as arrays, as
-NumPy's numbers and as Python's: each is compiled in a child of its own, and all once more in
-one that has compiled others before. Sources are the same, to the letter.
+``python -m tests.engines.compile.cold START STEP`` takes each STEP-th operation's samples, as
+arrays, as NumPy's numbers and as Python's: each is compiled in a child of its own, and all once
+more in one that has compiled others before. Sources are the same, to the letter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import chainrules_tape as ct
 from chainrules_compile import compile
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.run import two_samples
-from tests.engines.compile.test_samples import FORMS, WORDS, calls
+from tests.engines.compile.test_samples import FORMS, OPERATIONS, calls
 from tests.faults.children import in_child
 
 PYTHON = "Python's numbers"
@@ -44,8 +44,8 @@ def sources(found):
 
 def main(start, step):
     wrong, n = [], 0
-    for word in WORDS[start::step]:
-        for instance in two_samples(list(instances(word))):
+    for operation in OPERATIONS[start::step]:
+        for instance in two_samples(list(instances(operation))):
             for form in ("as it is", "number", PYTHON, "no axes"):
                 found = list(calls(instance, form))
                 warm = in_child(functools.partial(sources, [call[1:] for call in found]))

@@ -23,7 +23,7 @@ from benchmarks.programs import PROGRAMS
 from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.results import close
 from chainrules_py import RuleError, Tangent, primitive, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import flatten
 from tests.engines.compile.random_programs import (
     check_compiled,

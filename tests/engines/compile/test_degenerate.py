@@ -9,7 +9,7 @@ import pytest
 import chainrules_tape as ct
 from chainrules_compile import RecordingWarning, compile, passes
 from chainrules_py import ChainRulesError, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.engines.compile.shadow import ask
 
 ZERO_D, ROW, TABLE = np.array(2.0), np.arange(5.0), np.arange(6.0).reshape(2, 3)
@@ -97,7 +97,7 @@ LOOPED = {
     "linear solve": lambda g, x: v.linear_solve(lambda y: g(y) + y * 2, x),
     "piecewise": lambda g, x: np.piecewise(x, [x > 1, x <= 1], [g, lambda y: -g(y)]),
     "along an axis": lambda g, x: np.apply_along_axis(g, 0, x),
-    "a word of one's own": lambda g, x: applied(g, x),
+    "an operation of one's own": lambda g, x: applied(g, x),
     "in a list": lambda g, x: applied_first([g], x),
     "by a method": lambda g, x: applied(Held(g).call, x),
     "in part": lambda g, x: applied(functools.partial(lambda z, y: g(y) + z, 1.0), x),
@@ -143,5 +143,5 @@ def test_functions_see_the_names_as_they_were(name, made):
     try:
         MADE[made](f)(x)
     except ChainRulesError:
-        return  # of words of one's own no rule is stated
+        return  # of operations of one's own no rule is stated
     assert ask(MADE[made](f), (x,)) == "equal"

@@ -14,11 +14,11 @@ import chainrules_tape as ct
 from chainrules_compile import compile
 from chainrules_py.extend import flatten, unflatten
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_samples import FORMS, calls, outcome
 
-WORDS = words_of()
+OPERATIONS = operations_of()
 
 
 def pickled(x):
@@ -89,13 +89,13 @@ def test_programs_of_pickled_arrays(derivative, f, dtype):
     assert len(compiled.programs) == 1
 
 
-@pytest.mark.parametrize("word", WORDS[7::30], ids=lambda word: word.__name__)
-def test_samples_of_pickled_arrays(word):
-    found = two_samples(list(instances(word)))[:1]
+@pytest.mark.parametrize("operation", OPERATIONS[7::30], ids=lambda operation: operation.__name__)
+def test_samples_of_pickled_arrays(operation):
+    found = two_samples(list(instances(operation)))[:1]
     assert not list(differing(found, ("as it is", "spaced"), compiled=True))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
-def test_all_samples_of_pickled_arrays(word):
-    assert not list(differing(two_samples(list(instances(word))), FORMS))
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+def test_all_samples_of_pickled_arrays(operation):
+    assert not list(differing(two_samples(list(instances(operation))), FORMS))

@@ -10,7 +10,7 @@ import pytest
 
 from chainrules_compile import RecordingWarning, compile
 from chainrules_py import export
-from chainrules_py.vocabulary import matmul, sum, tanh
+from chainrules_py.ops import matmul, sum, tanh
 from chainrules_tape import grad
 
 torch = pytest.importorskip("torch")

@@ -2,7 +2,7 @@
 
 Whether a result is complex, how long it is, whether it is there at all, how it lies and whether it
 is the argument itself may hang on numbers. What is known to keep its form is not asked: this is
-held for each word here, by its samples at other numbers.
+held for each operation here, by its samples at other numbers.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import pytest
 from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.facts import is_settled
 from chainrules_compile.results import close
+from chainrules_py import ops as v
 from chainrules_py import primitive
-from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
 from chainrules_py.testing import backends
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from chainrules_tape import grad, jvp, value_and_grad
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_forms import numbers_like
 
 NUMPY = next(backend for backend in backends() if backend.library == "numpy")
-WORDS = words_of()
+OPERATIONS = operations_of()
 
 
 def form(x):
@@ -35,7 +35,7 @@ def form(x):
 
 
 def forms(f, operands, options):
-    """Return the forms of what a word gives; None where it raises for these numbers."""
+    """Return the forms of what an operation gives; None where it raises for these numbers."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -44,8 +44,8 @@ def forms(f, operands, options):
         return None
 
 
-def check_word(word, found):
-    if not is_settled(word):
+def check_operation(operation, found):
+    if not is_settled(operation):
         return
     for instance in found:
         operands, options = instance.build(NUMPY)
@@ -54,21 +54,21 @@ def check_word(word, found):
         n = max(map(len, others), default=0)
         drawn = [instance.build(NUMPY, seed)[0] for seed in (1, 2)]
         cycled = [list(itertools.islice(itertools.cycle(each), n)) for each in others]
-        wanted = forms(word, operands, options)
+        wanted = forms(operation, operands, options)
         for xs in [*zip(*cycled, strict=True), *drawn]:
-            got = forms(word, xs, options)
+            got = forms(operation, xs, options)
             assert None in (got, wanted) or got == wanted, f"{instance.name}: {got}, {wanted}"
 
 
-@pytest.mark.parametrize("word", WORDS[3::12], ids=lambda word: word.__name__)
-def test_words_that_are_not_asked_keep_their_form(word):
-    check_word(word, two_samples(list(instances(word))))
+@pytest.mark.parametrize("operation", OPERATIONS[3::12], ids=lambda operation: operation.__name__)
+def test_operations_that_are_not_asked_keep_their_form(operation):
+    check_operation(operation, two_samples(list(instances(operation))))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
-def test_all_words_that_are_not_asked_keep_their_form(word):
-    check_word(word, instances(word))
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+def test_all_operations_that_are_not_asked_keep_their_form(operation):
+    check_operation(operation, instances(operation))
 
 
 def is_below(x):
@@ -142,7 +142,7 @@ def _written(y):
 
 @pytest.mark.parametrize("target", ["numpy", "c"])
 @pytest.mark.parametrize("name", FOREIGN)
-def test_what_people_s_words_give_is_asked_anew(name, target):
+def test_what_people_s_operations_give_is_asked_anew(name, target):
     f, good = FOREIGN[name], np.array([[1.0, 2.0], [3.0, 4.0]])
     for xs in itertools.permutations((good, -good, good * 2)):
         compiled = compile(f, target=target)
@@ -192,17 +192,17 @@ def test_whether_a_root_of_a_matrix_is_complex_is_asked(use, mode, options):
 
 def test_what_another_library_computes_in_one_form_is_not_asked():
     """A question keeps what it asks of from being left out, as the value in a gradient."""
-    for word in (v.expm, v.solve_sylvester, v.lu_factor, v.cholesky, v.matmul, v.gammaln):
-        assert is_settled(word)
-    for word in (v.sqrtm, v.logm, v.eig, v.eigvals, v.roots, with_root):
-        assert not is_settled(word)
+    for operation in (v.expm, v.solve_sylvester, v.lu_factor, v.cholesky, v.matmul, v.gammaln):
+        assert is_settled(operation)
+    for operation in (v.sqrtm, v.logm, v.eig, v.eigvals, v.roots, with_root):
+        assert not is_settled(operation)
 
 
 DEFINITE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]])
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_library_that_draws_within_a_word_runs_as_it_is(mode):
+def test_a_library_that_draws_within_an_operation_runs_as_it_is(mode):
     """SciPy estimates a norm by random columns where it takes the logarithm of a matrix."""
     scipy_linalg = pytest.importorskip("chainrules_scipy.linalg")
     f = MODES[mode](lambda a: np.sum(scipy_linalg.logm(a)))

@@ -14,7 +14,7 @@ import pytest
 import scipy.special
 
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_compile.writers.shorter import takes_whole_numbers
+from chainrules_compile.writers.shortcuts import takes_whole_numbers
 from chainrules_py.extend import flatten
 from chainrules_tape import grad, hessian, jvp, value_and_grad
 from tests.engines.compile.shadow import same

@@ -138,7 +138,7 @@ def test_all_where_nothing_is_installed(sample):
 
 
 A, X = np.random.default_rng(1).normal(size=(3, 3)), np.linspace(-1.0, 2.0, 6).reshape(2, 3)
-WHOLE = {  # functions whose words have other last bits, or other numbers beside what is no number
+WHOLE = {  # functions whose operations have other last bits, or other numbers beside NaN
     "inverse": (lambda a: linalg.inv(a @ a.T + np.eye(3)), A),
     "factor": (lambda a: linalg.cholesky(a @ a.T + np.eye(3), overwrite_a=True), A),
     "definite": (lambda a: linalg.solve(a @ a.T + np.eye(3), a[0], assume_a="pos"), A),

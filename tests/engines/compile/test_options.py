@@ -1,4 +1,4 @@
-"""Words that passes rewrite, with all their options, at every dtype: a generator.
+"""Operations that passes rewrite, with all their options, at every dtype: a generator.
 
 A program is a few calls in a row. It is recorded at some numbers, called at others, and gives what
 the function gives: as NumPy's calls to the bit, in C up to rounding of floating
@@ -49,7 +49,7 @@ VIEWS = {
     "put": lambda x: np.where(np.zeros(x.shape) > 1, x, x * 2),
     "twice": lambda x: x + x,
 }
-WORDS = OF_TWO | OF_ONE | OVER_AXES | VIEWS | SOLVED | {"matmul": np.matmul, "dot": np.dot}
+OPERATIONS = OF_TWO | OF_ONE | OVER_AXES | VIEWS | SOLVED | {"matmul": np.matmul, "dot": np.dot}
 CANCELLING = {"+", "-", "add", "subtract", "//", "%", "std", "@", "matmul", "dot", "exp", *SOLVED}
 
 
@@ -82,7 +82,7 @@ def run(steps, xs, number=lambda c: c):
         way = dict(options)
         if "out" in way:
             way["out"] = way["out"].made(given)
-        values.append(WORDS[name](*given, **way))
+        values.append(OPERATIONS[name](*given, **way))
     return values
 
 
@@ -294,7 +294,7 @@ def found_in(seeds, target="numpy"):
 
 @pytest.mark.parametrize("seeds", [WRONG_ONCE, range(5000, 5030)], ids=["wrong once", "others"])
 def test_options_are_not_lost(seeds):
-    """Of words that passes rewrite, at every dtype; some of these programs were wrong."""
+    """Of operations that passes rewrite, at every dtype; some of these programs were wrong."""
     found, said = found_in(seeds)
     assert not found
     assert said["programs"] > 0.8 * len(seeds)

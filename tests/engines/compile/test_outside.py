@@ -2,7 +2,8 @@
 
 A generator for each way in which something can come into a function, or leave it, that is no input
 and no result of a program. Whatever a compiled function gives is what the function gives; where it
-cannot, it says so in words of its own, and what people have is as the function itself leaves it.
+cannot, it says so in operations of its own, and what people have is as the function itself leaves
+it.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def check(make, calls):
 
 # ---------------------------------- rules and modes
 
-PENS = {
+CONSTRUCTORS = {
     "scalar_rule": lambda p, k: scalar_rule(p, lambda y, x: k),
     "linear_rule": lambda p, k: linear_rule(p, lambda y_bar, x: k * y_bar),
     "rrule": lambda p, k: rrule.register(p, types=(object,))(
@@ -89,20 +90,20 @@ PENS = {
 }
 
 
-@pytest.mark.parametrize("pen", PENS)
-def test_a_rule_that_is_stated_after_recording_is_seen(pen):
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_a_rule_that_is_stated_after_recording_is_seen(constructor):
     @primitive
     def p(x):
         return x * 2.0
 
     slope = lambda x: (
         jvp(lambda x: np.sum(p(x)), (x,), (np.ones(3),))[1]
-        if pen == "frule"
+        if constructor == "frule"
         else grad(lambda x: np.sum(p(x)))(x)
     )
     compiled = compile(slope)
     assert same(compiled(A), slope(A))
-    PENS[pen](p, 5.0)
+    CONSTRUCTORS[constructor](p, 5.0)
     assert outcome(lambda: compiled(A))[0] == outcome(lambda: slope(A))[0]
     found, wanted = outcome(lambda: compiled(A)), outcome(lambda: slope(A))
     assert found[0] != "gives" or equal(found[1], wanted[1])
@@ -140,7 +141,7 @@ def test_modes_are_part_of_what_a_program_is_for():
 
 
 def test_steps_chosen_by_numbers_are_chosen_anew():
-    odeint = pytest.importorskip("chainrules_py.vocabulary").odeint
+    odeint = pytest.importorskip("chainrules_py.ops").odeint
     f = grad(lambda k: odeint(lambda y, t: -k * y, 1.0, np.array([0.0, 1.0]))[-1])
     compiled = compile(f)
     with pytest.warns(RecordingWarning, match="chooses by numbers"):

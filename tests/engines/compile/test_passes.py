@@ -17,10 +17,10 @@ from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.simplify import simplified
-from chainrules_compile.writers.shorter import is_matrix
+from chainrules_compile.writers.shortcuts import is_matrix
+from chainrules_py.ops import add_at, matrix_transpose
+from chainrules_py.ops.views import Index, duplicate, read, store
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, matrix_transpose
-from chainrules_py.vocabulary.views import Index, duplicate, read, store
 from chainrules_tape import value_and_grad
 
 F8 = np.dtype(float)

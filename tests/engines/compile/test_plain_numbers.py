@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_compile import compile, plain
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad

@@ -1,4 +1,4 @@
-"""Every sample of every word, compiled: alone and under derivatives, in forms seldom met.
+"""Every sample of every operation, compiled: alone and under derivatives, in forms seldom met.
 
 The judge's samples are calls in the common forms. Here each comes as well with arrays of one
 element and of none, without axes, in single precision, and lying otherwise in memory: a program is
@@ -20,11 +20,11 @@ from chainrules_py.extend import flatten, unflatten
 from chainrules_py.testing import backends
 from chainrules_py.testing.checks.nesting import Loss
 from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from tests.engines.compile.checked import compile_checked
 from tests.engines.compile.shadow import ask, same
 
-WORDS = words_of()
+OPERATIONS = operations_of()
 NUMPY = next(backend for backend in backends() if backend.library == "numpy")
 
 
@@ -113,10 +113,10 @@ def asked_again(g, args, others=OTHERS):
 
 
 def calls(instance, form):
-    """Give the word of a sample and its derivatives, each with arguments, by name."""
+    """Give the operation of a sample and its derivatives, each with arguments, by name."""
     operands, options = instance.build(NUMPY)
     operands = tuple([FORMS[form](x) if type(x) is np.ndarray else x for x in operands])
-    f = lambda *xs: instance.word(*xs, **options)
+    f = lambda *xs: instance.operation(*xs, **options)
     yield "alone", f, operands
     try:
         loss = Loss(f, operands, instance.sample.gauge, rng := np.random.default_rng(0))
@@ -134,7 +134,7 @@ def calls(instance, form):
 def said_of(instance):
     """Count what is said of the calls of a sample in all forms, and list what is wrong."""
     said, wrong = Counter(), []
-    series = instance.word.__name__.startswith("hyp")  # whose terms SciPy adds up for hours
+    series = instance.operation.__name__.startswith("hyp")  # whose terms SciPy adds up for hours
     others = {k: x for k, x in OTHERS.items() if not (series and k in ("huge", "infinite"))}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -158,12 +158,12 @@ def check(found):
         assert said
 
 
-@pytest.mark.parametrize("word", WORDS[5::30], ids=lambda word: word.__name__)
-def test_samples_in_all_forms(word):
-    check(two_samples(list(instances(word)))[:1])
+@pytest.mark.parametrize("operation", OPERATIONS[5::30], ids=lambda operation: operation.__name__)
+def test_samples_in_all_forms(operation):
+    check(two_samples(list(instances(operation)))[:1])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
-def test_all_samples_in_all_forms(word):
-    check(instances(word))
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+def test_all_samples_in_all_forms(operation):
+    check(instances(operation))

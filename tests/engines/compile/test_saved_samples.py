@@ -16,7 +16,7 @@ from chainrules_py.testing.run import two_samples
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_installed import ALL, calling
-from tests.engines.compile.test_samples import OTHERS, WORDS, calls, outcome
+from tests.engines.compile.test_samples import OPERATIONS, OTHERS, calls, outcome
 from tests.engines.compile.test_save import alone
 from tests.libraries.scipy.test_checks import leaves
 
@@ -57,9 +57,11 @@ def check(path, f, args, others=()):
     return "saved"
 
 
-def check_word(path, found):
+def check_operation(path, found):
     for instance in found:
-        series = instance.word.__name__.startswith("hyp")  # whose terms SciPy adds up for hours
+        series = instance.operation.__name__.startswith(
+            "hyp"
+        )  # whose terms SciPy adds up for hours
         for name, f, args in calls(instance, "as it is"):
             parts, tree = flatten(args)
             changes = [OTHERS[k] for k in AT if not (series and k == "infinite")]
@@ -67,15 +69,15 @@ def check_word(path, found):
             assert check(path, f, args, others), f"{instance.name} {name}"
 
 
-@pytest.mark.parametrize("word", WORDS[11::40], ids=lambda word: word.__name__)
-def test_samples_of_words(tmp_path, word):
-    check_word(tmp_path / "saved.py", two_samples(list(instances(word)))[:1])
+@pytest.mark.parametrize("operation", OPERATIONS[11::40], ids=lambda operation: operation.__name__)
+def test_samples_of_operations(tmp_path, operation):
+    check_operation(tmp_path / "saved.py", two_samples(list(instances(operation)))[:1])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
-def test_all_samples_of_words(tmp_path, word):
-    check_word(tmp_path / "saved.py", instances(word))
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+def test_all_samples_of_operations(tmp_path, operation):
+    check_operation(tmp_path / "saved.py", instances(operation))
 
 
 def check_sample(path, sample):

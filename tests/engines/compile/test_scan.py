@@ -15,8 +15,8 @@ from chainrules_compile import RecordingError, compile
 from chainrules_compile.loops import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.turns import with_own_turns
 from chainrules_compile.results import close
+from chainrules_compile.scan_recording import LONG
 from chainrules_compile.scans import SHORT
-from chainrules_compile.turns import LONG
 from chainrules_py.composites.functional import scan
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value

@@ -148,7 +148,7 @@ def scan_from(start, cell, inside):
 
 @pytest.mark.parametrize("cell, mode", CHANGING)
 def test_what_is_carried_may_get_another_form_at_first(cell, mode):
-    """Arrays of all states were made of a number and arrays: NumPy refused, in its words."""
+    """Arrays of all states were made of a number and arrays: NumPy refused, in its operations."""
     for start, inside in itertools.product(STARTS.values(), (False, True)):
         g, x = MODES[mode](scan_from(start, cell, inside)), np.array([0.3, 0.7])
         compiled = compile(g)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import flatten
 from chainrules_tape import grad, hessian, jvp, value_and_grad
 from tests.engines.compile.shadow import same

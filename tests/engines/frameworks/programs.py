@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_py import export, primitive, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "export.md"
 BEGIN, END = "<!-- used from: begin -->\n", "<!-- used from: end -->\n"

@@ -1,4 +1,4 @@
-"""Words that are given functions, in JAX: solutions, loops, equations, and what they captured."""
+"""Operations that take functions, in JAX: solutions, loops, equations, and their captures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from chainrules_jax import export
 from chainrules_py import NotDifferentiableError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -88,7 +88,7 @@ FORMS = (by_operands, by_capture, by_captured_operations_of_jax)
 
 
 def forms():
-    """Those that capture words stand for the others, which are slow; one of each word."""
+    """Those that capture operations stand for the others, which are slow; one of each operation."""
     for name in TRUTH:
         for form in FORMS:
             short = name not in ("odeint", "minimize")

@@ -29,9 +29,9 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.engines import export as core_export
-from chainrules_py.vocabulary import strict
+from chainrules_py.ops import strict
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -48,7 +48,7 @@ def test_export_of_the_core_finds_this_engine(near):
     near(jax.grad(both["jax"])(0.3), np.cos(0.3))
 
 
-def test_what_is_exported_may_be_a_word_an_alias_a_method_or_code(near):
+def test_what_is_exported_may_be_an_operation_an_alias_a_method_or_code(near):
     @primitive
     def tripled(x):
         return 3 * x

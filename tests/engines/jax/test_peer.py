@@ -1,4 +1,4 @@
-"""JAX's own harness: exported words, in both modes and to second order, beside differences.
+"""JAX's own harness: exported operations, in both modes and to second order, beside differences.
 
 `jax.test_util.check_grads` compares pushes with differences of values, and pullbacks with pushes;
 to second order it does so with the derivatives of both.
@@ -13,7 +13,7 @@ import pytest
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.unsupported import unsupported
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from chainrules_py.values.pytree import flatten, unflatten
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
@@ -29,14 +29,14 @@ SOME = slice(60, None, 200)
 DIFFERENT = {
     "ellipkm1": "at 0.001 its slope turns by 5e5, and differences of slopes tell three digits",
 }
-"""By word, why differences of slopes say something else."""
+"""By operation, why differences of slopes say something else."""
 
 
 def smooth_calls():
-    for word in filter(rules_for, words_of()):
+    for operation in filter(rules_for, operations_of()):
         found = [
             i
-            for i in instances(word)
+            for i in instances(operation)
             if i.sample.smooth
             and i.sample.has_arrays
             and i.sample.gauge is None
@@ -63,16 +63,16 @@ def check(instance):
             full[k] = x
         return list(filter(moves, flatten(f(*unflatten(treedef, full), **options))[0]))
 
-    f = export(instance.word)
+    f = export(instance.operation)
     xs = [leaves[k] for k in at]
     finite = all([bool(jax.numpy.isfinite(x).all()) for x in xs])  # or differences are none
     if xs and finite and outputs(*xs):
-        order = 1 if instance.word.__name__ in DIFFERENT else 2
+        order = 1 if instance.operation.__name__ in DIFFERENT else 2
         check_grads(outputs, xs, order, MODES, atol=1e-4, rtol=1e-4, eps=1e-5)
 
 
 @pytest.mark.parametrize("instance", [pytest.param(i, id=i.name) for i in CALLS[SOME]])
-def test_a_word_of_each_kind(instance, double):
+def test_an_operation_of_each_kind(instance, double):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of points where it is degenerate
         check(instance)
@@ -80,7 +80,7 @@ def test_a_word_of_each_kind(instance, double):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("instance", [pytest.param(i, id=i.name) for i in CALLS])
-def test_every_word(instance, double):
+def test_every_operation(instance, double):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(instance)

@@ -8,7 +8,7 @@ import pytest
 from chainrules_kit import Kernel, Support, export, resolved, stated
 from chainrules_kit.forms import custom_vjp
 from chainrules_py import NoRuleError, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import ContractError
 from chainrules_py.testing.data.differences import derivative
 from tests.engines.battery import CONSTANT, ONE_MODE, points
@@ -16,12 +16,12 @@ from tests.engines.battery import CONSTANT, ONE_MODE, points
 X = np.array([0.3, -0.7, 1.2])
 
 
-def test_calls_of_one_word():
+def test_calls_of_one_operation():
     call = resolved(np.sum, (X,), {"keepdims": True})
-    assert (call.word, call.options) == (v.sum, {"axis": None, "keepdims": True})
+    assert (call.operation, call.options) == (v.sum, {"axis": None, "keepdims": True})
     assert call.operands[0] is X
     call = resolved(v.softmax, (X,), {})
-    assert call.word is v.softmax
+    assert call.operation is v.softmax
     assert call.options.keys() == {"axis"}
 
 
@@ -37,23 +37,23 @@ def test_calls_of_methods_and_objects():
     line = Line(2.0)
     call = resolved(line, (3.0,), {})
     assert call.operands == (line, 3.0)
-    assert resolved(line.__call__, (3.0,), {}).word is call.word
+    assert resolved(line.__call__, (3.0,), {}).operation is call.operation
 
 
-def test_calls_of_several_words():
+def test_calls_of_several_operations():
     call = resolved(lambda x, by=1.0: v.sin(x) * by, (0.5,), {"by": 2.0})
-    assert call.word is None
+    assert call.operation is None
     assert call.call() == 2 * math.sin(0.5)
-    # A keyword may ask for more after the word.
+    # A keyword may ask for more after the operation.
     call = resolved(np.copy, (X,), {"order": "C"})
-    y = call.word(*call.operands, **call.options)
+    y = call.operation(*call.operands, **call.options)
     for step in call.after:
         y = step(y)
     assert call.after
     assert y is not X
-    # Or be computed otherwise than by a word.
+    # Or be computed otherwise than by an operation.
     call = resolved(np.sum, (X,), {"initial": 1.0})
-    assert call.word is None
+    assert call.operation is None
     assert call.call() == np.sum(X, initial=1.0)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from chainrules_kit import nestings
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 Z, U = np.array([1.0, 2.0]), np.array([1.0, -1.0])

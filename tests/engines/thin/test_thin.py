@@ -16,7 +16,7 @@ from chainrules_py import (
     primitive,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.errors import ContractError
 from chainrules_tape import grad
 from tests.engines.battery import CONSTANT, ONE_MODE, points, softplus
@@ -47,7 +47,7 @@ ONE = [p for p in PLAIN if gives_one(p)]
 
 
 def looking_at(w):
-    """Functions that look up w: one with a rule, and the word itself."""
+    """Functions that look up w: one with a rule, and the operation itself."""
     f = primitive(lambda x: v.sin(x) * w[0])
     scalar_rule(f, lambda _y, x: v.cos(x) * w[0])
     return f
@@ -309,7 +309,7 @@ class TestTinygrad:
             self.adapter.export(ONE_MODE["forward"].f)(x)
         with pytest.raises(NoRuleError, match="nothing computes gammaln"):
             self.adapter.export(v.gammaln)(x)
-        with pytest.raises(NotDifferentiableError, match="several words"):
+        with pytest.raises(NotDifferentiableError, match="several operations"):
             self.adapter.export(lambda x: v.sin(v.cos(x)))(x)
         f = self.adapter.export(CONSTANT.f)
         assert f(x).sum().gradient(x)[0].tolist() == [0.0, 0.0, 0.0]

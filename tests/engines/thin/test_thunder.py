@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoRuleError, NotDifferentiableError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.engines.battery import ONE_MODE, polar, softplus
 
 torch = pytest.importorskip("torch")

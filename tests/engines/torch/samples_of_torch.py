@@ -1,7 +1,7 @@
-"""PyTorch's own samples of its functions, as calls of the words that compute the same.
+"""PyTorch's own samples of its functions, as calls of the operations that compute the same.
 
-They are those that PyTorch tests itself with (`op_db`). What PyTorch writes otherwise than the word
-(``dim``, ``unbiased``, matrices on the right) stands here as data.
+They are those that PyTorch tests itself with (`op_db`). What PyTorch writes otherwise than the
+operation (``dim``, ``unbiased``, matrices on the right) stands here as data.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 import torch
 
 from chainrules_py import Primitive, export
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
-WORDS = {name: f for name in dir(v) if isinstance(f := getattr(v, name), Primitive)}
+OPERATIONS = {name: f for name in dir(v) if isinstance(f := getattr(v, name), Primitive)}
 
 
 class Otherwise(Exception):  # noqa: N818  # it is no error
-    """PyTorch's function does here what the word has no way to say."""
+    """PyTorch's function does here what the operation has no way to say."""
 
 
 class Call(NamedTuple):
@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 # --------------------------------------------------------------- what is written otherwise
 # By function: the options that PyTorch takes by position behind the operands; and how what it
-# takes is given to the word.
+# takes is given to the operation.
 
 AXES = ("axis", "keepdims")
 POSITIONS: dict[str, tuple[str, ...]] = {
@@ -83,7 +83,7 @@ SYNONYMS = {
     "special.scaled_modified_bessel_k0": "k0e", "special.scaled_modified_bessel_k1": "k1e",
     "nn.functional.logsigmoid": "log_expit",
 }  # fmt: skip
-"""Words for functions of another name, besides PyTorch's own aliases."""
+"""Operations for functions of another name, besides PyTorch's own aliases."""
 SWAPPED = {
     "where": (1, 0, 2), "polygamma": (1, 0), "special.polygamma": (1, 0),
     "igamma": (0, 1),
@@ -105,18 +105,20 @@ APART = (
     "full_like", "zeros_like", "ones_like", "_refs", "linspace", "linalg.lstsq", "round ",
     "searchsorted", "svd", "nan_to_num", "rsub", "linalg.matrix_rank hermitian",
 )  # fmt: skip
-"""Functions that share a name with a word, and are others, or take what is counted otherwise."""
+"""Functions that share a name with an operation, and are others, or count otherwise."""
 
 
-def translated(name: str, word: Any, args: list[Any], kw: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function of PyTorch's operands that computes the word, exported.
+def translated(
+    name: str, operation: Any, args: list[Any], kw: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return a function of PyTorch's operands that computes the operation, exported.
 
     Raises
     ------
     Otherwise
-        If the word cannot say it.
+        If the operation cannot say it.
     """
-    f = export(word, to="torch")
+    f = export(operation, to="torch")
     kw = {NAMES.get(key, key): x for key, x in kw.items()}
     if name in ("tril", "triu"):
         kw = dict(zip(("k",), kw.values(), strict=False))
@@ -140,7 +142,7 @@ def translated(name: str, word: Any, args: list[Any], kw: dict[str, Any]) -> Cal
         kw["columns"] = kw.pop("N", None) or args[0].shape[-1]
         kw["increasing"] = True
     if name == "linalg.solve" and args[1].ndim == args[0].ndim - 1 > 1:
-        raise Otherwise  # many vectors, where the word sees one matrix
+        raise Otherwise  # many vectors, where the operation sees one matrix
     if name == "clamp" and (len(args) < 3 or None in args[1:]):
         raise Otherwise
     if name == "tensordot" and args[0].shape != args[1].shape and 1 in args[1].shape:
@@ -162,7 +164,7 @@ def translated(name: str, word: Any, args: list[Any], kw: dict[str, Any]) -> Cal
         first = (0, 1) if name == "diagonal" else (-2, -1)
         axes = {a % args[0].ndim for a in (kw.pop("axis1", first[0]), kw.pop("axis2", first[1]))}
         if axes != {args[0].ndim - 2, args[0].ndim - 1}:
-            raise Otherwise  # the word takes the last two
+            raise Otherwise  # the operation takes the last two
     for key in ("shape", "axes", "repetitions"):
         if isinstance(kw.get(key), (list, torch.Size)):
             kw[key] = tuple(kw[key])
@@ -174,7 +176,7 @@ def translated(name: str, word: Any, args: list[Any], kw: dict[str, Any]) -> Cal
         raise Otherwise
     known = {
         p.name
-        for p in inspect.signature(word.__wrapped__).parameters.values()
+        for p in inspect.signature(operation.__wrapped__).parameters.values()
         if p.kind is p.KEYWORD_ONLY
     }
     if not kw.keys() <= known:
@@ -193,29 +195,29 @@ def _deviation(args: list[Any], kw: dict[str, Any]) -> tuple[list[Any], dict[str
     return args, kw
 
 
-def word_of(op: Any) -> Any:
-    """Return the word that computes what a function of PyTorch's does; None if there is none."""
+def operation_of(op: Any) -> Any:
+    """Return the operation that computes what a function of PyTorch's does, or None."""
     full = f"{op.name} {op.variant_test_name}"
     if full.startswith(APART) or op.variant_test_name in ("with_dtype", "singular", "unbiased"):
         return None
     names = [op.name, *[alias.name for alias in op.aliases]]
     for name in (SYNONYMS.get(op.name), *[name.rpartition(".")[2] for name in names]):
-        if name in WORDS:
-            return WORDS[name]
+        if name in OPERATIONS:
+            return OPERATIONS[name]
     return None
 
 
 def calls(op: Any, dtype: torch.dtype) -> Iterator[Call]:
-    """Yield the samples of a function that the word can say."""
+    """Yield the samples of a function that the operation can say."""
     torch.manual_seed(0)
-    word = word_of(op)
+    operation = operation_of(op)
     for sample in op.sample_inputs("cpu", dtype, requires_grad=False):
         args = [sample.input, *sample.args]
         if op.name in ("stack", "cat"):
             args = [*sample.input, *sample.args]
         count = len(args)
         names = POSITIONS.get(op.name, ())
-        signature = inspect.signature(word.__wrapped__).parameters.values()
+        signature = inspect.signature(operation.__wrapped__).parameters.values()
         operands = [p for p in signature if p.kind is p.POSITIONAL_ONLY]
         if op.name in ("stack", "cat"):
             count = len(sample.input)
@@ -234,7 +236,7 @@ def calls(op: Any, dtype: torch.dtype) -> Iterator[Call]:
                 continue
             kw |= dict(zip(names, rest, strict=False))
         try:
-            ours = translated(op.name, word, [*given, *rest], kw)
+            ours = translated(op.name, operation, [*given, *rest], kw)
         except Otherwise:
             continue
         if op.name == "nan_to_num" or not all(
@@ -271,18 +273,18 @@ def _call(op: Any, sample: Any, given: list[Any], ours: Callable[..., Any]) -> C
             y = y[0] if op.name in FIRST and not isinstance(y, torch.Tensor) else y
         return sample.output_process_fn_grad(y)
 
-    def of_words(*xs: Any) -> Any:
+    def of_operations(*xs: Any) -> Any:
         return sample.output_process_fn_grad(ours(*operands(xs)))
 
-    return Call(theirs, of_words, tuple([given[i].detach().clone() for i in places]))
+    return Call(theirs, of_operations, tuple([given[i].detach().clone() for i in places]))
 
 
 @cache
 def ops() -> tuple[Any, ...]:
-    """List PyTorch's functions for which there is a word."""
+    """List PyTorch's functions for which there is an operation."""
     from torch.testing._internal.common_methods_invocations import op_db
 
-    return tuple([op for op in op_db if word_of(op) is not None])
+    return tuple([op for op in op_db if operation_of(op) is not None])
 
 
 # ------------------------------------------------------------------------------ the comparisons

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import chainrules_tape
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.values.pytree import flatten, unflatten
 from tests.engines.battery import points
 

@@ -20,7 +20,7 @@ from chainrules_py import (  # noqa: E402
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v  # noqa: E402
+from chainrules_py import ops as v  # noqa: E402
 from chainrules_torch import export  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -230,26 +230,26 @@ def by_custom_jvp():
     return f
 
 
-PENS = [by_rrule, by_rule, by_custom_vjp, by_custom_jvp]
+CONSTRUCTORS = [by_rrule, by_rule, by_custom_vjp, by_custom_jvp]
 
 
-@pytest.mark.parametrize("pen", PENS)
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
 @pytest.mark.parametrize("full", [False, True])
-def test_an_operand_that_is_named_in_what_is_compiled(pen, full):
-    f = export(pen())
+def test_an_operand_that_is_named_in_what_is_compiled(constructor, full):
+    f = export(constructor())
     for call in (lambda x: f(x, w=W), lambda x: f(w=W, x=x)):
         torch.testing.assert_close(compiled(grad(call), full)(X), 2 * W * X)
 
 
-@pytest.mark.parametrize("pen", PENS)
-def test_a_call_by_name_changes_nothing_for_later_ones(pen):
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_a_call_by_name_changes_nothing_for_later_ones(constructor):
     for once in (
         lambda f: export(f)(X, w=W),
         lambda f: export(functools.partial(f, w=W))(X),
         lambda f: f(X, w=W),
         lambda f: f.signature,
     ):
-        f = pen()
+        f = constructor()
         once(f)
         g = export(f)
         torch.testing.assert_close(compiled(grad(lambda x, g=g: g(x, W)))(X), 2 * W * X)

@@ -1,6 +1,6 @@
-"""PyTorch's transformations of rules of two operands, of which one is constant, by every pen.
+"""PyTorch's transformations of rules of two operands, one constant, by every constructor.
 
-The truth is the same function in PyTorch's own words.
+The truth is the same function in PyTorch's own operations.
 """
 
 import itertools
@@ -121,7 +121,7 @@ def by_linear_rule():
     return f, lambda x, y: 2 * x - y
 
 
-PENS = {
+CONSTRUCTORS = {
     name.removeprefix("by_"): made for name, made in sorted(globals().items()) if name[:3] == "by_"
 }
 T = torch.tensor([0.7, -1.3], dtype=torch.float64)
@@ -173,11 +173,11 @@ AROUND = {
     "no vmap": lambda of, f: of(lambda x: f(x, U))(T),
 }
 SWAPPED = {"x": lambda f: f, "y": lambda f: lambda x, y: f(y, x)}
-CASES = list(itertools.product(sorted(PENS), INNER, AROUND, SWAPPED))
+CASES = list(itertools.product(sorted(CONSTRUCTORS), INNER, AROUND, SWAPPED))
 
 
-def check(pen, inner, around, which):
-    f, plain = PENS[pen]()
+def check(constructor, inner, around, which):
+    f, plain = CONSTRUCTORS[constructor]()
     swap = SWAPPED[which]
     expected = AROUND[around](INNER[inner], swap(plain))
     found = AROUND[around](INNER[inner], swap(export(f, to="torch")))
@@ -190,10 +190,10 @@ def test_it_is_differentiated_as_in_torch(case):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("pen", PENS)
-def test_every_case_is_differentiated_as_in_torch(pen):
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_every_case_is_differentiated_as_in_torch(constructor):
     for case in CASES:
-        if case[0] == pen:
+        if case[0] == constructor:
             check(*case)
 
 

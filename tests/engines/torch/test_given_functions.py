@@ -1,4 +1,4 @@
-"""Functions that words are given: what they get, and derivatives inside of dual numbers."""
+"""Functions that operations are given: what they get, and derivatives inside of dual numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch.autograd import forward_ad  # noqa: E402
 from torch.func import grad, hessian, jacrev, jvp, vmap  # noqa: E402
 
-from chainrules_py import vocabulary as v  # noqa: E402
+from chainrules_py import ops as v  # noqa: E402
 from chainrules_torch import export  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -36,7 +36,7 @@ def exact(y0, t):
 
 
 DOORS = {
-    "the word": lambda y0, t: v.odeint(rate, y0, t),
+    "the operation": lambda y0, t: v.odeint(rate, y0, t),
     "exported": functools.partial(export(v.odeint), rate),
     "code": export(lambda y0, t: v.odeint(rate, y0, t)),
     "bosh3": lambda y0, t: v.odeint(rate, y0, t, method="bosh3"),
@@ -99,7 +99,7 @@ def test_numpys_functions_are_given_a_number():
     v.odeint(lambda y, t: -y if type(t) is float else None, 1.0, np.array([0.0, 1.0]))
 
 
-# ------------------------------------------------------------ numbers where words begin
+# ------------------------------------------------------------ numbers where operations begin
 
 STARTS = {
     "root": lambda x, a: v.root(lambda x: torch.sin(x) - a, x),
@@ -114,10 +114,10 @@ STARTS = {
 
 @pytest.mark.parametrize("form", ["value", "grad", "backward", "exported"])
 @pytest.mark.parametrize("kind", [float, np.float64])
-@pytest.mark.parametrize("word", STARTS)
-def test_words_that_begin_with_a_number_give_functions_tensors(word, kind, form):
+@pytest.mark.parametrize("operation", STARTS)
+def test_operations_that_begin_with_a_number_give_functions_tensors(operation, kind, form):
     def run(x):
-        f = functools.partial(STARTS[word], x)
+        f = functools.partial(STARTS[operation], x)
         if form == "backward":
             a = A.clone().requires_grad_()
             return torch.autograd.grad(f(a).sum(), a)[0]
@@ -153,8 +153,8 @@ CLOSED = {
 
 @pytest.mark.parametrize("needs", [False, True])
 @pytest.mark.parametrize("door", [export, lambda f: f])
-@pytest.mark.parametrize("word", SOLVED)
-def test_a_gradient_of_the_tangent_of_a_solution_in_exported_code(word, door, needs):
+@pytest.mark.parametrize("operation", SOLVED)
+def test_a_gradient_of_the_tangent_of_a_solution_in_exported_code(operation, door, needs):
     def run(f):
         a = torch.tensor(4.0, dtype=D, requires_grad=needs)
         with forward_ad.dual_level():
@@ -163,5 +163,5 @@ def test_a_gradient_of_the_tangent_of_a_solution_in_exported_code(word, door, ne
             bars = torch.autograd.grad(t, a) if needs else ()
         return y.detach(), t.detach(), *bars
 
-    found, due = run(door(SOLVED[word])), run(CLOSED.get(word, torch.sqrt))
+    found, due = run(door(SOLVED[operation])), run(CLOSED.get(operation, torch.sqrt))
     torch.testing.assert_close(found, due, rtol=1e-6, atol=1e-8)

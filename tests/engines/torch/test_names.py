@@ -38,13 +38,13 @@ DIFFERENT = {
     "tensordot": "PyTorch sums over what it would have to repeat",
     "linalg.svd": "PyTorch leaves out cotangents of vectors that complete a basis",
     "cat": "PyTorch leaves out what has no elements beside matrices",
-    "gather": "words take no places along an axis that there is not",
+    "gather": "operations take no places along an axis that there is not",
 }
 """By function, why a sample is another."""
 
 
 def forms(op):
-    """The method and the function of an entry, if they are words."""
+    """The method and the function of an entry, if they are operations."""
     found = {"method": op.method_variant, "function": op.op}
     known = {name: f for name, f in found.items() if f is not None and f in aliases}
     called = lambda name, f: method(f) if name == "method" or f.__name__ in CONVERTS else f
@@ -211,7 +211,7 @@ def test_what_is_written_through_a_view_is_there():
 @pytest.mark.parametrize(
     "f", [lambda x: torch.mvlgamma(x, 2).sum(), lambda x: x.renorm(2, 0, 1.0).sum()]
 )
-def test_what_is_no_word_is_refused(f):
+def test_what_is_no_operation_is_refused(f):
     with pytest.raises((ChainRulesError, AttributeError), match=r"derivative|differentiable"):
         grad(f)(X)
 

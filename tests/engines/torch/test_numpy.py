@@ -11,7 +11,7 @@ from torch.autograd import forward_ad  # noqa: E402
 
 import chainrules_py  # noqa: E402
 from chainrules_py import NotDifferentiableError, ignore_derivatives, primitive  # noqa: E402
-from chainrules_py import vocabulary as v  # noqa: E402
+from chainrules_py import ops as v  # noqa: E402
 from chainrules_py.values.pytree import flatten, unflatten  # noqa: E402
 from chainrules_tape import grad  # noqa: E402
 from chainrules_torch import export  # noqa: E402

@@ -1,4 +1,4 @@
-"""PyTorch's own samples of its functions: words that are exported give what PyTorch gives.
+"""PyTorch's own samples of its functions: operations that are exported give what PyTorch gives.
 
 Value, gradient, forward mode and second order, where PyTorch says that it has them. What differs
 stands in a table with the reason, and an entry of the table that does not differ is an error.

@@ -30,7 +30,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("chainrules_torch")
@@ -431,11 +431,11 @@ def test_a_program_compiled_for_all_shapes():
 # ------------------------------------------------------- forward mode, and what is around a call
 
 
-@pytest.mark.parametrize("word", [v.sin, v.multiply])
+@pytest.mark.parametrize("operation", [v.sin, v.multiply])
 @pytest.mark.parametrize("outer", [lambda f: lambda x: jvp(f, (x,), (x,))[1], hessian])
-def test_forward_mode_is_compiled(word, outer):
-    g = export(word)
-    f = g if word is v.sin else lambda x: g(x, 2 * x)
+def test_forward_mode_is_compiled(operation, outer):
+    g = export(operation)
+    f = g if operation is v.sin else lambda x: g(x, 2 * x)
     x = torch.tensor(0.5, dtype=F64)
     torch._dynamo.reset()
     found = torch.compile(outer(f), backend="aot_eager")(x)
@@ -556,13 +556,13 @@ def test_a_rule_computes_in_its_own_dtypes_where_pytorch_casts(code):
     same(found[0], torch.autograd.grad((a @ a).sum(), a)[0])
 
 
-@pytest.mark.parametrize("word", [v.matmul, v.add, v.multiply])
-def test_nothing_in_exported_code_is_cast_and_words_promote(word):
-    own = {v.matmul: torch.matmul, v.add: torch.add, v.multiply: torch.mul}[word]
+@pytest.mark.parametrize("operation", [v.matmul, v.add, v.multiply])
+def test_nothing_in_exported_code_is_cast_and_operations_promote(operation):
+    own = {v.matmul: torch.matmul, v.add: torch.add, v.multiply: torch.mul}[operation]
     a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert export(lambda x, y: own(x, y))(a, a).dtype is torch.float32
-        for f in (export(word), export(lambda x, y: word(x, y))):
+        for f in (export(operation), export(lambda x, y: operation(x, y))):
             same(f(a, a.bfloat16()), own(a.double(), a.double()).float())
     with pytest.raises(RuntimeError, match="same dtype"), torch.autocast("cpu", torch.bfloat16):
         export(lambda x, y: x @ y)(a, a.bfloat16())

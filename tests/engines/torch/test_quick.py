@@ -14,7 +14,7 @@ from chainrules_py import (
     primitive,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch")
 F32, F64 = torch.float32, torch.float64

@@ -1,4 +1,4 @@
-"""Halves of rules that compute with NumPy, or ask for numbers: pens x ways to ask x doors.
+"""Halves of rules that compute with NumPy, or ask for numbers: constructors x ways to ask x doors.
 
 A first derivative is right at every door, and one that is asked of the half itself is refused.
 """
@@ -23,7 +23,7 @@ from chainrules_py import (  # noqa: E402
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v  # noqa: E402
+from chainrules_py import ops as v  # noqa: E402
 from chainrules_torch import export, supports  # noqa: E402
 
 pytestmark = [
@@ -95,7 +95,7 @@ def by_augmented_rule(exp):
     return f
 
 
-PENS = (
+CONSTRUCTORS = (
     by_scalar_rule, by_rule, by_rrule, by_frule, by_custom_vjp, by_custom_jvp, by_augmented_rule,
 )  # fmt: skip
 
@@ -172,11 +172,11 @@ SECOND = {
 }
 
 
-def wrong(pen, how, doors, within=lambda f: f):
+def wrong(constructor, how, doors, within=lambda f: f):
     """List the doors where a derivative is neither right nor, if it is a second one, refused."""
     x = torch.tensor([0.4, 1.6] if how == "ufunc" else 0.4, dtype=torch.float64)
-    f = export(within(pen(ASKS[how])))
-    return [(pen.__name__, how, name, have) for name, have in wrong_at(f, x, doors)]
+    f = export(within(constructor(ASKS[how])))
+    return [(constructor.__name__, how, name, have) for name, have in wrong_at(f, x, doors)]
 
 
 def wrong_at(f, x, doors):
@@ -199,15 +199,15 @@ def wrong_at(f, x, doors):
 QUICK = [name for name in FIRST if not name.startswith("compile")]
 
 
-@pytest.mark.parametrize("pen", PENS)
-def test_a_rule_that_computes_with_numpy_has_first_derivatives_everywhere(pen):
-    found = wrong(pen, "ufunc", [*QUICK, *SECOND])
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_a_rule_that_computes_with_numpy_has_first_derivatives_everywhere(constructor):
+    found = wrong(constructor, "ufunc", [*QUICK, *SECOND])
     assert not found, found
 
 
-@pytest.mark.parametrize("pen", PENS)
-def test_the_same_in_exported_code(pen):
-    found = wrong(pen, "ufunc", [*QUICK, *SECOND], lambda f: lambda x: 1.0 * f(x))
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_the_same_in_exported_code(constructor):
+    found = wrong(constructor, "ufunc", [*QUICK, *SECOND], lambda f: lambda x: 1.0 * f(x))
     assert not found, found
 
 
@@ -242,10 +242,10 @@ def test_numbers_of_what_was_detached(how):
     ask = DETACHED[how]
     exp = lambda x: torch.as_tensor(np.exp(ask(x))) if isinstance(x, torch.Tensor) else np.exp(x)
     x = torch.tensor(0.4, dtype=torch.float64)
-    for pen in (by_scalar_rule, by_rrule, by_custom_vjp):
-        f = export(pen(exp))
+    for constructor in (by_scalar_rule, by_rrule, by_custom_vjp):
+        f = export(constructor(exp))
         found = [*wrong_at(f, x, ["backward", "double", "grad inside of grad"])]
-        assert not found, (pen.__name__, found)
+        assert not found, (constructor.__name__, found)
 
 
 def test_what_is_said_to_be_constant_is_one():
@@ -268,9 +268,9 @@ def test_rules_that_leave_are_compiled():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ASKS)
-@pytest.mark.parametrize("pen", PENS)
-def test_rules_that_leave_by_all_ways_at_all_doors(pen, how):
-    found = wrong(pen, how, [*FIRST, *SECOND])
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_rules_that_leave_by_all_ways_at_all_doors(constructor, how):
+    found = wrong(constructor, how, [*FIRST, *SECOND])
     assert not found, found
 
 
@@ -281,9 +281,11 @@ METHODS = {"sum": np.sum, "mean": np.mean, "max": np.max}
 @pytest.mark.parametrize("door", ["grad", "jacrev", "backward"])
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("pen", [by_scalar_rule, by_rrule, by_custom_vjp])
-def test_a_rule_that_gives_numpy_a_tensor_is_right_in_compiled_programs_too(pen, name, full, door):
-    f = export(pen(lambda x: v.exp(x) + 0.0 * METHODS[name](x)))
+@pytest.mark.parametrize("constructor", [by_scalar_rule, by_rrule, by_custom_vjp])
+def test_a_rule_that_gives_numpy_a_tensor_is_right_in_compiled_programs_too(
+    constructor, name, full, door
+):
+    f = export(constructor(lambda x: v.exp(x) + 0.0 * METHODS[name](x)))
     x, total = torch.tensor([0.4, 1.6]), lambda x: f(x).sum()
     run = {"grad": func.grad(total), "jacrev": func.jacrev(f), "backward": total}[door]
     torch._dynamo.reset()
@@ -294,9 +296,9 @@ def test_a_rule_that_gives_numpy_a_tensor_is_right_in_compiled_programs_too(pen,
     )
 
 
-@pytest.mark.parametrize("pen", PENS)
-def test_rules_with_numpy_take_numbers_that_it_has_not(pen):
-    f, x = export(pen(np.exp)), torch.tensor([0.4, 1.6]).bfloat16()
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_rules_with_numpy_take_numbers_that_it_has_not(constructor):
+    f, x = export(constructor(np.exp)), torch.tensor([0.4, 1.6]).bfloat16()
     for door in (backward, FIRST["grad"], pushed):
         have = door(f, x)
         assert have.dtype is torch.bfloat16
@@ -304,7 +306,7 @@ def test_rules_with_numpy_take_numbers_that_it_has_not(pen):
     assert backward(f, x.to("meta")).is_meta
 
 
-def test_a_numpy_body_gives_the_dtype_that_words_give():
+def test_a_numpy_body_gives_the_dtype_that_operations_give():
     @primitive
     def by_numpy(x, y):
         return np.multiply(x, y)

@@ -21,7 +21,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch")
 
@@ -129,7 +129,7 @@ def code():
 
 
 @form
-def word():
+def operation():
     return v.sin
 
 

@@ -33,7 +33,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import export as export_to
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule
 from chainrules_py.testing.samples.decompositions import eigenspaces
@@ -331,8 +331,8 @@ def test_what_a_rule_computed_unwatched_is_computed_again():
     same(third, s * (1 - s) * (1 - 6 * s + 6 * s * s))
 
 
-@pytest.mark.parametrize("pen", ["rule", "rrule"])
-def test_what_a_half_keeps_in_its_defaults_is_computed_again(pen):
+@pytest.mark.parametrize("constructor", ["rule", "rrule"])
+def test_what_a_half_keeps_in_its_defaults_is_computed_again(constructor):
     """It was taken for a function that keeps nothing, and the slope for a constant."""
     cube = primitive(lambda x: x * x * x)
 
@@ -345,7 +345,9 @@ def test_what_a_half_keeps_in_its_defaults_is_computed_again(pen):
         slope = 3.0 * x * x
         return x * x * x, lambda bar, slope=slope: (slope * bar,)
 
-    (rule(cube) if pen == "rule" else rrule.register(cube))(maps if pen == "rule" else written_out)
+    (rule(cube) if constructor == "rule" else rrule.register(cube))(
+        maps if constructor == "rule" else written_out
+    )
     x = leaf(0.5, 2.0)
     (first,) = torch.autograd.grad(export(cube)(x).sum(), x, create_graph=True)
     same(torch.autograd.grad(first.sum(), x)[0], 6.0 * x.detach())

@@ -3,7 +3,7 @@
 import pytest
 
 from chainrules_py import LinearMap, export, primitive, rrule, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -5,7 +5,7 @@ import pytest
 
 from chainrules_kit.forms import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402

@@ -17,13 +17,13 @@ import scipy.special
 
 import chainrules_scipy.linalg
 from chainrules_py import frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import type_info
 from chainrules_py.testing import to_numpy
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.unsupported import unsupported
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from chainrules_tape import Tape, grad, hvp, jvp, value_and_grad, vjp
 from tests.fake_gpu.syncs import count_syncs
 
@@ -151,8 +151,8 @@ def test_nothing_waits_for_the_device(program, on):
     assert set(waited) <= WAITS.get(program.__name__, set())
 
 
-# What a rule, or the word itself, decides by values: how long a result is, of what dtype it is, or
-# when an iteration has come to its end.
+# What a rule, or the operation itself, decides by values: how long a result is, of what dtype it
+# is, or when an iteration has come to its end.
 BY_VALUES = {
     "bessel_i": "how far up the recurrence begins",
     "bincount": "shape",
@@ -178,20 +178,22 @@ def ones(x):
 
 def test_no_rule_waits_for_the_device(on):
     waiting = {}
-    for word in words_of():
-        found = [i for i in instances(word) if i.sample.has_arrays and not unsupported("cupy", i)]
+    for operation in operations_of():
+        found = [
+            i for i in instances(operation) if i.sample.has_arrays and not unsupported("cupy", i)
+        ]
         for instance in two_samples(found):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 operands, options = instance.build(on)
-                y = word(*operands, **options)
+                y = operation(*operands, **options)
                 y_bar, x_dots = ones(y), tuple([ones(x) for x in operands])
                 with count_syncs() as seen:
-                    _, pullback = rrule(word, *operands, **options)
+                    _, pullback = rrule(operation, *operands, **options)
                     pullback(y_bar)
-                    frule(x_dots, word, *operands, **options)
-            if seen and not word.shape_from_data:
-                waiting[word.__name__] = sorted(set(seen))
+                    frule(x_dots, operation, *operands, **options)
+            if seen and not operation.shape_from_data:
+                waiting[operation.__name__] = sorted(set(seen))
     assert waiting.keys() <= BY_VALUES.keys(), waiting
 
 
@@ -515,9 +517,9 @@ def test_rows_of_ufuncs_that_do_not_say_their_module(cp):
     assert (
         fresh_python(
             "from chainrules_py.primitives.plugins import see;"
-            "from chainrules_py.primitives.rows.alias import aliases;"
+            "from chainrules_py.primitives.aliases.alias import aliases;"
             "import cupy; see(cupy.sin, [cupy.ndarray]); import cupyx.scipy.special as s;"
-            "see(s.erf, [cupy.ndarray]); print(aliases[cupy.sin].word, aliases[s.erf].word)"
+            "see(s.erf, [cupy.ndarray]); print(*[aliases[f].operation for f in (cupy.sin, s.erf)])"
         )
         == "<primitive sin> <primitive erf>"
     )

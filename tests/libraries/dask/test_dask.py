@@ -31,12 +31,12 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.testing.data.backends import Backend, backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 
@@ -317,7 +317,7 @@ def test_gradients_are_arrays_of_their_own():
     close([w.compute()], [W])
 
 
-# -------------------------------------------------------------------------- words at samples
+# -------------------------------------------------------------------------- operations at samples
 
 
 class Cut(Backend):
@@ -352,20 +352,20 @@ def numbers(x):
     return [np.asarray(x)] if isinstance(x, (np.ndarray, da.Array, np.generic)) else []
 
 
-def samples(word):
-    return [i for i in instances(word) if i.sample.has_arrays and word is not v.to_device]
+def samples(operation):
+    return [i for i in instances(operation) if i.sample.has_arrays and operation is not v.to_device]
 
 
 def agree(instance):
     """Value and cotangents as NumPy has them; False if Dask's arrays are refused."""
     sample = instance.sample
     operands, options = instance.build(backend("numpy"))
-    expected, back = rrule(instance.word, *operands, **options)
+    expected, back = rrule(instance.operation, *operands, **options)
     of = Coordinates(expected)
     seed = of.tangent(np.random.default_rng(0).standard_normal(of.size))
     try:
         operands, options = instance.build(DASK)
-        y, pullback = rrule(instance.word, *operands, **options)
+        y, pullback = rrule(instance.operation, *operands, **options)
         y = sample.gauge(y) if sample.gauge else y
         bars = pullback(chunked(seed))
     except REFUSALS:
@@ -381,18 +381,18 @@ def agree(instance):
     return True
 
 
-@pytest.mark.parametrize("word", OURS, ids=lambda word: word.__name__)
+@pytest.mark.parametrize("operation", OURS, ids=lambda operation: operation.__name__)
 @pytest.mark.filterwarnings("ignore")
-def test_word_has_the_numbers_of_numpy(word):
-    done = [agree(i) for i in samples(word)[:6]]
+def test_operation_has_the_numbers_of_numpy(operation):
+    done = [agree(i) for i in samples(operation)[:6]]
     assert any(done)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", words_of(), ids=lambda word: word.__name__)
+@pytest.mark.parametrize("operation", operations_of(), ids=lambda operation: operation.__name__)
 @pytest.mark.filterwarnings("ignore")
-def test_no_word_has_other_numbers_than_numpy(word):
-    for instance in samples(word):
+def test_no_operation_has_other_numbers_than_numpy(operation):
+    for instance in samples(operation):
         agree(instance)
 
 
@@ -715,7 +715,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_call_ends_in_words(name):
+def test_a_bad_call_ends_in_operations(name):
     error, given = BAD[name]
     call = {"loss": lambda w, x: np.sum(w * x), "params": 2.0, "blocks": [X], "engine": made()}
     with (

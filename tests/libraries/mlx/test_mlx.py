@@ -1,4 +1,4 @@
-"""MLX's arrays: every word beside NumPy's numbers, and programs on the tape."""
+"""MLX's arrays: every operation beside NumPy's numbers, and programs on the tape."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoRuleError, ProjectionError, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing.data.backends import Backend, backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.run import words_of
+from chainrules_py.testing.run import operations_of
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_tape import grad, hvp, jacobian, jvp, value_and_grad
 
@@ -64,7 +64,7 @@ def near(have, want, rtol=RTOL):
     np.testing.assert_allclose(have, want, rtol=rtol, atol=rtol * max(1.0, *finite, 1.0))
 
 
-# ----------------------------------------------------------------------------- every word
+# ----------------------------------------------------------------------------- every operation
 
 LACKED = {
     *("beta", "betainc", "betaln", "binom", "boxcox", "boxcox1p", "cosm1", "dawsn", "digamma"),
@@ -76,30 +76,30 @@ LACKED = {
     *("nextafter", "owens_t", "polygamma", "pseudo_huber", "qr_raw", "rel_entr", "rgamma", "sici"),
     *("solve_sylvester", "spacing", "spence", "sqrtm", "wofz", "y0", "y1", "yv", "zeta"),
 }
-"""Words that MLX has no function for."""
+"""Operations that MLX has no function for."""
 OF_REALS = {
     *("adjugate", "cholesky", "convolve", "det", "erf", "erfinv", "expit", "expm1", "log_expit"),
     *("logit", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd", "svdvals"),
     *("unitary_factor", "cholesky_cotangent", "cholesky_tangent"),
 }
-"""Words that MLX computes of real numbers alone."""
+"""Operations that MLX computes of real numbers alone."""
 PARTLY = {"getitem", "qr", "unitary_factor"}
 """An index of True; more columns than the matrix; a rule that needs `solve_sylvester`."""
 ORDER = {"eig", "eigvals", "roots"}
 """Their results have no order of their own: `test_eigenvalues`."""
 
 
-def samples(word):
-    return [i for i in instances(word) if i.sample.has_arrays]
+def samples(operation):
+    return [i for i in instances(operation) if i.sample.has_arrays]
 
 
 def agree(instance):
     """See that value and cotangents are NumPy's."""
     sample = instance.sample
     operands, options = instance.build(backend("numpy"))
-    expected, back = rrule(instance.word, *operands, **options)
+    expected, back = rrule(instance.operation, *operands, **options)
     operands, options = instance.build(MLX)
-    y, pullback = rrule(instance.word, *operands, **options)
+    y, pullback = rrule(instance.operation, *operands, **options)
     assert not [x for x in leaves(y) if isinstance(x, (np.ndarray, np.generic))]
     gauge = sample.gauge or (lambda y: y)
     for a, b in zip(numbers(gauge(y)), numbers(gauge(expected)), strict=True):
@@ -115,8 +115,8 @@ def agree(instance):
             near(a, b)
 
 
-def judge(word, some):
-    name = word.__name__
+def judge(operation, some):
+    name = operation.__name__
     for instance in some:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -138,34 +138,34 @@ def refusal(instance):
         return error
 
 
-EVERY = [w for w in words_of() if w.__name__ not in {*ORDER, "to_device"} and samples(w)]
+EVERY = [w for w in operations_of() if w.__name__ not in {*ORDER, "to_device"} and samples(w)]
 
 
-@pytest.mark.parametrize("word", EVERY, ids=lambda word: word.__name__)
-def test_word_has_the_numbers_of_numpy(word):
-    some = samples(word)
-    judge(word, [*some[:1], *[i for i in some[1:] if i.complex][-1:]])
+@pytest.mark.parametrize("operation", EVERY, ids=lambda operation: operation.__name__)
+def test_operation_has_the_numbers_of_numpy(operation):
+    some = samples(operation)
+    judge(operation, [*some[:1], *[i for i in some[1:] if i.complex][-1:]])
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("word", EVERY, ids=lambda word: word.__name__)
-def test_every_sample_has_the_numbers_of_numpy(word):
-    judge(word, samples(word))
+@pytest.mark.parametrize("operation", EVERY, ids=lambda operation: operation.__name__)
+def test_every_sample_has_the_numbers_of_numpy(operation):
+    judge(operation, samples(operation))
 
 
-def test_words_that_are_computed_are_counted():
+def test_operations_that_are_computed_are_counted():
     """As the documentation says it."""
-    every = [w for w in words_of() if samples(w)]
+    every = [w for w in operations_of() if samples(w)]
     page = (Path(__file__).parents[3] / "docs/mlx.md").read_text(encoding="utf-8")
     said = re.search(r"Of the (\d+) operations\s+with samples,? MLX computes (\d+)", page)
     assert tuple(map(int, said.groups())) == (len(every), len(every) - len(LACKED))
 
 
-@pytest.mark.parametrize("word", [v.eig, v.eigvals])
-def test_eigenvalues(word):
+@pytest.mark.parametrize("operation", [v.eig, v.eigvals])
+def test_eigenvalues(operation):
     """In whatever order: the derivative of their sum of squares is that of tr(A²)."""
     a = asarray([[1.0, 0.3, 0.2], [-0.4, 2.0, 0.1], [0.2, 0.5, -1.0]])
-    values = lambda a: v.eig(a).eigenvalues if word is v.eig else v.eigvals(a)
+    values = lambda a: v.eig(a).eigenvalues if operation is v.eig else v.eigvals(a)
     squares = lambda a: v.real(v.sum(values(a) ** 2))
     near(grad(squares)(a), 2 * np.array(a).T)
     near(np.sort_complex(np.array(values(a))), np.sort_complex(np.linalg.eigvals(np.array(a))))
@@ -260,20 +260,20 @@ def test_integers_and_masks_are_data():
     assert (v.argmin(x) - 1).item() == -1  # MLX's own have no sign
 
 
-@pytest.mark.parametrize("word", [v.sum, v.prod, v.mean, v.any, v.all, v.count_nonzero])
+@pytest.mark.parametrize("operation", [v.sum, v.prod, v.mean, v.any, v.all, v.count_nonzero])
 @pytest.mark.parametrize("shape, axis", [((0,), None), ((0, 3), 0), ((0, 3), 1), ((2, 0, 3), 1)])
-def test_reductions_of_no_elements_come_back(word, shape, axis):
+def test_reductions_of_no_elements_come_back(operation, shape, axis):
     """MLX's own, called often enough, do not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        want = word(np.zeros(shape), axis=axis)
+        want = operation(np.zeros(shape), axis=axis)
     for _ in range(20):
         mx.eval(mx.ones((7,)))
-        near(np.array(word(mx.zeros(shape), axis=axis)), want)
+        near(np.array(operation(mx.zeros(shape), axis=axis)), want)
     assert grad(lambda x: v.sum(v.sin(x)))(mx.zeros((0,))).shape == (0,)
 
 
-def test_functions_of_mlx_are_words():
+def test_functions_of_mlx_are_operations():
     x = asarray(W)
     y, pullback = rrule(mx.tanh, x)
     near(y, np.tanh(W))

@@ -17,8 +17,8 @@ import numpy as np
 
 from chainrules_py import ChainRulesError
 from chainrules_py.extend import joined, map_leaves, untraced
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.plugins import see, see_all
-from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_tape import vjp
 

@@ -7,8 +7,8 @@ import pytest
 
 from chainrules_numpy.gathers import read_rows
 from chainrules_numpy.memory import MEMORY
-from chainrules_py import vocabulary as v
-from chainrules_py.vocabulary.indexing import Index
+from chainrules_py import ops as v
+from chainrules_py.ops.indexing import Index
 from chainrules_tape import grad
 
 

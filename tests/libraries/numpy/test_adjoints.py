@@ -12,7 +12,7 @@ from chainrules_numpy import adjoints
 from chainrules_numpy import library as numpy_library
 from chainrules_numpy.broadcasting import dots
 from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rrule, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import find_rule
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.rules.decompositions import cholesky
@@ -99,8 +99,8 @@ SHAPES += [((2, 0), (0, 3)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3
 SHAPES += [((5, 1, 2, 3), (4, 3, 2)), ((5, 2, 3), (3,)), ((3,), (5, 3, 4)), ((1, 2, 3), (5, 3, 4))]
 
 
-def by_words(f, xs, y_bar):
-    """The cotangents as the words compute them: those of complex numbers, which go no short way."""
+def by_operations(f, xs, y_bar):
+    """Cotangents as operations compute them: those of complex numbers, which go no short way."""
     found = vjp(f, *[x + 0j for x in xs])[1](y_bar + 0j)
     return [np.real(bar) for bar in found]
 
@@ -115,7 +115,7 @@ def test_products_of_every_number_of_axes(f, a, b, layout):
     xs = [LAYOUTS[layout](rng.normal(size=shape)) for shape in (a, b)]
     y = f(*xs)
     y_bar = rng.normal(size=np.shape(y)) if np.ndim(y) else np.float64(1.5)
-    want = by_words(f, xs, y_bar)
+    want = by_operations(f, xs, y_bar)
     both = vjp(f, *xs)[1](y_bar)
     alone = [
         vjp(lambda x, k=k: f(*(x, xs[1]) if k == 0 else (xs[0], x)), xs[k])[1](y_bar)[0]
@@ -262,7 +262,7 @@ def test_only_numpy_is_asked_whether_all_is_finite():
 
 
 @pytest.mark.parametrize(
-    "word, adjoints",
+    "operation, adjoints",
     [
         (v.matmul, (matmul_left, matmul_right)),
         (v.dot, (dot_left, dot_right)),
@@ -270,12 +270,12 @@ def test_only_numpy_is_asked_whether_all_is_finite():
         (v.mean, (mean_transpose,)),
     ],
 )
-def test_the_rules_still_state_what_has_a_short_way(word, adjoints):
+def test_the_rules_still_state_what_has_a_short_way(operation, adjoints):
     """The short ways are found by the functions of the rules: another one would lose them."""
     types = (np.ndarray,) * len(adjoints)
-    recipe = find_rule(word, types).reverse.recipe
+    recipe = find_rule(operation, types).reverse.recipe
     assert (getattr(recipe, "adjoints", None) or recipe.transposes) == adjoints
-    assert bind(find_rule(word, types), types, (True,) * len(types), "reverse") is not None
+    assert bind(find_rule(operation, types), types, (True,) * len(types), "reverse") is not None
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex128])
@@ -361,7 +361,7 @@ def test_a_number_below_that_is_zero_stays_strong():
 @pytest.mark.parametrize("n", [3, 40])
 @pytest.mark.parametrize("kind", ["real", "complex"])
 def test_solutions_and_factors_pulled_back_by_numpys_own_ways(n, kind):
-    """As by the words of the rules, for one cotangent and for several together."""
+    """As by the operations of the rules, for one cotangent and for several together."""
     rng = np.random.default_rng(5)
     m = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if kind != "real" else 0)
     b = m[0].copy()

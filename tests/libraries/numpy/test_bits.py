@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import vjp
 
 

@@ -1,7 +1,8 @@
 """One argument of a function is differentiated, others are constant: compiled, bits are the same.
 
-Whether NumPy's own function computes the value, or words do, hangs on what is being differentiated,
-and not on what is noted. Constants hold NaN, infinities and zeros, which show who computed it.
+Whether NumPy's own function computes the value, or operations do, hangs on what is being
+differentiated, and not on what is noted. Constants hold NaN, infinities and zeros, which show who
+computed it.
 """
 
 from __future__ import annotations

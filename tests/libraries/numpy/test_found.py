@@ -28,7 +28,7 @@ X, Y = np.arange(3.0), np.ones(2)
 @pytest.mark.parametrize("f", [np.concatenate, np.hstack, np.vstack])
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_list_of_arrays_is_one_operand(f, kind):
-    """A word takes them one by one; what was called takes one list."""
+    """An operation takes them one by one; what was called takes one list."""
     xs = kind([X, X + 1])
     y, pullback = rrule(f, xs)
     (bars,) = pullback(np.ones_like(y))

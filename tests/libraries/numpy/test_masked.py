@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import Tape, grad, hvp, jacobian, jvp, linearize, value_and_grad, vjp
 
 W = np.array([1.0, 2.0, 3.0, 4.0])

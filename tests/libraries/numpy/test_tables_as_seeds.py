@@ -128,9 +128,9 @@ WRONG = {
 
 @pytest.mark.parametrize("table", WRONG.values(), ids=list(WRONG))
 def test_wrong_tables_are_refused_in_our_words(table):
-    words = "give one of shape|imaginary part|no array of numbers"
+    operations = "give one of shape|imaginary part|no array of numbers"
     for door in DOORS.values():
-        with pytest.raises(Exception, match=words) as caught:
+        with pytest.raises(Exception, match=operations) as caught:
             door(table)
         assert type(caught.value).__module__ == "chainrules_py.errors"
 

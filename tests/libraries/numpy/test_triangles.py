@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_numpy import triangles
 from chainrules_numpy.triangles import inverted, is_one_column, solved, which_triangle
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 linalg = pytest.importorskip("scipy.linalg")
 RNG = np.random.default_rng(12)
@@ -132,8 +132,8 @@ def test_triangles_are_those_of_numpy(k):
         x = RNG.standard_normal(shape)
         x.flat[::3] = np.nan
         for y in (x, x.T, x[::-1], x.astype("F"), x > 0):
-            for word, function in ((v.tril, np.tril), (v.triu, np.triu)):
-                found, expected = word(y, k=k), function(y, k)
+            for operation, function in ((v.tril, np.tril), (v.triu, np.triu)):
+                found, expected = operation(y, k=k), function(y, k)
                 assert found.dtype == expected.dtype
                 assert found.strides == expected.strides
                 assert found.tobytes() == expected.tobytes()

@@ -18,7 +18,7 @@ import scipy.stats
 
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
 _rng = np.random.default_rng(7)
@@ -143,7 +143,7 @@ def test_refusals(f: Any) -> None:
 
 
 EQUATIONS: dict[str, Any] = {
-    "word": lambda a, b, q: v.solve_sylvester(a, b, q),
+    "operation": lambda a, b, q: v.solve_sylvester(a, b, q),
     "sylvester": lambda a, b, q: scipy.linalg.solve_sylvester(a, b, q),
     "lyapunov": lambda a, b, q: scipy.linalg.solve_continuous_lyapunov(a, q) + 0 * b,
 }

@@ -15,7 +15,7 @@ names.PLACES = dict.fromkeys(names.PLACES, "scipy.no_such_module")
 names.TEXTS = dict.fromkeys(names.TEXTS, "scipy.no_such_module")
 
 import scipy.special
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_scipy import linalg, ndimage, rotation, signal, sparse, stats
 from chainrules_tape import grad
 

@@ -26,8 +26,8 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py import vocabulary as v
-from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py import ops as v
+from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_scipy import linalg, special
@@ -113,14 +113,18 @@ def test_degrees_of_freedom():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_exporters_find_what_computes_a_function(name):
-    """SciPy's own, and the one here: a word, or a composite of words."""
+    """SciPy's own, and the one here: an operation, or a composite of operations."""
     call = next(c for c in surface_calls(name) if c.sample.smooth)
     point = Point(call)
     operands, keywords = point.arguments(point.xs)
     expected = point.f(*operands, **keywords)
     for f in (native(name), point.f):
         found = resolved(f, tuple(operands), keywords)
-        y = found.call() if found.word is None else found.word(*found.operands, **found.options)
+        y = (
+            found.call()
+            if found.operation is None
+            else found.operation(*found.operands, **found.options)
+        )
         for after in found.after:
             y = after(y)
         for a, b in zip(leaves(y), leaves(expected), strict=True):
@@ -225,9 +229,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("f, word", REFUSED)
-def test_keywords_without_a_derivative_are_refused(f, word):
-    with pytest.raises((UnsupportedKeywordError, TracerError), match=word):
+@pytest.mark.parametrize("f, operation", REFUSED)
+def test_keywords_without_a_derivative_are_refused(f, operation):
+    with pytest.raises((UnsupportedKeywordError, TracerError), match=operation):
         jvp(f, (2.0,), (1.0,))
 
 
@@ -422,11 +426,11 @@ def test_one_part_of_scipy_does_not_load_the_others():
     assert out == "[]"
 
 
-def test_a_word_of_numpys_arrays_is_computed_by_scipy():
+def test_an_operation_of_numpys_arrays_is_computed_by_scipy():
     out = run(
         """
         import sys, numpy as np
-        import chainrules_py.vocabulary as v
+        import chainrules_py.ops as v
         print("scipy" in sys.modules)
         print(v.digamma(np.ones(1)), v.gamma(4.0), "chainrules_scipy" in sys.modules)
         """
@@ -441,7 +445,7 @@ def test_without_scipy_the_error_says_what_is_missing():
         sys.modules["scipy"] = None
         import chainrules_py as cr
         try:
-            cr.vocabulary.digamma(np.ones(1))
+            cr.ops.digamma(np.ones(1))
         except cr.NoRuleError as error:
             print(error)
         """
@@ -466,8 +470,8 @@ def test_implementations_by_ufuncs_are_of_the_backends_layer():
     """A ufunc names no module, and would pass for the user's."""
     from chainrules_py.primitives.plugins import Layer, layer_of
 
-    for word in (v.erf, v.xlogy, v.jv):
-        layers = {layer_of(module) for _, _, module in word._methods.methods}
+    for operation in (v.erf, v.xlogy, v.jv):
+        layers = {layer_of(module) for _, _, module in operation._methods.methods}
         assert Layer.BACKEND in layers
         assert Layer.USER not in layers
 

@@ -115,7 +115,7 @@ def test_complex_softmax_is_scipys_to_the_last_bit(name, seed):
     """Shifted by a complex number; by its real part alone, imaginary parts were others by 2πk."""
     import array_api_strict as xp
 
-    from chainrules_py import vocabulary as v
+    from chainrules_py import ops as v
 
     rng = np.random.default_rng(seed)
     x = (rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))) * 10.0 ** rng.uniform(-1, 3)
@@ -123,5 +123,5 @@ def test_complex_softmax_is_scipys_to_the_last_bit(name, seed):
     for axis in (None, -1, 0, (0, 1)):
         want = theirs(x, axis=axis)
         assert ours(x, axis=axis).tobytes() == want.tobytes()
-        found = np.asarray(ours(xp.asarray(x), axis=axis))  # of the standard's words
+        found = np.asarray(ours(xp.asarray(x), axis=axis))  # of the standard's operations
         np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)

@@ -3,7 +3,7 @@
 import functools
 
 from chainrules_py import Config, extend, unthunk
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 config = Config()
 moves = lambda x: extend.kind_of(x) in ("real", "complex")
@@ -18,23 +18,23 @@ class Dual(extend.Tracer):
     def __init__(self, value, dot, level):
         self.__payload__, self.dot, self.level = value, dot, level
 
-    def __trace__(self, word, operands, options, primal=None):
+    def __trace__(self, operation, operands, options, primal=None):
         found, tree = split(operands, self.level)
         values = extend.unflatten(tree, [x.__payload__ for x in found])
         types = tuple(map(type, values))
-        rule = extend.demand_rule(word, types, config, "forward")
+        rule = extend.demand_rule(operation, types, config, "forward")
         wanted = tuple([child.num_leaves > 0 for child in tree.children])
         bound = extend.bind(rule, types, wanted, "forward", primal=primal, config=config)
         if bound is None:
-            return (primal or word)(*values, **options)
+            return (primal or operation)(*values, **options)
         dots = extend.unflatten_tangent(tree, [x.dot for x in found])
         dots = tuple([dot for dot, wanted in zip(dots, bound.wanted, strict=True) if wanted])
         return enter(*bound.run(dots, *values, **options), self.level)
 
 
-for name, (word, _) in v.binary_operators.items():  # the functions of map and scan use them
-    setattr(Dual, name, lambda x, y, word=word: word(x, y))
-    setattr(Dual, f"__r{name[2:]}", lambda x, y, word=word: word(y, x))
+for name, (operation, _) in v.binary_operators.items():  # the functions of map and scan use them
+    setattr(Dual, name, lambda x, y, operation=operation: operation(x, y))
+    setattr(Dual, f"__r{name[2:]}", lambda x, y, operation=operation: operation(y, x))
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 import functools
 
 from chainrules_py import extend
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 moves = lambda x: extend.kind_of(x) in ("real", "complex")
 
@@ -18,17 +18,19 @@ class Named(extend.Tracer):
         self.__payload__, self.number = value, number
         self.listing, self.level = listing, listing.level
 
-    def __trace__(self, word, operands, options, primal=None):
+    def __trace__(self, operation, operands, options, primal=None):
         found, tree = self.listing.split(operands)
         values = extend.unflatten(tree, [x.__payload__ for x in found])
-        y, out = self.listing.enter((primal or word)(*values, **options))
-        self.listing.lines.append((primal or word, tree, [x.number for x in found], options, out))
+        y, out = self.listing.enter((primal or operation)(*values, **options))
+        self.listing.lines.append(
+            (primal or operation, tree, [x.number for x in found], options, out)
+        )
         return y
 
 
-for name, (word, _) in v.binary_operators.items():  # the functions of map and scan use them
-    setattr(Named, name, lambda x, y, word=word: word(x, y))
-    setattr(Named, f"__r{name[2:]}", lambda x, y, word=word: word(y, x))
+for name, (operation, _) in v.binary_operators.items():  # the functions of map and scan use them
+    setattr(Named, name, lambda x, y, operation=operation: operation(x, y))
+    setattr(Named, f"__r{name[2:]}", lambda x, y, operation=operation: operation(y, x))
 
 
 @functools.cache
@@ -55,10 +57,12 @@ class Listing:
 
     def __call__(self, *xs):
         values = extend.partition(xs, moves)[0]
-        for word, tree, numbers, options, _ in self.lines:
-            y = word(*extend.unflatten(tree, [values[i] for i in numbers]), **options)
+        for operation, tree, numbers, options, _ in self.lines:
+            y = operation(*extend.unflatten(tree, [values[i] for i in numbers]), **options)
             values += extend.partition(y, moves)[0]
         return extend.unflatten(self.tree, [values[i] for i in self.result])
 
     def __str__(self):
-        return "\n".join([f"{word.__name__}{numbers}" for word, _, numbers, _, _ in self.lines])
+        return "\n".join(
+            [f"{operation.__name__}{numbers}" for operation, _, numbers, _, _ in self.lines]
+        )

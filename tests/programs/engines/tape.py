@@ -3,7 +3,7 @@
 import functools
 
 from chainrules_py import Config, ZeroTangent, add_tangents, extend, is_zero, unthunk
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 config = Config()
 moves = lambda x: extend.kind_of(x) in ("real", "complex")
@@ -18,24 +18,24 @@ class Recorded(extend.Tracer):
     def __init__(self, value, place, tape):
         self.__payload__, self.place, self.tape, self.level = value, place, tape, tape.level
 
-    def __trace__(self, word, operands, options, primal=None):
+    def __trace__(self, operation, operands, options, primal=None):
         found, tree = self.tape.split(operands)
         values = extend.unflatten(tree, [x.__payload__ for x in found])
         types = tuple(map(type, values))
-        rule = extend.demand_rule(word, types, config, "reverse")
+        rule = extend.demand_rule(operation, types, config, "reverse")
         wanted = tuple([child.num_leaves > 0 for child in tree.children])
         bound = extend.bind(rule, types, wanted, "reverse", primal=primal, config=config)
         if bound is None:
-            return (primal or word)(*values, **options)
+            return (primal or operation)(*values, **options)
         y, record = bound.run((tree, [x.place for x in found], bound.wanted), *values, **options)
         entered, out, places = self.tape.enter(y)
         self.tape.records.append((record, out, places))
         return entered
 
 
-for name, (word, _) in v.binary_operators.items():  # the functions of map and scan use them
-    setattr(Recorded, name, lambda x, y, word=word: word(x, y))
-    setattr(Recorded, f"__r{name[2:]}", lambda x, y, word=word: word(y, x))
+for name, (operation, _) in v.binary_operators.items():  # the functions of map and scan use them
+    setattr(Recorded, name, lambda x, y, operation=operation: operation(x, y))
+    setattr(Recorded, f"__r{name[2:]}", lambda x, y, operation=operation: operation(y, x))
 
 
 @functools.cache

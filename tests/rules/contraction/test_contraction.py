@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import DegeneracyWarning, TracerError, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, hessian, jvp, vjp
 
 RNG = np.random.default_rng(3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule, strict
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 RNG = np.random.default_rng(6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import DegeneracyWarning, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp

@@ -20,9 +20,9 @@ from chainrules_py import (
     frule,
     rrule,
 )
+from chainrules_py.ops import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.differences import derivative
-from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config
 
@@ -412,7 +412,7 @@ def test_iterations_are_not_recorded():
     with Tape(persistent=True) as tape:
         p = tape.variable(P)
         root(lambda x: M @ x + x**3 - p, np.zeros(3))
-    assert len(tape) == 2  # the input, and the word
+    assert len(tape) == 2  # the input, and the operation
 
 
 def test_linear_solvers_are_given_the_operator_and_its_transpose():
@@ -578,7 +578,7 @@ class Cubic:
 
 
 @pytest.mark.parametrize(
-    "word, operands, options",
+    "operation, operands, options",
     [
         (root, (Cubic(np.array([1.0, 2.0])), np.zeros(2), P[:2]), {}),
         (root, (Cubic(np.array([1.0, 2.0])), np.zeros(2), P[:2]), {"linear_solver": "gmres"}),
@@ -587,17 +587,17 @@ class Cubic:
         (linear_solve, (lambda y, a: a @ (a.T @ y), P, M), {"solver": "cg"}),
     ],
 )
-def test_any_engine_will_do(word, operands, options):
+def test_any_engine_will_do(operation, operands, options):
     """Each half needs one mode, of whatever engine the config is of."""
-    y, pullback = rrule(config, word, *operands, **options)
+    y, pullback = rrule(config, operation, *operands, **options)
     of = Coordinates(operands)
     u = RNG.standard_normal(of.size)
     t = of.tangent(u)
     tangents = tuple([t[i] for i in range(len(operands))])
-    _, expected = frule(tangents, config, word, *operands, **options)
-    _, y_dot = frule(tangents, Differences(ForwardMode), word, *operands, **options)
+    _, expected = frule(tangents, config, operation, *operands, **options)
+    _, y_dot = frule(tangents, Differences(ForwardMode), operation, *operands, **options)
     np.testing.assert_allclose(y_dot, expected, rtol=1e-8)
-    _, theirs = rrule(Differences(ReverseMode), word, *operands, **options)
+    _, theirs = rrule(Differences(ReverseMode), operation, *operands, **options)
     bars = of.vector(theirs(np.ones_like(y)))
     np.testing.assert_allclose(bars, of.vector(pullback(np.ones_like(y))), rtol=1e-7, atol=1e-9)
 
@@ -619,7 +619,7 @@ def test_nothing_to_solve_for():
 # ------------------------------------------------------------------- what happens after the call
 
 
-def in_a_loop(word):
+def in_a_loop(operation):
     """A sum over calls whose functions name what the loop rebinds, directly and through another."""
 
     def f(a):
@@ -629,7 +629,7 @@ def in_a_loop(word):
             def helper(x):
                 return k * x  # noqa: B023
 
-            total = total + word(helper, lambda x: k * x, a)  # noqa: B023
+            total = total + operation(helper, lambda x: k * x, a)  # noqa: B023
         return total
 
     return f

@@ -14,7 +14,7 @@ from chainrules_py import (
     frule,
     rrule,
 )
-from chainrules_py.vocabulary import odeint
+from chainrules_py.ops import odeint
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.config import config
 

@@ -1,4 +1,4 @@
-"""Words that are given functions, in each nesting of two ways to differentiate.
+"""Operations that are given functions, in each nesting of two ways to differentiate.
 
 What each function captured, or was passed, belongs to the inner differentiation or to the outer
 one; the truth is a difference of the function on plain numbers.

@@ -1,4 +1,4 @@
-"""What ordinary functions do that are given to words: logs, loops, solvers that differentiate."""
+"""Ordinary functions given to operations: logs, loops, solvers that differentiate."""
 
 # ruff: noqa: B023  (that names are not bound is the subject)
 from __future__ import annotations
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ignore_derivatives
-from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root, scan
+from chainrules_py.ops import fixed_point, linear_solve, minimize, odeint, root, scan
 from chainrules_tape import checkpoint, grad, hessian, jacobian, jvp, linearize
 
 

@@ -11,7 +11,7 @@ import pytest
 from chainrules_py import TracerError, ZeroTangent, frule, rrule
 from chainrules_py.composites import mapping
 from chainrules_py.composites.mapping import vectorize
-from chainrules_py.vocabulary import map, reduce, scan
+from chainrules_py.ops import map, reduce, scan
 from chainrules_tape import grad, jvp, vjp
 from chainrules_tape.config import config
 
@@ -159,8 +159,8 @@ def carried(f, xs):
     return scan(lambda s, a: (f(s, a), None), 0.0, xs)[0]
 
 
-@pytest.mark.parametrize("word", [map, functools.partial(reduce, initial=0.0), carried])
-def test_what_the_function_changes_is_the_callers_own(word):
+@pytest.mark.parametrize("operation", [map, functools.partial(reduce, initial=0.0), carried])
+def test_what_the_function_changes_is_the_callers_own(operation):
     def f(x, loop):
         total, seen, buffer = x[0], [], x * 1.0
 
@@ -174,11 +174,11 @@ def test_what_the_function_changes_is_the_callers_own(word):
         return np.sum(loop(step, x)) + total * seen[1] + np.sum(buffer * x)
 
     loop = lambda g, x: sum([g(a) for a in x])
-    if word is not map:
+    if operation is not map:
         loop = lambda g, x: functools.reduce(g, x, 0.0)
-    assert f(V, word) == pytest.approx(f(V, loop))
-    np.testing.assert_allclose(grad(f)(V, word), grad(f)(V, loop))
-    t = jvp(lambda x: f(x, word), (V,), (V,))[1]
+    assert f(V, operation) == pytest.approx(f(V, loop))
+    np.testing.assert_allclose(grad(f)(V, operation), grad(f)(V, loop))
+    t = jvp(lambda x: f(x, operation), (V,), (V,))[1]
     assert t == pytest.approx(grad(f)(V, loop) @ V)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoRuleError, UnsupportedKeywordError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
 RNG = np.random.default_rng(0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import Tangent, frule, rrule
-from chainrules_py import vocabulary as v
-from chainrules_py.vocabulary import svd, svdvals
+from chainrules_py import ops as v
+from chainrules_py.ops import svd, svdvals
 from chainrules_tape import grad, jvp, value_and_grad
 
 RNG = np.random.default_rng(3)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule
-from chainrules_py import vocabulary as v
-from chainrules_py.vocabulary import report, strict, svd
+from chainrules_py import ops as v
+from chainrules_py.ops import report, strict, svd
 from chainrules_tape import grad, jvp
 
 RNG = np.random.default_rng(4)
@@ -277,7 +277,7 @@ def test_the_pull_of_a_gauge_dependent_loss_turns_u_and_v_alike():
     np.testing.assert_allclose(np.diagonal(turned), -np.diagonal(opposite), atol=1e-12)
 
 
-# ---------------------------------------------------------------- batches, and the word report
+# ---------------------------------------------------------------- batches, and the operation report
 
 
 def test_one_degenerate_member_leaves_the_others_alone():

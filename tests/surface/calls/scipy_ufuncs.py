@@ -1,4 +1,4 @@
-"""Calls of the ufuncs of scipy.special that have words in the backend."""
+"""Calls of the ufuncs of scipy.special that have operations in the backend."""
 
 from __future__ import annotations
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
+from chainrules_py.ops import bessel, information, special
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample
 from chainrules_py.testing.samples.special import REDUCTIONS, samples_at
-from chainrules_py.vocabulary import bessel, information, special
 from tests.surface.calls.call import enter_calls
 
 _name: str
@@ -21,8 +21,8 @@ for _name in (*special.__all__, *information.__all__, *bessel.__all__):
         enter_calls(f"scipy.special.{_name}", *samples_of(getattr(v, _name)))
 enter_calls("scipy.special.psi", *samples_of(v.digamma)[:2])
 enter_calls("scipy.special.jn", *samples_of(v.jv)[:2])
-for _name, _word in (("kn", v.kv), ("yn", v.yv), ("zeta", v.zeta)):
-    enter_calls(f"scipy.special.{_name}", *samples_of(_word)[:6])
+for _name, _operation in (("kn", v.kv), ("yn", v.yv), ("zeta", v.zeta)):
+    enter_calls(f"scipy.special.{_name}", *samples_of(_operation)[:6])
 enter_calls("scipy.special.lambertw", *samples_of(v.lambertw), Sample(Draw((3,), 0.5, 2.0)))
 enter_calls("scipy.special.cbrt", *samples_at((0.5, 2.0)))
 enter_calls("scipy.special.log1p", *samples_at((-0.5, 2.0), complex=True))

@@ -28,7 +28,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_tape import grad, jvp, value_and_grad, vjp
 

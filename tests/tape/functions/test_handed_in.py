@@ -25,9 +25,9 @@ from chainrules_py import (
     ProjectionError,
     ZeroTangent,
     frule,
+    ops,
     primitive,
     rrule,
-    vocabulary,
 )
 from chainrules_py.values.type_info import _ARITHMETIC
 from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
@@ -155,8 +155,8 @@ def test_a_derivative_is_as_wide_as_its_primal_whatever_the_seed_is(x, width):
         "linearize": lambda t: linearize(cube, x)[1](t),
         "vjp": lambda t: vjp(cube, x)[1](t)[0],
         "hvp": lambda t: hvp(lambda x: np.sum(np.abs(cube(x))), (x,), (t,))[0],
-        "frule": lambda t: frule((t,), vocabulary.exp, x)[1],
-        "rrule": lambda t: rrule(vocabulary.exp, x)[1](t)[0],
+        "frule": lambda t: frule((t,), ops.exp, x)[1],
+        "rrule": lambda t: rrule(ops.exp, x)[1](t)[0],
     }
     ones = np.ones(np.shape(x))
     for t in [width(1), np.array(1, width)] if not np.shape(x) else [ones.astype(width)]:
@@ -362,8 +362,8 @@ class Flag(enum.IntEnum):
 def test_of_numbers_of_a_class_of_their_own_it_is_said_what_to_give(x):
     kind = "complex" if isinstance(x, complex) else "float"
     for door in (grad, lambda f: vjp(f, x), lambda f: jvp(f, (x,), (x,)), lambda f: hessian(f)(x)):
-        words = rf"derived from {kind}.*give {kind}\(x\)|no complex matrix"
-        with pytest.raises(NotDifferentiableError, match=words):
+        operations = rf"derived from {kind}.*give {kind}\(x\)|no complex matrix"
+        with pytest.raises(NotDifferentiableError, match=operations):
             door(lambda x: 1.0)(x)
 
 
@@ -395,13 +395,13 @@ def test_flags_and_texts_beside_numbers_stay_what_they_are():
 product = lambda x, y: x * y
 WRONG_CALLS = {
     "two cotangents of one result": (lambda: vjp(product, 1.0, 2.0)[1](1.0, 2.0), "not a tangent"),
-    "of an rrule": (lambda: rrule(vocabulary.sin, 1.0)[1](1.0, 2.0), "not a tangent"),
+    "of an rrule": (lambda: rrule(ops.sin, 1.0)[1](1.0, 2.0), "not a tangent"),
     "an array of positions": (
         lambda: grad(product, argnums=np.array([0]))(1.0, 2.0),
         "positions are integers",
     ),
-    "a tangent alone": (lambda: frule(1.0, vocabulary.sin, 1.0), r"frule\(\(x_dot, ...\)"),
-    "the function first": (lambda: frule(vocabulary.sin, (1.0,), 1.0), r"frule\(\(x_dot, ...\)"),
+    "a tangent alone": (lambda: frule(1.0, ops.sin, 1.0), r"frule\(\(x_dot, ...\)"),
+    "the function first": (lambda: frule(ops.sin, (1.0,), 1.0), r"frule\(\(x_dot, ...\)"),
     "a tangent for the tuple of them": (lambda: jvp(_of_x_dot(), (2.0,), (1.0,)), "a tuple"),
 }
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainrules_py import LinearMap, NoTangent, NotDifferentiableError, Tangent, primitive, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.registry.bind import batch
 from chainrules_tape import grad, hessian, hook, hvp, jacobian, jvp, linearize, vjp
 
@@ -486,10 +486,10 @@ BROADCAST = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("word, operands, options", BROADCAST, ids=lambda x: str(x)[:30])
-def test_batches_of_broadcast_operands_are_loops(word, operands, options):
+@pytest.mark.parametrize("operation, operands, options", BROADCAST, ids=lambda x: str(x)[:30])
+def test_batches_of_broadcast_operands_are_loops(operation, operands, options):
     check_rule = pytest.importorskip("chainrules_py.testing").check_rule
-    report = check_rule(word, *operands, vary=False, checks=("batched",), **options)
+    report = check_rule(operation, *operands, vary=False, checks=("batched",), **options)
     assert report.verdict("batched") == "passed"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LostDerivativeWarning, NotDifferentiableError, TracerError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, linearize, value_and_grad, vjp
 
 X = np.array([0.5, 2.0])

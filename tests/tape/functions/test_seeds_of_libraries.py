@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ProjectionError, frule, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_tape import jvp, linearize, vjp
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile as compile_
+from chainrules_py import ops as v
 from chainrules_py import rules_for
-from chainrules_py import vocabulary as v
 from chainrules_tape.pictures import formula
 
 X, Y = np.array([0.3, 0.7]), np.array([1.2, 2.5])
@@ -56,10 +56,10 @@ def test_what_is_used_twice_has_a_letter():
 @pytest.mark.parametrize("name", ["sin", "tan", "sqrt", "logaddexp", "multiply", "pow", "erf"])
 def test_formula_of_a_partial_computes_the_partial(name):
     """Read back as Python, a formula gives the numbers of the rule."""
-    word = getattr(v, name)
-    xs = (X, Y)[: len(word.operands)]
-    y = word(*xs)
-    for partial in rules_for(word)[0].recipe.partials:
+    operation = getattr(v, name)
+    xs = (X, Y)[: len(operation.operands)]
+    y = operation(*xs)
+    for partial in rules_for(operation)[0].recipe.partials:
         text = written(partial, y, *xs)
         given = dict(zip(partial.__code__.co_varnames, (y, *xs), strict=False))
         found = eval(as_python(text), {**vars(np), "v": v}, given)

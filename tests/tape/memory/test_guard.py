@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import MutationError, NotDifferentiableError, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Guard, Library, Memory, register_array_type, type_info
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
 
@@ -54,7 +54,7 @@ CAPTURES = {
     "dot": np.dot,
     "twice": lambda x, c: x * c + x * c,
     "structure": lambda x, c: Layer(c)(x),
-    "a word": lambda x, c: v.multiply(x, c),
+    "an operation": lambda x, c: v.multiply(x, c),
     "minimum": lambda x, c: np.minimum(x, c),
     "einsum": lambda x, c: np.einsum("i,i->", x, c),
     "another tape": lambda x, c: np.sum(grad(lambda z: np.sum(z * z * c))(x)),

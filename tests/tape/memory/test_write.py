@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, MutationError, NoTangent, TracerError, ZeroTangent, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_py.primitives.dispatch import invalidate
 from chainrules_tape import Tape, grad, hook, jacobian, jvp, linearize, value_and_grad, vjp
@@ -426,7 +426,7 @@ def test_the_write_is_seen_in_the_listing():
     assert "put_at(" in str(tape)
 
 
-def test_the_word_takes_what_numpy_takes():
+def test_the_operation_takes_what_numpy_takes():
     index, (places,) = v.Index.split(np.array([0, -6, 0]))
     y = v.put_at(LINE, np.arange(3.0), places, index=index)
     assert y[0] == 2.0

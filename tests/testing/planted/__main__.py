@@ -13,7 +13,7 @@ import pathlib
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import CHECKS, check_rule
 from chainrules_py.testing.check import THOROUGH
 from tests.testing.planted.build import halves

@@ -19,7 +19,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((2, 3))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import (
     MANY,
     Plant,

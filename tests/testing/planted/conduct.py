@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import frule, primitive, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import (
     POSITIVE,
     Plant,

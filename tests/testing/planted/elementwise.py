@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from chainrules_py import Array, LinearMap, primitive, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import (
     COMPLEX,
     POSITIVE,

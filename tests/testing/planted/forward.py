@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrules_kit.forms import custom_jvp
 from chainrules_py import frule, ignore_derivatives, primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import Plant, Right
 from tests.testing.planted.draws import normal
 
@@ -50,7 +50,7 @@ def customised_each(slope: Callable[[Any], Any]) -> Any:
     return f
 
 
-PENS = {"frule": registered, "custom_jvp": customised, "defjvps": customised_each}
+CONSTRUCTORS = {"frule": registered, "custom_jvp": customised, "defjvps": customised_each}
 
 
 def of_numpy(tangents, x):
@@ -63,8 +63,8 @@ def softplus(tangents, x):
 
 
 WRONG: dict[str, Plant] = {
-    f"slope constant {name}, {pen} alone": Plant(of(slope), (FEW,), "second order wrong")
-    for pen, of in PENS.items()
+    f"slope constant {name}, {constructor} alone": Plant(of(slope), (FEW,), "second order wrong")
+    for constructor, of in CONSTRUCTORS.items()
     for name, slope in SLOPES.items()
 }
 RIGHT: dict[str, Right] = {

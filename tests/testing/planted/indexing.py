@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import FIVE, SQUARE, VECTOR, Plant, X, Z, back, both, halves
 
 CUBE = np.concatenate([X, Z]).reshape(-1)[:8].reshape(2, 2, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import REGULAR, SQUARE, Plant, X, Z, back, both, frozen, halves, mt
 
 STACK = np.stack([REGULAR, REGULAR.T, 2.0 * REGULAR + 1.0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import Right, back, both, mean_rule, of_gradients, sine, slope
 from tests.testing.planted.draws import SHAPE, given, normal
 
@@ -15,9 +15,9 @@ def with_zero(rng: Any) -> Any:
     return (np.concatenate([[0.0], rng.standard_normal(4)]),)
 
 
-def step(word: Any) -> Any:
+def step(operation: Any) -> Any:
     """A function that is constant between its jumps."""
-    return slope(word, lambda _y, x: 0.0 * x)
+    return slope(operation, lambda _y, x: 0.0 * x)
 
 
 def root_slope(_y, x):
@@ -86,32 +86,38 @@ RIGHT: dict[str, Right] = {
     "root of the positive part at zero": Right(SAFE_ROOT, with_zero),
     "length at zero": Right(SAFE_LENGTH, given(np.zeros(3))),
     "shared maximum of ties": Right(SHARED_MAXIMUM, given(np.asarray([1.0, 2.0, 2.0]))),
-    "word sinc at zero": Right(v.sinc, with_zero),
-    "word abs at zero": Right(v.abs, with_zero),
-    "word maximum of ties": Right(
+    "operation sinc at zero": Right(v.sinc, with_zero),
+    "operation abs at zero": Right(v.abs, with_zero),
+    "operation maximum of ties": Right(
         v.maximum, given(np.asarray([0.0, 1.3, -0.7]), np.asarray([0.0, 2.0, -0.7]))
     ),
-    "word max of ties": Right(v.max, given(np.asarray([[1.0, 2.0], [2.0, 0.0]])), {"axis": 0}),
-    "word sort of ties": Right(v.sort, given(np.asarray([1.0, 0.0, 1.0, -1.0]))),
-    "word prod with one zero": Right(v.prod, given(np.asarray([0.0, 2.0, 3.0]))),
-    "word prod with two zeros": Right(v.prod, given(np.asarray([0.0, 2.0, 0.0]))),
-    "word cumulative_prod with a zero": Right(
+    "operation max of ties": Right(v.max, given(np.asarray([[1.0, 2.0], [2.0, 0.0]])), {"axis": 0}),
+    "operation sort of ties": Right(v.sort, given(np.asarray([1.0, 0.0, 1.0, -1.0]))),
+    "operation prod with one zero": Right(v.prod, given(np.asarray([0.0, 2.0, 3.0]))),
+    "operation prod with two zeros": Right(v.prod, given(np.asarray([0.0, 2.0, 0.0]))),
+    "operation cumulative_prod with a zero": Right(
         v.cumulative_prod, given(np.asarray([2.0, 0.0, 3.0])), {"axis": -1}
     ),
-    "word vector_norm of zeros": Right(v.vector_norm, given(np.zeros(3))),
-    "word std of equal numbers": Right(v.std, given(np.ones(4))),
-    "word sqrt at zero": Right(v.sqrt, given(np.asarray([0.0, 1.0]))),
-    "word pow of a zero": Right(
+    "operation vector_norm of zeros": Right(v.vector_norm, given(np.zeros(3))),
+    "operation std of equal numbers": Right(v.std, given(np.ones(4))),
+    "operation sqrt at zero": Right(v.sqrt, given(np.asarray([0.0, 1.0]))),
+    "operation pow of a zero": Right(
         v.pow, given(np.asarray([0.0, 1.0, 2.0]), np.asarray([2.0, 0.0, 0.5]))
     ),
-    "word xlogy at zero": Right(v.xlogy, given(np.asarray([0.0, 1.0]), np.asarray([0.5, 2.0]))),
-    "word logsumexp of minus infinity": Right(v.logsumexp, given(np.asarray([-INF, 0.5, 1.0]))),
-    "word nan_to_num": Right(v.nan_to_num, given(np.asarray([np.nan, 1.0, INF]), 0.0, 1e3, -1e3)),
-    "word heaviside": Right(v.heaviside, normal(SHAPE, SHAPE)),
-    "word remainder": Right(
+    "operation xlogy at zero": Right(
+        v.xlogy, given(np.asarray([0.0, 1.0]), np.asarray([0.5, 2.0]))
+    ),
+    "operation logsumexp of minus infinity": Right(
+        v.logsumexp, given(np.asarray([-INF, 0.5, 1.0]))
+    ),
+    "operation nan_to_num": Right(
+        v.nan_to_num, given(np.asarray([np.nan, 1.0, INF]), 0.0, 1e3, -1e3)
+    ),
+    "operation heaviside": Right(v.heaviside, normal(SHAPE, SHAPE)),
+    "operation remainder": Right(
         v.remainder, lambda rng: (4.0 * rng.standard_normal(SHAPE), rng.uniform(1, 2, SHAPE))
     ),
-    "word det of zeros": Right(v.det, given(np.zeros((3, 3)))),
+    "operation det of zeros": Right(v.det, given(np.zeros((3, 3)))),
     "NumPy: maximum by assignment": Right(back(np.max, put), normal((5,))),
     "NumPy: sorted rows": Right(back(lambda x: np.sort(x, axis=-1), unsorted), normal(SHAPE)),
     # -------------------------------------------------------------------------------- nothing
@@ -120,14 +126,14 @@ RIGHT: dict[str, Right] = {
     "mean of nothing": Right(
         mean_rule(lambda t, x: v.broadcast_to(t / (x.size or 1), shape=x.shape)), nothing(0)
     ),
-    "word sum of nothing": Right(v.sum, nothing(0, 3), {"axis": 0}),
-    "word prod of nothing": Right(v.prod, nothing(0)),
-    "word matmul over nothing": Right(v.matmul, given(np.zeros((2, 0)), np.zeros((0, 3)))),
-    "word concat with nothing": Right(
+    "operation sum of nothing": Right(v.sum, nothing(0, 3), {"axis": 0}),
+    "operation prod of nothing": Right(v.prod, nothing(0)),
+    "operation matmul over nothing": Right(v.matmul, given(np.zeros((2, 0)), np.zeros((0, 3)))),
+    "operation concat with nothing": Right(
         v.concat, lambda rng: (rng.standard_normal((2, 3)), np.zeros((0, 3)))
     ),
-    "word sort of nothing": Right(v.sort, nothing(2, 0)),
-    "word cumulative_sum of nothing": Right(v.cumulative_sum, nothing(0), {"axis": 0}),
+    "operation sort of nothing": Right(v.sort, nothing(2, 0)),
+    "operation cumulative_sum of nothing": Right(v.cumulative_sum, nothing(0), {"axis": 0}),
     # -------------------------------------------------------------------------- small shapes
     "no axes": Right(sine(lambda _y, x: v.cos(x)), normal(())),
     "one element": Right(SQUARED_NORM, normal((1, 1, 1))),

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from chainrules_py import Array, LinearMap, NoTangent, bilinear_rule, linear_rule, primitive, rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import (
     Right,
     acting,

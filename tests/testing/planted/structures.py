@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_py import Tangent, frule, linear_rule, primitive, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from tests.testing.planted.build import (
     POSITIVE,
     VECTOR,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, Table, check_rule
 
 A = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

@@ -11,13 +11,13 @@ from chainrules_py import (
     Primitive,
     ZeroTangent,
     frule,
+    ops,
     primitive,
     project,
     rrule,
     rule,
-    vocabulary,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import namespace
 from chainrules_py.tangents.arithmetic import accumulate
 from chainrules_py.tangents.space import kind_of, spread
@@ -172,16 +172,16 @@ def test_a_users_rule_is_found_by_payload_at_every_level():
 
 
 @pytest.mark.parametrize(
-    "word",
-    [w for w in vars(vocabulary).values() if isinstance(w, Primitive) and not w.variadic],
+    "operation",
+    [w for w in vars(ops).values() if isinstance(w, Primitive) and not w.variadic],
     ids=lambda w: w.__name__,
 )
-def test_word_is_computed(word):
+def test_operation_is_computed(operation):
     """By the standard, by a body, or by what NumPy computes on the buffer inside."""
-    classes = (Array,) * max(1, len(word.operands))
-    assert word.implementation(classes) is not None
+    classes = (Array,) * max(1, len(operation.operands))
+    assert operation.implementation(classes) is not None
 
 
-def test_standard_words_are_left_to_the_standard():
+def test_standard_operations_are_left_to_the_standard():
     assert strict.is_of_the_standard(v.sin)
     assert v.sin.implementation((Array,)) is xp.sin

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 Transform = Callable[..., Any]
 
@@ -28,12 +28,12 @@ def lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
     ]
 
 
-def _everywhere(word: Primitive[..., Any]) -> Transform:
+def _everywhere(operation: Primitive[..., Any]) -> Transform:
     """Make the transform along several axes, the last one first."""
 
     def transform(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
         for axis, n in reversed(lengths(x, s, axes)):
-            x = word(x, n=n, axis=axis, norm=norm or "backward")
+            x = operation(x, n=n, axis=axis, norm=norm or "backward")
         return x
 
     return transform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import manipulation_composites as manipulation
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_kit.fallbacks.composites.quantiles import median
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, varies
 
 Width = tuple[int, int]

@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_kit.fallbacks.composites.indexing import trim_zeros
 from chainrules_py import NotDifferentiableError, ignore_derivatives
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of, real_numbers, untraced, varies
 
 

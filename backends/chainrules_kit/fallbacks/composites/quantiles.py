@@ -12,7 +12,7 @@ from typing import Any
 
 from chainrules_kit.fallbacks.composites.reductions import Axes, array_of, axes_of
 from chainrules_kit.fallbacks.composites.statistics import spread_weights
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, type_info, untraced, varies
 
 

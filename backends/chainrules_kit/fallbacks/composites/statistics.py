@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_kit.fallbacks.composites.reductions import Axes, axes_of
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers
-from chainrules_py.vocabulary.linalg import resolution
+from chainrules_py.ops.linalg import resolution
 
 # ------------------------------------------------------------------------- of what a mask leaves
 

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from chainrules_py import NotDifferentiableError
+from chainrules_py.ops import map as map_
+from chainrules_py.ops import root, scan
 from chainrules_py.primitives.closures.convert import Closure, closed, settled
 from chainrules_py.values.tracers import find_tracers
-from chainrules_py.vocabulary import map as map_
-from chainrules_py.vocabulary import root, scan
 from chainrules_tape import Tape, checkpoint, grad
 
 SCALE = 3.0
@@ -389,19 +389,19 @@ def calls(f, x):
     return count
 
 
-def using(word, held):
-    """Make a function that gives a function around a number and ``held`` to a word."""
+def using(operation, held):
+    """Make a function that gives a function around a number and ``held`` to an operation."""
     return {
         "root": lambda a: root(lambda x: (x * x - a, held)[0], 1.0),
         "scan": lambda a: scan(lambda s, x: ((s * a + x, None), held)[0], 1.0, np.arange(3.0))[0],
         "map": lambda a: np.sum(map_(lambda x: (x * a, held)[0], np.arange(3.0))),
         "checkpoint": lambda a: checkpoint(lambda x: (np.sin(x * a), held)[0])(2.0),
-    }[word]
+    }[operation]
 
 
-@pytest.mark.parametrize("word", ["root", "scan", "map", "checkpoint"])
-def test_no_cost_depends_on_how_much_was_captured(word):
-    few, many = [calls(grad(using(word, Model(n))), 2.0) for n in (10, 200)]
+@pytest.mark.parametrize("operation", ["root", "scan", "map", "checkpoint"])
+def test_no_cost_depends_on_how_much_was_captured(operation):
+    few, many = [calls(grad(using(operation, Model(n))), 2.0) for n in (10, 200)]
     assert few == many
 
 

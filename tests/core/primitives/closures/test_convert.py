@@ -44,7 +44,7 @@ def scaled(w, form):
 
         augmented_rule(f, lambda x: (w * x, ()), lambda g: (w * g,))
         return f
-    assert form == "pen"
+    assert form == "constructor"
 
     @primitive
     def g(x):
@@ -54,7 +54,7 @@ def scaled(w, form):
     return g
 
 
-CAPTURES = ["vjp", "residual", "jvp", "tangent", "region", "pair", "pen"]
+CAPTURES = ["vjp", "residual", "jvp", "tangent", "region", "pair", "constructor"]
 
 
 @pytest.mark.parametrize("form", CAPTURES)
@@ -83,7 +83,7 @@ def test_a_gradient_is_never_lost_through_a_captured_variable(form):
 
 
 def test_a_tangent_that_a_rule_captured_does_not_leave_its_level():
-    """It would be a constant to every level outside: a zero derivative, without a word."""
+    """It would be a constant to every level outside: a zero derivative, without an operation."""
 
     def loss(x, w):
         @primitive

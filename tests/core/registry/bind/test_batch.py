@@ -1,4 +1,4 @@
-"""Words that were last to take several directions at once: each gives what it gives one by one."""
+"""Operations that take several directions at once: each gives what it gives one by one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import chainrules_scipy.linalg
+from chainrules_py import ops as v
 from chainrules_py import rules_for
-from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jacobian, vjp
 
 RNG = np.random.default_rng(3)
@@ -81,7 +81,7 @@ def test_the_jacobian_is_that_of_directions_one_by_one(name, mode):
 
 
 @pytest.mark.parametrize(
-    "word", [v.bincount, v.convolve, v.interp, v.polyval, v.roots, v.lu_factor, v.expm_frechet]
+    "operation", [v.bincount, v.convolve, v.interp, v.polyval, v.roots, v.lu_factor, v.expm_frechet]
 )
-def test_their_rules_say_so(word):
-    assert all(rule.recipe.batched for rule in rules_for(word))
+def test_their_rules_say_so(operation):
+    assert all(rule.recipe.batched for rule in rules_for(operation))

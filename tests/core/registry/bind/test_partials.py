@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from chainrules_py import frule, primitive, rrule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
+from chainrules_py.ops import divide
 from chainrules_py.registry.bind.partials import form_of
-from chainrules_py.vocabulary import divide
 from chainrules_tape import grad, jvp, linearize
 
 DECIDING = {

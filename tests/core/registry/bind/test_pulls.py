@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import chainrules_py.vocabulary as v
+import chainrules_py.ops as v
 from chainrules_py import frule, primitive, rrule, scalar_rule
 
 NARROW = [np.float16, np.float32, np.complex64]

@@ -28,7 +28,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import Thunk, find_rule
 from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad as tape_grad
@@ -350,7 +350,7 @@ def test_a_rule_of_ones_own_counts_at_second_order(planted, modes):
     assert by[modes[0]](by[modes[1]](g))(3.0) == pytest.approx(200.0)
 
 
-def test_words_take_boxes_as_they_are():
+def test_operations_take_boxes_as_they_are():
     found = grad(lambda x: v.sum(v.multiply(v.sin(x), anp.cos(x))))(X)
     assert np.allclose(found, np.cos(2 * X))
 

@@ -10,7 +10,7 @@ from autograd import grad, hessian, make_jvp
 
 import chainrules_autograd as adapter
 from chainrules_py import RuleError, frule, primitive, rrule, rules_for
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad as tape_grad

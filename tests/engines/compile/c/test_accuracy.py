@@ -29,9 +29,10 @@ def is_this_machine():
 def check(dtype, columns, every):
     known, here = table(), is_this_machine()
     for row, errors in accuracy.cells(dtype, columns, every).items():
-        written = known[row.word, row.where, dtype]
+        written = known[row.operation, row.where, dtype]
         for column, error in errors.items():
-            what = f"{column}: {row.word} from {row.where}, {dtype}: {error} for {written[column]}"
+            at = f"{column}: {row.operation} from {row.where}, {dtype}"
+            what = f"{at}: {error} for {written[column]}"
             if here:
                 assert error <= float(written[column]) + 0.005, what
                 assert every > 1 or f"{error:.2f}" == written[column], what
@@ -57,7 +58,9 @@ def test_each_cell_is_the_result_of_a_run(dtype):
 
 
 def test_all_rows_are_in_the_table():
-    wanted = {(row.word, row.where, dtype) for row in accuracy.ROWS for dtype in accuracy.DTYPES}
+    wanted = {
+        (row.operation, row.where, dtype) for row in accuracy.ROWS for dtype in accuracy.DTYPES
+    }
     assert {*table()} == wanted
 
 

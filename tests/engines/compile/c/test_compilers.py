@@ -80,7 +80,7 @@ def test_that_of_zigs_wheel_is_the_last(programs, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: wheel)
     *others, last = compilers.compilers()
     assert last.command == (zig, "cc")
-    assert zig not in [word for each in others for word in each.command]
+    assert zig not in [operation for each in others for operation in each.command]
     monkeypatch.setattr(compilers, "NAMES", ())
     assert cache.compiler().command == (zig, "cc")
 

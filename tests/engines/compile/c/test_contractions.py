@@ -1,11 +1,11 @@
-"""Products along any axes, and words of several steps, leave nothing to NumPy."""
+"""Products along any axes, and operations of several steps, leave nothing to NumPy."""
 
 import numpy as np
 import pytest
 
 from chainrules_compile import compile
 from chainrules_compile.c import calls
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 from tests.engines.compile.c.near import near
@@ -45,14 +45,14 @@ def operand(dtype, shape=(4, 5)):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
-def test_all_words_at_once(dtype):
+def test_all_operations_at_once(dtype):
     check(lambda x: tuple([y for f in STEPS.values() for y in f(x)]), operand(dtype), whole=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(4, 5), (1, 3), (40, 70)])
 @pytest.mark.parametrize("name", STEPS)
-def test_each_word_and_its_derivative(name, shape):
+def test_each_operation_and_its_derivative(name, shape):
     def total(x):
         return sum([np.sum(np.sin(y) * y) for y in STEPS[name](x)])
 

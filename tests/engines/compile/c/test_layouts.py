@@ -1,4 +1,4 @@
-"""Each word has NumPy's bits of arrays that lie in any way: of several draws, as one may agree."""
+"""Each operation has NumPy's bits in any layout: of several draws, as one may agree."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.c.near import near
 from tests.engines.compile.c.test_c import compiled
@@ -29,7 +29,7 @@ LAYOUTS = {
     "gathered": lambda x: x[np.arange(N)][:, np.arange(N)[::-1]],
 }
 EYE = 9.0 * np.eye(N)
-WORDS = {
+OPERATIONS = {
     "sums": lambda a: (np.sum(a), np.sum(a, axis=0), np.sum(a, axis=1), np.sum(a[:, 1:4])),
     "sums of vectors": lambda a: (np.sum(a[0]), np.sum(a[:, 0]), np.sum(a[2:5])),
     "products": lambda a: (np.prod(a), np.prod(a, axis=0), np.prod(a, axis=1), np.prod(a[:, 0])),
@@ -81,23 +81,23 @@ def check(f, dtype, layouts=LIES):
             assert all(map(near, program(x), whole(x)))
 
 
-def test_a_sample_of_words_and_layouts():
+def test_a_sample_of_operations_and_layouts():
     layouts = [LAYOUTS[name] for name in ("steps", "one row", "backwards")]
-    check(lambda a: tuple([WORDS[name](a) for name in SAMPLE]), np.float64, layouts)
+    check(lambda a: tuple([OPERATIONS[name](a) for name in SAMPLE]), np.float64, layouts)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", WORDS)
-def test_words_of_arrays_that_lie_in_any_way(name, dtype):
-    check(WORDS[name], dtype)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_of_arrays_that_lie_in_any_way(name, dtype):
+    check(OPERATIONS[name], dtype)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", WORDS)
-def test_derivatives_of_words_of_arrays_that_lie_in_any_way(name):
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_derivatives_of_operations_of_arrays_that_lie_in_any_way(name):
     def total(a):
-        ys = [y for y in WORDS[name](a) if y.dtype.kind == "f"]
+        ys = [y for y in OPERATIONS[name](a) if y.dtype.kind == "f"]
         return sum([np.sum(np.sin(y) * np.arange(1.0, y.size + 1).reshape(y.shape)) for y in ys])
 
     for lie in LIES:

@@ -31,13 +31,13 @@ from chainrules_py import (
     rrule,
     rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.extend import find_rule
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.data.unsupported import unsupported
-from chainrules_py.testing.run import two_samples, words_of
+from chainrules_py.testing.run import operations_of, two_samples
 from chainrules_py.values.pytree import unflatten
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -49,11 +49,13 @@ X = np.array([0.4, 1.1, -0.7])
 # ------------------------------------------------------------------------------------ by hand
 
 
-@pytest.mark.parametrize("word", [operator.mul, operator.sub, operator.matmul])
-def test_jaxs_operators_leave_what_is_traced_alone(word):
+@pytest.mark.parametrize("operation", [operator.mul, operator.sub, operator.matmul])
+def test_jaxs_operators_leave_what_is_traced_alone(operation):
     """It answers as an array of NumPy's to a program, which JAX would then compute with."""
-    bar = chainrules_tape.grad(lambda x: np.sum(word(jnp.ones(3), x)))(X)
-    assert bar.tolist() == chainrules_tape.grad(lambda x: np.sum(word(np.ones(3), x)))(X).tolist()
+    bar = chainrules_tape.grad(lambda x: np.sum(operation(jnp.ones(3), x)))(X)
+    assert (
+        bar.tolist() == chainrules_tape.grad(lambda x: np.sum(operation(np.ones(3), x)))(X).tolist()
+    )
 
 
 @pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
@@ -101,7 +103,7 @@ def test_rules_are_found_for_arrays_tracers_and_by_the_name_of_jax(near):
     near(jax.grad(lambda x: doubled(x).sum())(jnp.asarray(X)), 2.0)
 
 
-def test_words_in_a_program_of_jax_are_differentiated_by_their_rules(near):
+def test_operations_in_a_program_of_jax_are_differentiated_by_their_rules(near):
     """Also where JAX has another derivative, or none: strong zeros, ties, a user's rule."""
     near(
         jax.grad(lambda x: v.where(x > 0, v.sqrt(x), 0.0).sum())(jnp.asarray([-1.0, 4.0])),
@@ -129,28 +131,32 @@ def test_words_in_a_program_of_jax_are_differentiated_by_their_rules(near):
 
 
 def native():
-    """Words whose derivative is left to JAX."""
-    for word in words_of():
-        if isinstance(word, Primitive) and not word.variadic and len(word.operands) < 3:
-            classes = (Concrete,) * len(word.operands)
-            found = find_rule(word, classes, chainrules_jax.config)
+    """Operations whose derivative is left to JAX."""
+    for operation in operations_of():
+        if (
+            isinstance(operation, Primitive)
+            and not operation.variadic
+            and len(operation.operands) < 3
+        ):
+            classes = (Concrete,) * len(operation.operands)
+            found = find_rule(operation, classes, chainrules_jax.config)
             if found is None or not found.reverse.recipe.is_elementwise:
                 continue
-            if is_native(word, found, word.implementation(classes)):
-                yield word
+            if is_native(operation, found, operation.implementation(classes)):
+                yield operation
 
 
 @pytest.mark.slow
 def test_what_is_left_to_jax_has_the_derivative_of_the_rule():
     """At every point where there might be a kink, and beyond."""
     points = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.0, np.inf, -np.inf])
-    words = list(native())
-    assert len(words) > 15
-    for word in words:
-        grid = [x.ravel() for x in np.meshgrid(*[points] * len(word.operands))]
-        theirs = jax.vmap(jax.grad(lambda *x, f=word: f(*x), tuple(range(len(grid)))))(*grid)
-        ours = jax.vmap(jax.grad(chainrules_jax.export(word), tuple(range(len(grid)))))(*grid)
-        np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-12, err_msg=word.__name__)
+    operations = list(native())
+    assert len(operations) > 15
+    for operation in operations:
+        grid = [x.ravel() for x in np.meshgrid(*[points] * len(operation.operands))]
+        theirs = jax.vmap(jax.grad(lambda *x, f=operation: f(*x), tuple(range(len(grid)))))(*grid)
+        ours = jax.vmap(jax.grad(chainrules_jax.export(operation), tuple(range(len(grid)))))(*grid)
+        np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-12, err_msg=operation.__name__)
 
 
 def test_the_tape_runs_on_arrays_of_jax(near):
@@ -211,13 +217,13 @@ def test_writing_to_what_jax_traces_is_refused_by_jax():
 
 
 def sampled():
-    for word in words_of():
+    for operation in operations_of():
         found = [
             i
-            for i in instances(word)
+            for i in instances(operation)
             if i.sample.has_arrays and "jax" not in i.sample.without and not unsupported("jax", i)
         ]
-        if found and isinstance(word, Primitive) and not word.shape_from_data:
+        if found and isinstance(operation, Primitive) and not operation.shape_from_data:
             yield from (pytest.param(i, id=i.name) for i in two_samples(found))
 
 
@@ -226,19 +232,19 @@ def is_operand(x):
 
 
 BY_VALUES = ("complex_outside", "real_if_close", "repeat")
-"""Words whose results have the shape, or the dtype, that the values of some operands say."""
+"""Operations whose results have the shape, or the dtype, that the values of some operands say."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("instance", list(sampled()))
 def test_samples_in_programs_of_jax(instance):
-    """Value and pullback of each word: op by op, compiled, and as JAX pulls back through it."""
+    """Value and pullback of each operation: eager, compiled, and as JAX pulls back through it."""
     operands, options = instance.build(backend("jax"))
     arrays, layout = split(operands)
     places = [i for i, x in enumerate(arrays) if is_inexact(x)]
 
     def pulled(*arrays):
-        y, pullback = rrule(instance.word, *unflatten(layout, arrays), **options)
+        y, pullback = rrule(instance.operation, *unflatten(layout, arrays), **options)
         ys, out = split(y, numbers=True)
         bars = pullback(
             unflatten_tangent(out, [jnp.ones_like(y) if is_inexact(y) else NoTangent() for y in ys])
@@ -251,7 +257,7 @@ def test_samples_in_programs_of_jax(instance):
             given = list(arrays)
             for i, x in zip(places, xs, strict=True):
                 given[i] = x
-            ys, _ = split(instance.word(*unflatten(layout, given), **options), numbers=True)
+            ys, _ = split(instance.operation(*unflatten(layout, given), **options), numbers=True)
             return [y for y in ys if is_inexact(y)]
 
         ys, pullback = jax.vjp(whole, *[arrays[i] for i in places])
@@ -263,7 +269,7 @@ def test_samples_in_programs_of_jax(instance):
         try:
             compiled = jax.jit(pulled)(*arrays)
         except (jax.errors.ConcretizationTypeError, NotDifferentiableError):
-            assert instance.word.__name__ in BY_VALUES
+            assert instance.operation.__name__ in BY_VALUES
             compiled = expected
         theirs = by_jax(*arrays)
     for found in (compiled, theirs):
@@ -275,18 +281,18 @@ def test_samples_in_programs_of_jax(instance):
 
 @pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # ~True, from 3.12 on
 @pytest.mark.parametrize("given", [(2.0,), (2,), (True,), (2, 2.0), (1j,)])
-def test_no_word_of_numbers_alone_is_ambiguous(given):
-    words = [word for word in vars(v).values() if isinstance(word, Primitive)]
+def test_no_operation_of_numbers_alone_is_ambiguous(given):
+    operations = [operation for operation in vars(v).values() if isinstance(operation, Primitive)]
     computed = []
-    for word in words:
+    for operation in operations:
         for n in range(1, 5):
             try:
-                word(*itertools.islice(itertools.cycle(given), n))
+                operation(*itertools.islice(itertools.cycle(given), n))
             except AmbiguousRuleError as error:
                 pytest.fail(str(error))
             except (ChainRulesError, TypeError, ValueError, ArithmeticError, IndexError):
                 continue
-            computed.append(word)
+            computed.append(operation)
     assert {v.stack, v.negative} <= {*computed}
 
 
@@ -304,8 +310,8 @@ APART["used"] += [v.xlog1py, v.rel_entr, v.kl_div, v.divide, v.multiply, v.atan2
 APART["used"] += [v.i0e, v.i1e, v.sinc, v.entr]
 
 
-def _partial(grad, word, order):
-    f = lambda *xs: word(*xs)
+def _partial(grad, operation, order):
+    f = lambda *xs: operation(*xs)
     for i in order:
         f = grad(lambda *xs, f=f: v.sum(f(*xs)), i)
     return f
@@ -313,14 +319,14 @@ def _partial(grad, word, order):
 
 @pytest.mark.filterwarnings("ignore::chainrules_py.LostDerivativeWarning")  # a product's, twice
 @pytest.mark.filterwarnings("ignore::chainrules_py.DegeneracyWarning")  # of atan2 at 0
-@pytest.mark.parametrize("word", [w for each in APART.values() for w in each], ids=str)
-def test_partials_of_all_orders_are_the_rules_where_something_is_0_or_equal(word):
-    n, points = len(word.operands), [0.0, 1.0, -0.5, 2.0]
+@pytest.mark.parametrize("operation", [w for each in APART.values() for w in each], ids=str)
+def test_partials_of_all_orders_are_the_rules_where_something_is_0_or_equal(operation):
+    n, points = len(operation.operands), [0.0, 1.0, -0.5, 2.0]
     xs = [np.array(c) for c in zip(*itertools.product(points, repeat=n), strict=True)]
     for order in [o for m in (1, 2, 3) for o in itertools.product(range(n), repeat=m)]:
         with np.errstate(all="ignore"):
-            want = _partial(chainrules_tape.grad, word, order)(*xs)
-            have = _partial(jax.grad, word, order)(*map(jnp.asarray, xs))
+            want = _partial(chainrules_tape.grad, operation, order)(*xs)
+            have = _partial(jax.grad, operation, order)(*map(jnp.asarray, xs))
         known = np.isfinite(want)
         assert known.any()
         assert np.allclose(have[known], want[known], rtol=1e-9, atol=1e-12), order

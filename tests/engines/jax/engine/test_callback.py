@@ -19,7 +19,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -154,11 +154,11 @@ def test_errors_say_what_to_write(near):
         callback(v.sin)
 
 
-@pytest.mark.parametrize("word", [v.erfcx, v.iv], ids=["erfcx", "iv"])
-def test_words_that_jax_lacks_are_called_back(near, word):
-    operands, axes = ((X,), (0,)) if word is v.erfcx else ((0.5, np.abs(X)), (None, 0))
-    jitted = jax.jit(export(word))(*operands)
-    near(jitted, word(*operands))
-    slope = jax.jit(jax.vmap(jax.grad(export(word), len(operands) - 1), axes))
-    h, at = 1e-6, lambda h: word(*operands[:-1], operands[-1] + h)
+@pytest.mark.parametrize("operation", [v.erfcx, v.iv], ids=["erfcx", "iv"])
+def test_operations_that_jax_lacks_are_called_back(near, operation):
+    operands, axes = ((X,), (0,)) if operation is v.erfcx else ((0.5, np.abs(X)), (None, 0))
+    jitted = jax.jit(export(operation))(*operands)
+    near(jitted, operation(*operands))
+    slope = jax.jit(jax.vmap(jax.grad(export(operation), len(operands) - 1), axes))
+    h, at = 1e-6, lambda h: operation(*operands[:-1], operands[-1] + h)
     near(slope(*operands), (at(h) - at(-h)) / (2 * h), 1e-7)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chainrules_jax import callback, export
+from chainrules_py import ops as v
 from chainrules_py import primitive, scalar_rule
-from chainrules_py import vocabulary as v
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -19,7 +19,7 @@ BODIES = {
     "function": lambda x, y: np.multiply(np.sin(x), y),
     "array": lambda x, y: np.sin(np.asarray(x)) * np.asarray(y),
     "array of its own": lambda x, y: np.sin(x * np.arange(2) + 0 * y),
-    "words": lambda x, y: v.sin(x) * y,
+    "operations": lambda x, y: v.sin(x) * y,
 }
 XS = {
     name: (lambda dtype: lambda: jnp.ones(2, dtype))(name)

@@ -18,7 +18,7 @@ from chainrules_py import (
     rrule,
     scalar_rule,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp
 

@@ -8,7 +8,7 @@ from jax.experimental.jet import jet
 
 from chainrules_kit.forms import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -78,13 +78,13 @@ def test_every_form_has_a_series(form, near):
     near(jet_of(lambda x: jax.jvp(f, (x,), (x,))[1], X)[1], 9 * X**2 * SERIES[0])
 
 
-WORDS = ["expm1", "sin", "exp", "tanh", "log1p"]
+OPERATIONS = ["expm1", "sin", "exp", "tanh", "log1p"]
 
 
 @pytest.mark.parametrize(
-    "name", [WORDS[0], *[pytest.param(w, marks=pytest.mark.slow) for w in WORDS[1:]]]
+    "name", [OPERATIONS[0], *[pytest.param(w, marks=pytest.mark.slow) for w in OPERATIONS[1:]]]
 )
-def test_a_word_has_the_series_of_jaxs_function(name, near):
+def test_an_operation_has_the_series_of_jaxs_function(name, near):
     x = np.abs(X)
     near(jet_of(export(getattr(v, name), to="jax"), x), jet_of(getattr(jnp, name), x))
 

@@ -16,7 +16,7 @@ from chainrules_jax import export
 from chainrules_jax.engine import linear
 from chainrules_kit.forms import augmented_rule, custom_vjp
 from chainrules_py import NotDifferentiableError, ZeroTangent, primitive, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_py.primitives.closures import convert
 
 SINGLE = jnp.float32  # whatever others have set jax_enable_x64 to

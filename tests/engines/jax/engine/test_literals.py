@@ -14,7 +14,7 @@ import pytest
 
 from chainrules_jax import callback, export, import_rule
 from chainrules_py import LinearMap, NoTangent, Tangent, primitive, rrule, rule, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 pytestmark = pytest.mark.usefixtures("double")
 

@@ -7,8 +7,8 @@ import pytest
 
 from chainrules_jax import export
 from chainrules_kit.forms import custom_vjp
+from chainrules_py import ops as v
 from chainrules_py import rrule
-from chainrules_py import vocabulary as v
 from tests.engines.test_results_that_hide import FORMS, by_custom_vjp, by_scalar_rule
 
 DTYPES = ["bfloat16", "float8_e4m3fn"]

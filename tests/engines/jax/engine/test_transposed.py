@@ -14,7 +14,7 @@ from jax import lax
 from chainrules_jax import export
 from chainrules_kit.forms import custom_jvp
 from chainrules_py import NotDifferentiableError, frule, linear_rule, primitive, rrule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 
 SINGLE = jnp.float32  # whatever others have set jax_enable_x64 to
 X = jnp.array([0.3, -1.2, 2.0], SINGLE)
@@ -34,7 +34,7 @@ LINEAR = {
     "jit": jax.jit(lambda g: jnp.dot(g, W)),
     "convolve": lambda g: jnp.convolve(g, jnp.array([1.0, 2.0, 3.0], SINGLE), "same"),
     "operator": lambda g: g @ W,
-    "word": lambda g: v.matmul(g, W),
+    "operation": lambda g: v.matmul(g, W),
     "zero": lambda g: jnp.multiply(g, 0.0),
 }
 OTHERS = {

@@ -5,7 +5,7 @@ import pytest
 
 from chainrules_kit.forms import user_grad
 from chainrules_py import export
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad
 
 X = np.array([0.3, 0.4, 0.5])

@@ -7,8 +7,8 @@ import pytest
 
 from chainrules_kit.solvers.integration import Integration
 from chainrules_py import ConvergenceError
-from chainrules_py.vocabulary import odeint
-from chainrules_py.vocabulary.higher_order import odeint_steps
+from chainrules_py.ops import odeint
+from chainrules_py.ops.higher_order import odeint_steps
 from chainrules_tape import grad, jvp
 
 T = np.array([0.0, 0.2, 0.5])

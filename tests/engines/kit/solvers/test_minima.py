@@ -11,7 +11,7 @@ import scipy.optimize
 import chainrules_scipy
 from chainrules_kit.solvers.dense import falls
 from chainrules_py import ConvergenceError
-from chainrules_py.vocabulary import minimize
+from chainrules_py.ops import minimize
 from chainrules_tape import grad
 
 _rng = np.random.default_rng(0)

@@ -41,7 +41,7 @@ OTHERS = {
     "add": lambda b, x: b + np.floor(b),
     "a constant": lambda b, x: 2.0 * b + x,
     "a decision": lambda b, x: b if np.sum(b) > 0 else 2.0 * b,
-    "a word without a derivative": lambda b, x: np.floor(b),
+    "an operation without a derivative": lambda b, x: np.floor(b),
     "remainder": lambda b, x: b % 1.0,
     "fmod": lambda b, x: np.fmod(b, 1.0),
 }
@@ -176,7 +176,7 @@ def test_a_constant_that_it_writes_is_an_error():
         jvp(pulled(ones_written), (X,), (T,))
 
 
-def test_a_rule_of_a_word_that_saves_more_than_it_uses_is_no_hindrance():
+def test_a_rule_of_an_operation_that_saves_more_than_it_uses_is_no_hindrance():
     @primitive
     def times(a, b):
         return a * b

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import export
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 mx = pytest.importorskip("mlx.core", reason="MLX is not installed")

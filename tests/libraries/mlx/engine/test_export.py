@@ -19,7 +19,7 @@ from chainrules_py import (
     scalar_rule,
     strict,
 )
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 from tests.engines.battery import points, scaled, softplus
 

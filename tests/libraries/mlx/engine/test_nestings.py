@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, primitive, scalar_rule
-from chainrules_py import vocabulary as v
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 
 mx = pytest.importorskip("mlx.core", reason="MLX is not installed")
@@ -71,7 +71,7 @@ def times(t):
     return scaled
 
 
-WORDS = {
+OPERATIONS = {
     "captured": lambda t: times(t)(0.5),
     "captured beside": lambda t: times(t)(t * t),
     "root": lambda t: v.root(lambda z: z * z * z + z - t, np.array(1.0)),
@@ -102,18 +102,18 @@ WORDS = {
     "det": lambda t: v.det(matrix(t)),
 }
 TRUTH = {
-    **WORDS,
+    **OPERATIONS,
     "captured": lambda t: 0.5 * t,
     "captured beside": lambda t: t * t * t,
     "softened": lambda t: v.log1p(v.exp(t)),
 }
 STEPS = "GJVgjst"
 REFUSED = ("captured beside", "looking")
-"""Words whose derivatives may be refused in every chain that asks for one of a derivative."""
+"""Operations whose derivatives may be refused in every chain that asks for one of a derivative."""
 
 
-def scalar(word, words=WORDS):
-    return lambda t: v.sum(words[word](t) ** 2)
+def scalar(operation, operations=OPERATIONS):
+    return lambda t: v.sum(operations[operation](t) ** 2)
 
 
 def chained(chain, f, slope, push, mapped):
@@ -140,18 +140,18 @@ def _beforehand(f, slope):
     return around
 
 
-def in_mlx(chain, word):
+def in_mlx(chain, operation):
     push = lambda f, t: mx.jvp(f, [t], [mx.ones_like(t)])[1][0]
     mapped = lambda f, t: mx.vmap(f)(mx.stack([t, 1.1 * t])).sum()
-    found = chained(chain, scalar(word), mx.grad, push, mapped)(mx.array(AT))
+    found = chained(chain, scalar(operation), mx.grad, push, mapped)(mx.array(AT))
     mx.eval(found)
     return float(found)
 
 
-def on_the_tape(chain, word):
+def on_the_tape(chain, operation):
     push = lambda f, t: jvp(f, (t,), (np.array(1.0),))[1]
     return float(
-        chained(chain, scalar(word, TRUTH), grad, push, lambda f, t: f(t) + f(1.1 * t))(
+        chained(chain, scalar(operation, TRUTH), grad, push, lambda f, t: f(t) + f(1.1 * t))(
             np.array(AT)
         )
     )
@@ -161,29 +161,29 @@ def chains():
     return ["".join(c) for n in (1, 2, 3) for c in itertools.product(STEPS, repeat=n)]
 
 
-def judged(chain, word):
+def judged(chain, operation):
     """Whether MLX gives a number: the tape's, or an error that says why not."""
     try:
-        have = in_mlx(chain, word)
+        have = in_mlx(chain, operation)
     except (ChainRulesError, ValueError, RuntimeError) as error:
         if isinstance(error, ChainRulesError) or "implemented" in str(error):
             return False
         raise
-    want = on_the_tape(chain, word)
-    assert abs(have - want) <= 1e-2 * max(1.0, abs(want)), (chain, word, have, want)
+    want = on_the_tape(chain, operation)
+    assert abs(have - want) <= 1e-2 * max(1.0, abs(want)), (chain, operation, have, want)
     return True
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_no_nesting_loses_a_derivative(word):
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_nesting_loses_a_derivative(operation):
     """A number is the tape's; what MLX has no transformation of is an error."""
     third = [c for c in chains() if len(c) == 3]
     for chain in ("GJ", "Jt"):
-        assert judged(chain, word) or word in REFUSED
-    judged(random.Random(zlib.crc32(word.encode())).choice(third), word)
+        assert judged(chain, operation) or operation in REFUSED
+    judged(random.Random(zlib.crc32(operation.encode())).choice(third), operation)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", WORDS)
-def test_no_nesting_of_all_loses_a_derivative(word):
-    assert sum([judged(chain, word) for chain in chains()]) > 100 or word in REFUSED
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_nesting_of_all_loses_a_derivative(operation):
+    assert sum([judged(chain, operation) for chain in chains()]) > 100 or operation in REFUSED

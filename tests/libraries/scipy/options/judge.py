@@ -64,7 +64,7 @@ def _double(call: Call) -> Call:
 def judged(call: Call) -> Iterator[str]:
     """Say what differs from SciPy's: nothing, if nothing does.
 
-    A call that SciPy computes and that is refused in words of ours is reported as ``refused``.
+    A call that SciPy computes and that is refused in operations of ours is reported as ``refused``.
     """
     truth = _attempt(lambda: call.function(*call.operands))
     for k, x in enumerate(call.operands):

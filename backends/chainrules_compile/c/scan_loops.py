@@ -1,0 +1,282 @@
+"""Scans as loops of C: a turn is a function, and another calls it turn by turn.
+
+What lists are in NumPy source, rows of what is given and of what is kept, are arrays here, whose
+rows are addresses that move. What is carried goes from one of two places to the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_compile.c.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, program
+from chainrules_compile.c.emit import emit
+from chainrules_compile.c.lowering import Lowering, dense, form
+from chainrules_compile.c.memory import UnwritableError, View, contiguous, span_of, strides_of
+from chainrules_compile.c.operations import lower
+from chainrules_compile.c.vectors import text_of
+from chainrules_compile.loops import (
+    Loop,
+    block_of_rows,
+    part_of_rows,
+    rows_of,
+    stacked_parts,
+    stacked_rows,
+)
+from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.values import changed, is_contiguous
+from chainrules_py.program import Call, Program, Value
+
+Shape = tuple[int, ...]
+_LINE = 64
+_LARGE = 20_000
+"""From how many elements on, of all turns, other threads may run meanwhile."""
+
+
+@final
+class Turning:
+    """Loop as a function of C, which stands in a program for the `Loop` until that is loaded.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in C.
+    loop : Loop
+    rewritten : Call
+        The call of it, with arrays for lists.
+    text : str
+        Its text.
+    guarded : bool
+        Whether a turn may find that the program does not fit.
+
+    Raises
+    ------
+    UnwritableError
+        If a call of its turn is not written in C, or gives what is no array and no number.
+    """
+
+    def __init__(
+        self, call: Call, name: str, threads: int, lies: list[tuple[int, ...] | None]
+    ) -> None:
+        self.name = name
+        self.__name__ = name
+        self.loop: Loop = call.function
+        self.rewritten = call
+        self.lowering = Lowering()
+        loop, body = self.loop, self.loop.body
+        if not all(map(is_known, body.outputs)) or body.constants:
+            raise UnwritableError
+        same, first, each_of = loop.split(body.inputs)
+        self.lies = dict(zip(each_of, lies, strict=True))
+        given, begin, _ = loop.split(call.operands)
+        for x, y in zip((*same, *first), (*given, *begin), strict=True):
+            if type(y) is Value and (y.layout, y.shape, y.dtype) != (x.layout, x.shape, x.dtype):
+                raise UnwritableError
+        rows = [x for x in each_of if self.lies[x] is None]
+        if not all([x.layout is None or is_contiguous(x) for x in rows]):
+            raise UnwritableError  # rows are passed in C order
+        n = loop.carried
+        turning = zip(first, body.outputs[:n], call.results[:n], strict=True)
+        self.orders = [_order(*xs) for xs in (*turning, *[(x,) for x in body.outputs[n:]])]
+        for each in body.calls:
+            lower(self.lowering, each)
+        self.views = self._outputs()
+        text, self.work = emit(self.lowering.items, self.views, f"{name}_turn", threads)
+        names = ", ".join([f"{loop.__name__} {types}" for loop, types in self.lowering.loops])
+        vectors = text_of(self.lowering.vectors)
+        self.guarded = "return 1;" in text
+        self.text = f"/* {name}, loops: {names} */\n{vectors}\n{text}\n{self._driver()}\n"
+
+    def _outputs(self) -> list[View]:
+        """Return where a turn writes what it gives: as it lies, each to a buffer of its own."""
+        lowering, found, buffers = self.lowering, [], set()
+        for x, strides in zip(self.loop.body.outputs, self.orders, strict=True):
+            view = lowering.view(x)
+            buffer = view.version.buffer
+            own = buffer.place is None and buffer not in buffers and view.is_whole
+            lies = view.in_c_order if strides is None else view.strides == strides
+            if not own or not lies:
+                copy = lowering.new(view.shape, view.dtype, strides)
+                lowering.write(copy, view)
+                view = copy
+            buffers.add(view.version.buffer)
+            found.append(view)
+        return found
+
+    def _driver(self) -> str:
+        """Write the function that calls the turns."""
+        loop, name, turns = self.loop, self.name, self.loop.turns
+        places = {x: k for k, x in enumerate(self.lowering.inputs)}
+        steps = [max(view.size, 1) * view.dtype.itemsize for view in self.views]
+        same, carried, each = loop.split(loop.body.inputs)
+        before, inside, after = [], [], []
+        slot = 0
+        for j, x in enumerate((*same, *carried)):
+            if x in places:
+                before.append(f"in[{places[x]}] = I[{j}];")
+        for j, x in enumerate(each):
+            if x in places:
+                row, k = self._strides(x)[0], len(same) + len(carried) + j
+                turn = f"({turns - 1} - t)" if loop.backwards[j] else "t"
+                inside.append(f"in[{places[x]}] = I[{k}] + {turn} * {row}L;")
+        for j in range(len(self.views)):
+            if j >= len(carried):
+                inside.append(f"out[{j}] = O[{j}] + t * {steps[j]}L;")
+                continue
+            room = -(-steps[j] // _LINE) * _LINE
+            inside.append(f"out[{j}] = t == {turns - 1} ? O[{j}] : w + {slot} + (t & 1) * {room}L;")
+            slot += 2 * room
+            if carried[j] in places:
+                after.append(f"in[{places[carried[j]]}] = out[{j}];")
+        given, made = max(len(places), 1), max(len(self.views), 1)
+        self.work += slot
+        lines = [
+            f"int {name}(char** I, char** O, char* w, void** L) {{",
+            f"  char *in[{given}], *out[{made}];",
+            *[f"  {line}" for line in before],
+            f"  for (long t = 0; t < {turns}; t++) {{",
+            *[f"    {line}" for line in inside],
+            f"    if ({name}_turn(in, out, w + {slot}, L)) return 1;",
+            *[f"    {line}" for line in after],
+            "  }\n  return 0;\n}",
+        ]
+        return "\n".join(lines)
+
+    def _strides(self, x: Value) -> tuple[int, ...]:
+        """Return how the array of all rows lies."""
+        shape, dtype = form(x)
+        return self.lies[x] or contiguous((self.loop.turns, *shape), dtype.itemsize)
+
+    def call(self, library: Any) -> Call:
+        """Return the call of the function."""
+        call, loop, lowering = self.rewritten, self.loop, self.lowering
+        same, carried, each = loop.split(loop.body.inputs)
+        inputs = [self._spec(x) for x in (*same, *carried)]
+        inputs += [self._of_rows(*form(x), self._strides(x)) for x in each]
+        pairs = enumerate(zip(call.results, self.views, strict=True))
+        outputs = [
+            spec_of(y, view) if j < len(carried) else self._of_rows(*self._kept(view))
+            for j, (y, view) in pairs
+        ]
+        loops = [found for key in lowering.loops if (found := loop_of(*key)) is not None]
+        large = sum([view.size for view in self.views]) * loop.turns > _LARGE
+        run = program(library, self.name, inputs, outputs, loops, self.work, self.guarded, large)
+        results = call.results
+        if self.guarded:
+            results = (*results, Value(f"{self.name}_fits", bool))
+        return Call(run, call.operands, {}, results)
+
+    def _spec(self, x: Value) -> Spec:
+        return spec_of(x, self.lowering.view(x))
+
+    @staticmethod
+    def _kept(view: View) -> tuple[Shape, np.dtype[Any], Shape]:
+        """Return what is told of an array of all rows that are kept."""
+        rows = (view.size * view.dtype.itemsize, *view.strides)
+        return view.shape, view.dtype, () if view.in_c_order else rows
+
+    def _of_rows(self, shape: Shape, dtype: np.dtype[Any], lies: Shape) -> Spec:
+        whole = (self.loop.turns, *shape)
+        strides = lies or contiguous(whole, dtype.itemsize)
+        return Spec(ARRAY, dtype, whole, strides, *span_of(whole, strides, dtype))
+
+
+def _lies(made: Mapping[Value, Call], rows: Value) -> Shape | None:
+    """Return how an array of rows lies where these have gaps; None where they are none."""
+    (x,) = made[rows].operands
+    if not isinstance(x, Value) or x.layout is None or is_contiguous(x):
+        return None
+    try:
+        shape, dtype = form(x)
+        return strides_of(shape, x.layout, dtype)
+    except UnwritableError:
+        return None
+
+
+def _order(*xs: Value) -> Shape | None:
+    """Return how what is carried lies in each turn; None of numbers, and of arrays in C order.
+
+    Raises
+    ------
+    UnwritableError
+        If it lies in several ways, or with gaps.
+    """
+    if all([x.layout is None or is_contiguous(x) for x in xs]):
+        return None
+    shape, dtype = form(xs[0])
+    strides = {strides_of(shape, x.layout, dtype) for x in xs}
+    if len(strides) > 1 or not dense(shape, *strides, dtype):
+        raise UnwritableError
+    return strides.pop()
+
+
+def is_known(x: Any) -> bool:
+    """Tell whether an output is a value, and no list."""
+    return type(x) is Value and x.type is not list
+
+
+def spec_of(x: Value, view: View) -> Spec:
+    """Return what C is told of a value that is somewhere."""
+    buffer = view.version.buffer
+    kinds: dict[Any, int] = {np.ndarray: ARRAY, float: FLOAT, bool: BOOL}
+    kind = kinds.get(x.type, SCALAR)
+    return Spec(kind, view.dtype, view.shape, view.strides, buffer.low, buffer.nbytes)
+
+
+def with_turnings(whole: Program, threads: int) -> Program:
+    """Return the program with loops that can be written in C, and arrays for their lists."""
+    found: dict[int, Turning] = {}
+    made = whole.definitions()
+    for i, call in enumerate(whole.calls):
+        if type(call.function) is Loop and are_rows(whole, call):
+            _, _, sequences = call.function.split(call.operands)
+            with contextlib.suppress(UnwritableError):
+                lies = [_lies(made, x) for x in sequences]
+                found[i] = Turning(call, f"loop{len(found)}", threads, lies)
+    if not found:
+        return whole
+    calls: list[Call] = []
+    arrays: dict[Value, Value] = {}
+    for i, call in enumerate(whole.calls):
+        if call.function is rows_of:
+            calls.append(call)
+            (rows,) = call.results
+            (x,) = call.operands
+            arrays[rows] = Value(f"{rows.name}_rows", np.ndarray, memory=x)
+            part = block_of_rows if _lies(made, rows) is None else part_of_rows
+            calls.append(Call(part, call.operands, call.options, (arrays[rows],)))
+        elif i in found:
+            calls.append(_rewritten(call, found[i], arrays))
+        elif call.function is stacked_rows and call.operands[-1] in arrays:
+            parts = (*call.operands[:-1], arrays[call.operands[-1]])
+            calls.append(Call(stacked_parts, parts, call.options, call.results))
+        else:
+            calls.append(call)
+    return without_dead_code(changed(whole, calls=tuple(calls)))
+
+
+def _rewritten(call: Call, turning: Turning, arrays: dict[Value, Value]) -> Call:
+    """Return the call of a loop with arrays for lists."""
+    same, first, rows = turning.loop.split(call.operands)
+    ends, lists = turning.loop.outputs(call.results)
+    for x in lists:
+        arrays[x] = Value(f"{x.name}_rows", np.ndarray)
+    operands = (*same, *first, *map(arrays.__getitem__, rows))
+    results = (*ends, *map(arrays.__getitem__, lists))
+    turning.rewritten = Call(turning, operands, {}, results)
+    return turning.rewritten
+
+
+def are_rows(whole: Program, call: Call) -> bool:
+    """Tell whether the lists of a loop are rows of arrays, and become arrays."""
+    loop: Loop = call.function
+    made, uses = whole.definitions(), whole.uses()
+    calls = (*whole.calls, Call(None, (), {}, ()))
+    _, _, rows = loop.split(call.operands)
+    users = [calls[i] for x in loop.outputs(call.results)[1] for i in uses[x]]
+    if not all([user.function is stacked_rows for user in users]):
+        return False
+    return all([x in made and made[x].function is rows_of for x in rows])

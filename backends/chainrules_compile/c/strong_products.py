@@ -1,0 +1,47 @@
+"""Strong products: zeros where cotangents are zero, though their partials are infinite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.c.lowering import Lowering, form, kind_of, resolved
+from chainrules_compile.c.memory import UnwritableError, View
+from chainrules_compile.c.sums import reduce, times
+from chainrules_compile.calls import is_finite
+from chainrules_py import ops as v
+from chainrules_py.program import Call, Value
+
+
+def _strong(s: Lowering, call: Call) -> View:
+    """Lower a strong product.
+
+    A zero of the cotangent gives zero where the partial is not finite.
+    """
+    (y,), (c, p) = call.results, call.operands
+    *wanted, given = resolved(np.multiply, tuple([kind_of(x) for x in (c, p)]))
+    if given != form(y)[1] or given.kind != "f":
+        raise UnwritableError
+    absolute = "fabs" if given.itemsize == 8 else "fabsf"
+    text = f"{{0}} == 0 && !({absolute}({{1}}) < INFINITY) ? 0 : {{0}} * {{1}}"
+    return s.computed(y, (c, p), text, wanted)
+
+
+def _finite(s: Lowering, call: Call) -> View:
+    """Lower the question whether all elements are finite: their squares have a finite sum."""
+    (x,), (y,) = call.operands, call.results
+    view, (shape, dtype) = s.view(x), form(x)
+    if dtype.kind != "f":
+        raise UnwritableError
+    if shape:
+        x = Value("", dtype.type, (), dtype)
+        s.views[x] = reduce(s, np.add, times(s, view, view), x, tuple(range(len(shape))))
+    return s.computed(y, (x,), "fabs({0}) < INFINITY", [dtype])
+
+
+STRONG: dict[Any, Callable[[Lowering, Call], View]] = {
+    v.strong_multiply: _strong,
+    is_finite: _finite,
+}

@@ -1,0 +1,388 @@
+"""Noted values: arrays and numbers of a function that is being recorded.
+
+To the engines above one is an array like any other, of a library that has the functions of the one
+that it stands for: the operations and facts of that library are found by `__dispatch_type__`, and
+each call of one is computed, and noted, by the host (`chainrules_compile.host`). It is no `Tracer`:
+no derivative is taken at this level, and nothing that leaves derivatives behind leaves it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+from weakref import ref
+
+import numpy as np
+
+from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_py.extend import (
+    MOST_ELEMENTS,
+    Tracer,
+    asks_first,
+    describe,
+    element_methods,
+    flatten,
+    is_structure_type,
+    type_info,
+    unflatten,
+)
+from chainrules_py.program import Value
+
+CLASSES: set[type] = set()
+"""All classes of noted values: what is asked of each operand is asked soonest so."""
+
+
+class Noted:
+    """Value while a function is recorded. It has a subclass for each type of payload.
+
+    Attributes
+    ----------
+    payload
+        The value itself, at the arguments that the function is recorded for.
+    recorder : Recorder
+        What notes the calls.
+    reading : Reading or None
+        How a view was read from another noted array.
+    views : list of weakref
+        The noted arrays that were read from it.
+    """
+
+    __asked_again__ = True
+    __slots__ = ("__weakref__", "noted", "payload", "reading", "recorder", "views")
+    __dispatch_type__: ClassVar[type]
+    payload_type: ClassVar[type]
+    __hash__ = None  # type: ignore[assignment]
+    payload: Any
+    recorder: Any
+
+    def __init__(self, payload: Any, recorder: Any, noted: Value | None) -> None:
+        self.payload = payload
+        self.recorder = recorder
+        self.noted = noted
+        self.reading: Reading | None = None
+        self.views: list[ref[Noted]] | None = None
+        recorder.living.append(ref(self))
+
+    def __init_subclass__(cls) -> None:
+        CLASSES.add(cls)
+        for name, method in element_methods.items():
+            setattr(cls, name, method)
+
+    @property
+    def current(self) -> Value:
+        """The value of the program, read again if what it is a view of was written to."""
+        if self.noted is None:
+            self.recorder.read_again(self)
+        assert self.noted is not None
+        return self.noted
+
+    # -- questions that a program answers anew at each call, and must answer alike
+
+    def __bool__(self) -> bool:
+        return bool(self.recorder.ask(bool, self))
+
+    def __int__(self) -> int:
+        return int(self.recorder.ask(int, self))
+
+    def __index__(self) -> int:
+        return int(self.recorder.ask(operator.index, self))
+
+    # -- what would be another number at the next call
+
+    def __float__(self) -> float:
+        return refuse(self, "a float")
+
+    def __complex__(self) -> complex:
+        return refuse(self, "a complex")
+
+    @property
+    def __array__(self) -> Any:
+        """Absent of a real number: NumPy makes an element of an array of objects of it."""
+        if self._is_element():
+            raise AttributeError("__array__")
+        return lambda *_, **__: refuse(self, "an array")
+
+    @property
+    def __array_interface__(self) -> Any:
+        if self._is_element():
+            raise AttributeError("__array_interface__")
+        return refuse(self, "an array")
+
+    def _is_element(self) -> bool:
+        x = np.asarray(self.payload)
+        return x.dtype.kind == "f" and 0 < x.size <= MOST_ELEMENTS
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        refuse(self, "bytes")
+
+    def __copy__(self) -> Any:
+        x: Any = self
+        return x.copy() if type_info(type(x)).is_array else x
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    # -- texts: whoever looks, as at the next call, sees what there is
+
+    def __str__(self) -> str:
+        return written(self, str(self.payload))
+
+    def __format__(self, spec: str) -> str:
+        return written(self, format(self.payload, spec))
+
+    def __repr__(self) -> str:
+        return written(self, repr(self.payload))
+
+    # -- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
+        for x in operands:
+            cls = type(x)
+            if issubclass(cls, Tracer) or (cls in _STRUCTURES and holds_tracers(x)):
+                return NotImplemented
+        if keywords and holds_tracers(keywords):
+            return NotImplemented
+        if keywords.get("out") is not None:
+            return self.recorder.write_result(ufunc, method, operands, keywords)
+        if method == "at":
+            return self.recorder.write_by(ufunc.at, operands, keywords)
+        if method != "__call__":
+            return self.recorder.call(getattr(ufunc, method), operands, keywords)
+        return self.recorder.call(ufunc, operands, keywords)
+
+    def __array_function__(
+        self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        if holds_tracers(operands) or holds_tracers(keywords):
+            return NotImplemented
+        return self.recorder.call_function(function, operands, keywords)
+
+
+def member_of(x: Noted, name: str) -> Any:
+    """Return an attribute or a method of what a noted value stands for."""
+    member = getattr(type(x).payload_type, name)  # which raises as the class does
+    if not callable(member):
+        return x.recorder.attribute(x, name)
+    return lambda *operands, **keywords: x.recorder.call_method(
+        name, member, (x, *operands), keywords
+    )
+
+
+def written(x: Noted, text: str) -> str:
+    """Return a text of a value, of which a program would know nothing."""
+    Unfit(f"a text is made of {describe(x.payload)}, as by str, format, an f-string or print")
+    return text
+
+
+class Subscripts:
+    """What noted arrays have and noted numbers have not."""
+
+    __slots__ = ()
+    payload: Any
+    recorder: Any
+
+    def __len__(self) -> int:
+        return len(self.payload)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        x: Any = self
+        return bool((x == item).any())
+
+    def __getitem__(self, where: Any) -> Any:
+        x: Any = self
+        return self.recorder.read(x, where)
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        x: Any = self
+        self.recorder.write(x, where, value)
+
+    __array_priority__ = 1000
+
+
+class Reading:
+    """How a view was read: by a call of which it is a result.
+
+    Attributes
+    ----------
+    parent : Noted
+        What it is a view of.
+    function, operands, options
+        The call.
+    results, index : int
+        How many results the call has, and which of them it is.
+    where : Index or None
+        By what it was read, if it was by subscripting without arrays.
+    """
+
+    __slots__ = ("function", "index", "operands", "options", "parent", "results", "where")
+
+    def __init__(
+        self,
+        parent: Noted,
+        call: tuple[Any, tuple[Any, ...], Any],
+        results: int = 1,
+        index: int = 0,
+    ) -> None:
+        self.parent = parent
+        self.function, self.operands, self.options = call
+        self.results = results
+        self.index = index
+        self.where: Any = None
+
+    @property
+    def place(self) -> int | None:
+        """The place of the parent among the operands; None where it stands in one of them."""
+        places = [i for i, x in enumerate(self.operands) if x is self.parent]
+        return places[0] if len(places) == 1 else None
+
+
+_STRUCTURES = (tuple, list, dict)
+
+
+def holds_tracers(x: Any) -> bool:
+    """Tell whether a value is traced above this level, or holds what is, in tuples and the like."""
+    cls = type(x)
+    if cls is tuple or cls is list:
+        return any(map(holds_tracers, x))
+    if cls is dict:
+        return any(map(holds_tracers, x.values()))
+    return issubclass(cls, Tracer)
+
+
+def plain(x: Any) -> Any:
+    """Return a value with the payloads of what is noted in it."""
+    cls = type(x)
+    if cls in CLASSES:
+        return x.payload
+    if is_structure_type(cls) and holds_noted(x):
+        leaves, tree = flatten(x)
+        return unflatten(tree, map(plain, leaves))
+    return x
+
+
+def holds_noted(x: Any) -> bool:
+    """Tell whether a value is noted, or holds what is."""
+    cls = type(x)
+    if cls in CLASSES:
+        return True
+    return is_structure_type(cls) and any(map(holds_noted, flatten(x)[0]))
+
+
+def simple(x: Any) -> bool:
+    """Tell whether an operand may stand in a call as it is: in no structure but Python's own."""
+    cls = type(x)
+    if cls in _STRUCTURES:
+        return all(map(simple, x.values() if cls is dict else x))
+    return not is_structure_type(cls) or not holds_noted(x)
+
+
+_INSTEAD = {
+    "a float": "leave it as it is, and write np.sin(x) for math.sin(x), x.astype(np.float32), or "
+    "np.positive(x, dtype=np.float32) of a float, for np.float32(x)",
+    "a complex": "leave it as it is, or write x + 0j, x.astype(complex), or np.positive(x, "
+    "dtype=complex) of a float",
+    "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
+    "and x.copy() for np.ascontiguousarray(x), x.copy('F') for np.asfortranarray(x), "
+    "x.astype(np.float32) for np.require(x, np.float32), np.take_along_axis(a, x, 0) for a[x] of a "
+    "plain vector, np.compress(x, a, axis=0) for a mask, and call functions of NumPy's, which see "
+    "it; a function that needs plain arrays becomes a primitive",
+    "bytes": "return it, and pickle what the compiled function gives",
+}
+
+
+def refuse(x: Noted, kind: str) -> NoReturn:
+    """Raise: where Python, or a library, wants something plain.
+
+    Raises
+    ------
+    RecordingError
+        With the line to write.
+    """
+    msg = (
+        f"{describe(x.payload)} of a function that is being compiled does not become "
+        f"{kind}: it is another at the next call, and the program would not see it; "
+        f"{_INSTEAD[kind]}; or name the argument in static="
+    )
+    raise RecordingError(msg, arguments=x.recorder.arguments_of(x))
+
+
+# ------------------------------------------------------------------------------------- operators
+
+_BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le gt ge eq ne"
+_UNARY = "neg pos abs invert"
+_COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    defers = _defers_to_lists if function is operator.mul else _defers
+
+    def method(self: Noted, other: Any) -> Any:
+        if type(other) not in CLASSES and defers(other, self):
+            return NotImplemented
+        return self.recorder.compute(function, function, (self, other), {})
+
+    def reflected(self: Noted, other: Any) -> Any:
+        if type(other) not in _PLAIN and defers(other, self):
+            return NotImplemented
+        return self.recorder.compute(function, function, (other, self), {})
+
+    return method, reflected
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Any:
+    defers = _defers_to_lists if function is operator.mul else _defers
+
+    def method(self: Noted, other: Any) -> Any:
+        if defers(other, self) or asks_first(self, other):
+            return NotImplemented
+        if not type_info(type(self)).is_array:
+            return self.recorder.call(function, (self, other), {})
+        self.recorder.write_operator(self, function, other)
+        return self
+
+    return method
+
+
+def _defers_to_lists(other: Any, x: Noted) -> bool:
+    """Tell the same of a product: a number beside a list is how many times, and Python asks it."""
+    if isinstance(other, _REPEATED) and not isinstance(x, Subscripts):
+        return True
+    return _defers(other, x)
+
+
+def _defers(other: Any, _x: Noted) -> bool:
+    """Tell whether the class of the other operand knows better: it is traced, or no number."""
+    cls = type(other)
+    if cls in _PLAIN or issubclass(cls, Noted):
+        return False
+    if issubclass(cls, Tracer):
+        return True
+    known = type_info(cls).is_array or type_info(cls).is_number
+    return not (known or cls.__module__.partition(".")[0] in _KNOW_NO_BETTER)
+
+
+_PLAIN = frozenset((int, float, complex, bool))
+_REPEATED = (list, tuple, str, bytes, bytearray)
+_KNOW_NO_BETTER = frozenset(("builtins", "numpy", "datetime", "decimal", "fractions"))
+
+for _name in _BINARY.split():
+    _function = getattr(operator, _name)
+    _method, _reflected = _binary(_function)
+    setattr(Noted, f"__{_name.strip('_')}__", _method)
+    if _name not in _COMPARISONS:
+        setattr(Noted, f"__r{_name.strip('_')}__", _reflected)
+        setattr(Noted, f"__i{_name.strip('_')}__", _in_place(_function))
+
+
+def _unary(function: Callable[[Any], Any]) -> Any:
+    return lambda self: self.recorder.call(function, (self,), {})
+
+
+for _name in _UNARY.split():
+    setattr(Noted, f"__{_name}__", _unary(getattr(operator, _name)))
+setattr(Noted, "__divmod__", _binary(divmod)[0])  # noqa: B010
+setattr(Noted, "__rdivmod__", _binary(divmod)[1])  # noqa: B010

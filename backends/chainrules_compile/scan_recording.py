@@ -1,0 +1,439 @@
+"""Turns of a scan: recorded one by one until what is carried has its form, and one for all others.
+
+The turn of the loop is recorded as the others are, into a list of its own, on values that stand for
+what is carried and for a row. Whatever else its calls take is the same in each turn.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_compile.calls import expect, is_finite
+from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.facts import classes
+from chainrules_compile.layouts import layout_of
+from chainrules_compile.loops import Loop, rows_of, stacked_rows
+from chainrules_compile.notes import ELSEWHERE
+from chainrules_compile.passes.turns import with_own_turns
+from chainrules_compile.recorded_values import Noted
+from chainrules_compile.recorder import Recorder
+from chainrules_compile.scan_turn import Leaves, Run, Turn, renamed
+from chainrules_compile.scope import Scope
+from chainrules_compile.writers.numpy_source import write
+from chainrules_py.extend import type_info
+from chainrules_py.ops import concat, copy, getitem, stack
+from chainrules_py.ops.views import duplicate
+from chainrules_py.program import Call, Program, Value
+
+LONG = 4096
+"""Up to so many turns, those that ask about numbers are recorded one by one."""
+_PEELED = 4
+"""After how many turns what is carried has its form at last."""
+_FEW = 4
+"""Up to so many turns that differ from others are recorded one by one."""
+
+_NONE: frozenset[int] = frozenset()
+
+
+class Unsteady(Exception):  # noqa: N818 (it is no error: each turn is recorded)
+    """A turn of a scan is recorded by itself, as each does something else."""
+
+
+class Changing(Exception):  # noqa: N818 (it is no error: each turn is recorded)
+    """What a scan carries has another form in each turn."""
+
+
+@final
+class Turns:
+    """Turns of a scan of values that no engine traces, recorded until one stands for the others.
+
+    Attributes
+    ----------
+    f : callable
+        From the leaves that are carried, and those of a row, to those carried on, and others.
+    carry, rows : tuple
+        What is carried so far, and the arrays whose rows are given.
+    order : range
+        The rows' numbers, in the order of the turns.
+    back : bool
+        Whether that is backwards.
+    gone : list of frozenset
+        For each array the rows that are none: its turns are looked at by themselves.
+    results : list
+        What the turns so far gave besides, one by one or those of a loop.
+    recorder : Recorder or None
+        What notes the calls, once something noted was seen.
+    """
+
+    def __init__(
+        self,
+        f: Any,
+        carry: Leaves,
+        rows: Leaves,
+        length: int,
+        backwards: bool,
+        between: int,
+    ) -> None:
+        self.f, self.carry, self.back = f, carry, backwards
+        self.arrays = self.rows = rows
+        self.order = range(length)[::-1] if backwards else range(length)
+        found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
+        self.results: list[Leaves | Run] = []
+        self.recorder: Recorder | None = found[0].recorder if found else None
+        first = len(rows) - between
+        self.gone = [_gone(x) if i >= first else _NONE for i, x in enumerate(rows)]
+
+    def result(self) -> Any:
+        """Record turns until one stands for the others."""
+        for part in self._parts():
+            missing = [part[0] in gone for gone in self.gone]
+            self.rows = tuple([
+                None if out else x for out, x in zip(missing, self.arrays, strict=True)
+            ])  # fmt: skip
+            self._record(part)
+        first = self.results[0]
+        n = len(first.lists if isinstance(first, Run) else first)
+        return self.carry, tuple(map(self._whole, range(n)))
+
+    def _parts(self) -> list[range]:
+        """Return the turns in parts, in each of which the same rows are there."""
+        order = self.order
+        if not any(self.gone):
+            return [order]
+        there = [[i in gone for gone in self.gone if gone] for i in order]
+        cuts = [k for k in range(1, len(there)) if there[k] != there[k - 1]]
+        return [order[i:j] for i, j in itertools.pairwise((0, *cuts, len(order)))]
+
+    def _record(self, part: range) -> None:
+        """Record turns one by one, until one stands for all that are left."""
+        for done, i in enumerate(part):
+            if self.results and self.recorder is not None and len(part) > _FEW:
+                if done > _PEELED:
+                    raise Changing
+                if self._looped(part[done:]):
+                    return
+            rows = [_row(x, i) for x in self.rows]
+            carry, ys = self.f(self._noting(self.carry), self._noting(rows))
+            self.carry, known = carry, self.recorder
+            self.results.append(ys)
+            noted = [x.recorder for x in (*carry, *ys) if isinstance(x, Noted)]
+            self.recorder = noted[0] if known is None and noted else known
+
+    def _noting(self, xs: Iterable[Any]) -> Leaves:
+        """Return what a turn is given, noted where it may be told from what is made of nothing."""
+        recorder: Any = self.recorder
+        if recorder is None:
+            return tuple(xs)
+        return tuple([
+            recorder._noted(x, recorder.operand(x), None, None) if type(x) is np.ndarray else x
+            for x in xs
+        ])  # fmt: skip
+
+    def _whole(self, j: int) -> Any:
+        """Return an array of what all turns gave, with zeros for nothing; None if that is all."""
+        pieces = self._pieces(j)
+        there = [y for _, y in pieces if y is not None]
+        if not there or len(pieces) == 1:
+            return there[0] if there else None
+        if len({str(_form(plain_one(y)[0])) for y in there}) > 1:
+            raise Changing
+        like, gone, end = plain_one(there[0]), set[int](), 0
+        arrays = []
+        for n, y in pieces[::-1] if self.back else pieces:
+            arrays.append(np.zeros((n, *like.shape[1:]), like.dtype) if y is None else y)
+            gone.update(range(end, end + n) if y is None else ())
+            end += n
+        whole = concat(*arrays)
+        if isinstance(whole, Noted):
+            whole.recorder.gone[whole.current] = frozenset(gone)
+        return whole
+
+    def _pieces(self, j: int) -> list[tuple[int, Any]]:
+        """Return arrays of what some turns after others gave, and of how many; None for nothing."""
+        pieces: list[tuple[int, Any]] = []
+        straight: list[Any] = []
+        for each in (*self.results, None):
+            if isinstance(each, Run) and (found := each.lists[j]) is not None:
+                pieces.append((len(straight) + each.turns, self._stacked(straight, *found)))
+                straight = []
+                continue
+            x = None if each is None or isinstance(each, Run) else each[j]
+            if x is not None:
+                straight.append(x)
+                continue
+            if straight:
+                rows = straight[::-1] if self.back else straight
+                pieces.append((len(straight), stack(*rows)))
+                straight = []
+            if each is not None:
+                pieces.append((each.turns if isinstance(each, Run) else 1, None))
+        return pieces
+
+    def _looped(self, left: range) -> bool:
+        """Record one turn more, and all others by it, unless it carries on another form."""
+        recorder: Any = self.recorder
+        for x in recorder.alive():
+            x.current  # noqa: B018 (views are read where they stand, and not in a turn)
+        asked, before = dict(recorder._asked), len(recorder.living)
+        outside = recorder.calls
+        try:
+            recorder.calls = []
+            turn = self._turn(recorder, left[0])
+        finally:
+            recorder.calls = outside
+        forms = zip(turn.held, self.carry, turn.new, strict=True)
+        if not all([_same_form(*each) for each in forms]):
+            recorder._asked = asked
+            return False
+        pairs = [xs for ys in self._known_rows() for xs in zip(ys, turn.ys, strict=True)]
+        if not all([_same_rows(x, y) for x, y in pairs]):
+            raise Changing
+        self._check_questions(turn.calls)
+        payloads = payloads_of(recorder, before, turn)
+        self._note(left, turn, payloads)
+        return True
+
+    def _known_rows(self) -> list[Leaves]:
+        """Return what each turn gave so far, one of each loop."""
+        return [
+            tuple([x and x[1][0] for x in ys.lists]) if isinstance(ys, Run) else ys
+            for ys in self.results
+        ]
+
+    def _turn(self, recorder: Any, at: int) -> Turn:
+        """Record a turn on values that stand for others."""
+        held = [self._held(x) for x in self.carry]
+        rows = [None if x is None else self._stand_in(plain_one(x)[at]) for x in self.rows]
+        state = [x if h is None else h for h, x in zip(held, self.carry, strict=True)]
+        new, ys = self.f(tuple(state), tuple(rows))
+        going = [y for h, y in zip(held, new, strict=True) if h is not None]
+        outputs = [self._output(y) for y in going]
+        kept = [self._output(y) for y in ys if y is not None]
+        found = [h for h in held if h is not None], [h for h in rows if h is not None]
+        return Turn(held, *found, new, ys, (*outputs, *kept), recorder.calls)
+
+    def _held(self, x: Any) -> Noted | None:
+        """Return what stands in a turn for a leaf; None for what is static."""
+        y = plain_one(x)
+        if _static(y) or not isinstance(x, (Noted, np.ndarray)):
+            return None
+        if not (type_info(type(y)).is_array or type_info(type(y)).is_number):
+            raise Changing
+        return self._stand_in(y)
+
+    def _stand_in(self, y: Any) -> Noted:
+        recorder: Any = self.recorder
+        if type(y) is np.ndarray:
+            y = np.array(y, order="C")
+        value = Value(recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
+        held: Noted = classes[type(y)](y, recorder, value)
+        if type(y) is np.ndarray:
+            recorder._owners[id(y)] = weakref.ref(held)
+        return held
+
+    def _output(self, y: Any) -> Any:
+        """Return what stands for a result of a turn, without gaps; None for nothing."""
+        if y is None:
+            return None
+        if isinstance(y, Noted) and type(y.payload) is np.ndarray:
+            return self._laid(y).current
+        if _static(y):
+            raise Changing
+        recorder: Any = self.recorder
+        return recorder.operand(y)
+
+    def _laid(self, x: Any) -> Any:
+        """Return an array that has no gaps: itself, or a copy, which is stacked as it would be."""
+        y, noted = plain_one(x), isinstance(x, Noted)
+        if type(y) is not np.ndarray or y.flags.c_contiguous:
+            return x
+        return duplicate(x) if noted else np.ascontiguousarray(x)
+
+    def _check_questions(self, body: list[Call]) -> None:
+        """Raise where a turn asks about numbers, which each may answer otherwise."""
+        if not asks(body):
+            return
+        if len(self.order) <= LONG:
+            raise Changing
+        msg = (
+            f"a turn of scan asks about a number, as `if` does, and each of {len(self.order)} may "
+            f"answer otherwise; write np.where(x > 0, y, z), or a `for` loop in place of scan"
+        )
+        raise RecordingError(msg)
+
+    def _note(self, left: range, turn: Turn, payloads: dict[Value, Any]) -> None:
+        """Note the loop, and what becomes of its results."""
+        recorder: Any = self.recorder
+        body, same = turn.program(recorder)
+        if any([x not in payloads for x in same]):
+            raise Changing
+        sequences, lists = self._sequences(left)
+        n, backwards = len(left), (self.back,) * len(sequences)
+        loop = Loop(body, n, len(same), len(turn.carried), backwards)
+        pairs = zip(turn.held, self.carry, strict=True)
+        firsts = [self._laid(x) for h, x in pairs if h is not None]
+        operands = (*same, *map(recorder.operand, firsts), *sequences)
+        ends = [renamed(h.current, recorder._name()) for h in turn.carried]
+        keeps = [Value(recorder._name(), list) for y in turn.ys if y is not None]
+        call = Call(loop, operands, {}, (*ends, *keeps))
+        found = run_loop(call, (*[payloads[x] for x in same], *map(plain_one, firsts), *lists))
+        if any([x.layout != layout_of(y) for x, y in zip(ends, found, strict=False)]):
+            raise Changing
+        recorder.calls.append(call)
+        last = iter([recorder._noted(y, x, None, None) for x, y in zip(ends, found, strict=False)])
+        pairs = zip(turn.held, turn.new, strict=True)
+        self.carry = tuple([x if h is None else next(last) for h, x in pairs])
+        kept = iter(zip(keeps, found[len(ends) :], strict=True))
+        self.results.append(Run(n, [None if y is None else next(kept) for y in turn.ys]))
+
+    def _sequences(self, left: range) -> tuple[list[Value], list[Any]]:
+        """Note the lists of the rows that are left; return them with their payloads."""
+        recorder: Any = self.recorder
+        values, lists = [], []
+        for x in self.rows:
+            if x is None:
+                continue
+            x = self._laid(x)
+            value = Value(recorder._name(), list, memory=ELSEWHERE)
+            options = {"first": min(left), "last": max(left) + 1}
+            recorder.calls.append(Call(rows_of, (recorder.operand(x),), options, (value,)))
+            values.append(value)
+            lists.append(rows_of(plain_one(x), **options))
+        return values, lists
+
+    def _stacked(self, first: list[Any], kept: Value, rows: list[Any]) -> Any:
+        """Note the array of what the turns of a loop gave, after those that stand before it."""
+        recorder: Any = self.recorder
+        operands = (*[recorder.operand(x) for x in first], kept)
+        payload = stacked_rows(*map(plain_one, first), rows, back=self.back)
+        value = recorder._value(payload, recorder._name(), None)
+        recorder.calls.append(Call(stacked_rows, operands, {"back": self.back}, (value,)))
+        return recorder._noted(payload, value, None, None)
+
+
+def _gone(x: Any) -> frozenset[int]:
+    """Return the rows of an array that are none, also where it is a copy of what turns gave.
+
+    Tangents that are pushed together, as those of a Hessian, are stacked and taken out again.
+    """
+    if not isinstance(x, Noted) or not x.recorder.gone:
+        return _NONE
+    known: dict[Any, frozenset[int]] = x.recorder.gone
+    y: Any = x.current
+    if y in known:
+        return known[y]
+    made: dict[Any, Call] = {z: call for call in x.recorder.calls for z in call.results}
+    while y not in known and (call := made.get(y)) is not None:
+        f, (first, *rest) = call.function, call.operands or (None,)
+        if f is getitem and not rest:
+            place, call = call.options["index"], made.get(first, call)  # of all of them
+            if len(place) != 1 or type(place[0]) is not int or call.function is not stack:
+                return _NONE
+            if call.options.get("axis", 0) != 0:
+                return _NONE
+            first = call.operands[place[0]]
+        elif f not in (copy, duplicate):
+            return _NONE
+        y = first
+    return known.get(y, _NONE)
+
+
+def _row(x: Any, i: int) -> Any:
+    return None if x is None else x[i]
+
+
+def _static(x: Any) -> bool:
+    """Tell whether a leaf is the same in each turn, and no number that may move."""
+    return x is None or isinstance(x, (bool, int, str))
+
+
+def _form(y: Any) -> tuple[Any, Any]:
+    return getattr(y, "shape", None), getattr(y, "dtype", None)
+
+
+def _row_form(x: Any) -> Any:
+    """Return what results of all turns have in common: numbers of Python's are NumPy's there."""
+    y = plain_one(x)
+    return None if y is None else (np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype)
+
+
+def _same_rows(x: Any, y: Any) -> bool:
+    """Tell whether results of two turns are rows of one array; zeros are there for nothing."""
+    return _row_form(x) == _row_form(y) or x is None or y is None
+
+
+def plain_one(x: Any) -> Any:
+    """Return the payload of what is noted, and anything else as it is."""
+    return x.payload if isinstance(x, Noted) else x
+
+
+def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
+    """Tell whether what a turn carries on has the form of what it was given."""
+    if held is None:
+        return type(x) is type(y) and not isinstance(x, Noted) and repr(x) == repr(y)
+    y, z = plain_one(y), held.payload
+    return type(y) is type(z) and _form(y) == _form(z)
+
+
+def asks(body: list[Call]) -> bool:
+    """Tell whether calls ask about numbers otherwise than whether quotients are finite."""
+    made = {y: call for call in body for y in call.results}
+    for call in body:
+        if call.function is expect and call.options["kind"] is not type:
+            question = made.get(call.operands[0])
+            if question is not None and question.function is not is_finite:
+                return True
+    return False
+
+
+def payloads_of(recorder: Any, before: int, turn: Turn) -> dict[Value, Any]:
+    """Return what the values are that were there before a turn.
+
+    Raises
+    ------
+    RecordingError
+        If the turn has written to one.
+    """
+    found = {**recorder.captured, **recorder.constants}
+    made = {y for call in turn.calls for y in call.results}
+    for reference in recorder.living[:before]:
+        x = reference()
+        if x is None or x.noted is None:
+            continue
+        if x.noted in made:
+            msg = (
+                "a turn of scan writes to an array from outside of it; carry the array, and write "
+                "to a copy"
+            )
+            raise RecordingError(msg)
+        found[x.noted] = x.payload
+    return found
+
+
+def run_loop(call: Call, given: Leaves) -> list[Any]:
+    """Compute a loop, as a program of its own.
+
+    Raises
+    ------
+    Changing
+        If an answer in some turn is not that of the turn that was recorded.
+    """
+    inputs = tuple([renamed(x, f"x{i}") for i, x in enumerate(call.values)])
+    scope = Scope()
+    instead = Call(call.function, inputs, {}, call.results)
+    looping = with_own_turns(Program("loop", inputs, (instead,), call.results))
+    names = {x: x.name for x in inputs}
+    body = write(looping, names, scope)
+    lines = [*body.lines, f"return [{', '.join(body.outputs)}]"]
+    source = f"def loop({', '.join(names.values())}):\n" + "".join([f"    {t}\n" for t in lines])
+    made: dict[str, Any] = {}
+    exec(source, scope.data, made)  # noqa: S102
+    found = made["loop"](*given)
+    if found is MISS:
+        raise Changing
+    return list(found)

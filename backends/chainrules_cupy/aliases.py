@@ -1,0 +1,150 @@
+"""The rows of CuPy's functions, which are NumPy's as far as names and parameters agree."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import traceback
+from typing import Any
+
+import cupy
+import numpy as np
+
+from chainrules_cupy._private import OF_COMPOSITES, where_ufunc
+from chainrules_kit import derive, rows_of
+from chainrules_py import NotDifferentiableError
+from chainrules_py import ops as v
+from chainrules_py.extend import (
+    Alias,
+    advisers,
+    alias,
+    find_tracers,
+    later,
+    refusers,
+    see,
+    see_roots,
+)
+
+left_out: dict[str, str] = {}
+"""The functions of NumPy with a row that have none here, with the reason."""
+
+_UFUNC = {"out": None, "dtype": None, "casting": "same_kind"}
+"""The keywords of CuPy's ufuncs."""
+
+_OF_UFUNCS = ("reduce", "accumulate", "outer", "at")
+"""Methods of CuPy's ufuncs are reductions of arrays, which have rows, or are not implemented."""
+
+
+def _inside(space: Any, path: str) -> Any:
+    try:
+        return functools.reduce(getattr, path.split("."), space)
+    except AttributeError:
+        return None
+
+
+def derive_all(root: str, space: Any) -> None:
+    """Enter a row for each function of a library that is another's, by the other's rows."""
+    for path, row in rows_of(root).items():
+        first, _, last = path.partition(".")
+        if first == "generic" or last in _OF_UFUNCS:
+            continue
+        native = _inside(space, path)
+        if native is None:
+            left_out[f"{root}.{path}"] = "CuPy has no function of this name"
+        elif _derived(native, row) is None:
+            left_out[f"{root}.{path}"] = "its parameters are others"
+
+
+def _derived(native: Any, row: Alias) -> Alias | None:
+    if isinstance(native, cupy.ufunc):
+        operands = [n for n in row.positional if n not in _UFUNC]
+        return derive(native, row, parameters=dict.fromkeys(operands) | _UFUNC)
+    if not callable(native):  # a property
+        return derive(native, row, parameters={"self": None})
+    return derive(native, row)
+
+
+# The rows of NumPy are entered by whoever speaks for it.
+see(None, (np.ndarray,))
+derive_all("numpy", cupy)
+# What cupy.where calls.
+_where = where_ufunc()
+if _where is not None:
+    _taken = dict.fromkeys(v.where.operands) | _UFUNC
+    alias(_where, to=v.where, parameters=_taken, refuse=tuple(_UFUNC))
+
+# What a ufunc of CuPy's says is its module is that of its class.
+later(
+    "chainrules_cupy.cupyx_aliases",
+    cupy.ufunc.__module__,
+    *OF_COMPOSITES,
+)
+
+
+# ------------------------------------------------------------ what cannot be seen being called
+
+
+def _advice(error: BaseException) -> str | None:
+    """Where a function of CuPy's was given what is being differentiated, which it cannot ask."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in ("cupy", "cupyx"):
+            # A function in Cython shows no operands; an attribute is asked of one.
+            operands = *frame.f_locals.values(), getattr(error, "obj", None)
+            others = "no traced ones" if find_tracers(operands) else None
+            if isinstance(error, TypeError) and any([type(x) is np.ndarray for x in operands]):
+                others = others or "none of NumPy's"
+            if others is None:
+                return None
+            name = _public(module, frame.f_code.co_name.removeprefix(f"{module}."))
+            return f"{name} takes arrays of CuPy's alone, and {others}: write {_instead(name)}"
+        trace = trace.tb_next
+    return None
+
+
+def _public(module: str, name: str) -> str:
+    """Return the public name of a function, given its name in the module that defines it."""
+    spaces = list(itertools.takewhile(lambda part: not part.startswith("_"), module.split(".")))
+    inner = ".".join([*spaces[1:], name])
+    if spaces[0] == "cupy" and _inside(cupy, inner) is None:
+        inner = name
+    return f"{spaces[0]}.{inner}"
+
+
+def _instead(name: str) -> str:
+    """Suggest a replacement for a function of CuPy's."""
+    inner = name.partition(".")[2]
+    if name.startswith("cupy.") and _inside(np, inner):
+        return f"np.{inner}"
+    if name.startswith("cupyx.scipy."):
+        see_roots({"scipy"})
+        if name.removeprefix("cupyx.scipy.") in rows_of("scipy"):
+            return f"chainrules_{name.removeprefix('cupyx.')}"
+    return "it with NumPy's functions"
+
+
+advisers.append(_advice)
+
+
+def _refuse(error: BaseException) -> None:
+    """Raise in place of what CuPy says where it finds no device, or no library of CUDA's."""
+    if isinstance(error, ImportError):
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        names = [str(frame.f_globals.get("__name__", "")) for frame in frames]
+        missing = any([name.startswith("cupy") for name in names])
+    else:
+        missing = isinstance(error, cupy.cuda.runtime.CUDARuntimeError) and any(
+            [reason in str(error) for reason in ("InsufficientDriver", "NoDevice")]
+        )
+    if missing:
+        msg = (
+            f"CuPy finds no device here, or no library of CUDA's ({str(error).splitlines()[0]}); "
+            f"write NumPy's functions, which take arrays of CuPy's and of NumPy's, or run this "
+            f"where there is a GPU"
+        )
+        raise NotDifferentiableError(msg) from error
+
+
+refusers.append(_refuse)

@@ -1,0 +1,124 @@
+"""Rows of one library's functions, derived from those of another with the same names.
+
+CuPy's ``sum`` is NumPy's, as far as it goes. What NumPy's row says of a parameter holds for CuPy's
+of the same name; what only one of the two has is left out, or refused where it is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chainrules_py import RuleError
+from chainrules_py.extend import REQUIRED, Alias, alias, aliases, parameters_of, see_all
+
+
+def rows_of(root: str) -> dict[str, Alias]:
+    """Return the rows of a library, by the names of its functions behind its own.
+
+    Parameters
+    ----------
+    root : str
+        The root module of the library.
+
+    Examples
+    --------
+    >>> import chainrules_numpy
+    >>> rows = rows_of("numpy")
+    >>> rows["sin"], rows["linalg.inv"]
+    (<alias sin of sin>, <alias inv of inv>)
+    """
+    see_all(root)
+    found = {}
+    for native, row in list(aliases.items()):
+        owner = getattr(native, "__objclass__", None)
+        ufunc = getattr(native, "__self__", None)
+        name = str(getattr(native, "__name__", ""))
+        if owner is not None:
+            module, name = owner.__module__, f"{owner.__name__}.{name}"
+        elif hasattr(ufunc, "nin"):  # np.add.reduce
+            module, name = type(ufunc).__module__, f"{ufunc.__name__}.{name}"  # type: ignore[union-attr]
+        elif (module := getattr(native, "__module__", None)) is None:  # SciPy has ufuncs of NumPy's
+            module = root if getattr(sys.modules.get(root), name, None) is native else ""
+        if module.partition(".")[0] == root:
+            inside = [part for part in module.split(".")[1:] if not part.startswith("_")]
+            found[".".join([*inside, name])] = row
+    return found
+
+
+def derive(
+    native: Callable[..., Any], row: Alias, *, parameters: Mapping[str, Any] | None = None
+) -> Alias | None:
+    """Enter a row for a function that is the same as one of another library.
+
+    Parameters
+    ----------
+    native : callable
+        The function.
+    row : Alias
+        The other's row.
+    parameters : mapping, optional
+        Name to default, for a function whose signature cannot be read.
+
+    Returns
+    -------
+    Alias or None
+        None if it has a parameter that has to be given and that the other has not.
+    """
+    if row.hands_on:  # whatever it is called with
+        return alias(native, to=row.operation, parameters={})
+    if parameters is None:
+        try:
+            parameters = _read(native, row)
+        except (TypeError, ValueError, RuleError):
+            return None
+    theirs = _matched(parameters, row)
+    if any(d is REQUIRED and n not in theirs for n, d in parameters.items()):
+        return None
+    ours = {name: n for n, name in theirs.items()}
+    lost = {n for n in row.names if n not in ours and row.defaults[n] is REQUIRED}
+    if lost:
+        return None
+    rename = {n: row.names[t] for n, t in theirs.items() if t in row.names and row.names[t] != n}
+    positional = [n for n in parameters if theirs.get(n) in row.positional]
+    try:
+        return alias(
+            native,
+            to=row.operation,
+            rename=rename,
+            lower={n: row.lower[t] for n, t in theirs.items() if t in row.lower},
+            refuse=tuple([n for n, t in theirs.items() if t in row.refuse]),
+            parameters=parameters,
+            positional=tuple(positional),
+            gather=ours.get(row.gather) if row.gather is not None else None,
+            fewer=row.fewer,
+        )
+    except RuleError:
+        return None
+
+
+def _read(native: Callable[..., Any], row: Alias) -> dict[str, Any]:
+    """Read the parameters of a function; those that it hands on by ``**`` are the other's."""
+    found = parameters_of(native)
+    names = (*found.positional, *([found.variadic] if found.variadic else ()), *found.keyword_only)
+    parameters = {name: found.defaults.get(name, REQUIRED) for name in names}
+    if found.variadic is not None:
+        parameters[found.variadic] = row.defaults.get(row.gather or "", ())
+    if found.keywords is not None:
+        rest = [n for n in row.names if n not in row.positional or n in row.defaults]
+        parameters |= {n: row.defaults[n] for n in rest if n not in parameters}
+    return parameters
+
+
+def _matched(parameters: Mapping[str, Any], row: Alias) -> dict[str, str]:
+    """For each parameter the other's of its name; where neither has the name, at its place."""
+    optional = {n for n in row.refuse if parameters.get(n) is not REQUIRED}
+    found = {n: n for n in parameters if n in optional or (n in row.names and n not in row.refuse)}
+    order = list(row.names)
+    for place, n in enumerate(parameters):
+        other = order[place] if place < len(order) else None
+        required = parameters[n] is REQUIRED  # one that may be left out may mean anything
+        if n not in found and required and other is not None and other not in parameters:
+            found[n] = other
+    return found

@@ -1,0 +1,90 @@
+"""Halves of rules on NumPy's arrays, for engines on whose values they do not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, unthunk
+from chainrules_py.extend import any_engine, bind, deliver, demand_rule, see
+
+
+def pulled_on_arrays(
+    operation: Primitive[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    wanted: tuple[bool, ...],
+    y_bar: Any,
+) -> list[Any]:
+    """Pull a cotangent back by the rule of a function, as it runs on NumPy's arrays.
+
+    Returns
+    -------
+    list
+        The cotangents of the operands, None for those that nobody wants.
+    """
+    bound = _bound(operation, operands, wanted, "reverse")
+    if bound is None:
+        return [ZeroTangent() if w else None for w in wanted]
+    _, record = bound.run(None, *operands, **options)
+    answer = record[0](y_bar, *record[2:])
+    rest = iter((answer,) if bound.wanted.count(True) == 1 else answer)
+    found = [unthunk(next(rest)) if w else ZeroTangent() for w in bound.wanted]
+    return [bar if w else None for bar, w in zip(found, wanted, strict=True)]
+
+
+def pushed_on_arrays(
+    operation: Primitive[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    wanted: tuple[bool, ...],
+    tangents: list[Any],
+) -> Any:
+    """Push the tangents of the operands that move forward, by the rule on NumPy's arrays."""
+    bound = _bound(operation, operands, wanted, "forward")
+    if bound is None:
+        return ZeroTangent()
+    given = tuple([t for t, w in zip(tangents, bound.wanted, strict=True) if w])
+    return unthunk(bound.run(given, *operands, **options)[1])
+
+
+def _bound(
+    operation: Primitive[..., Any], operands: tuple[Any, ...], wanted: tuple[bool, ...], mode: str
+) -> Any:
+    classes = tuple(map(type, operands))
+    see(operation, (np.ndarray, *classes))
+    rule = demand_rule(operation, classes, any_engine, mode)
+    return bind(rule, classes, wanted, mode, config=any_engine)
+
+
+def array_like(t: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return an entry of a derivative as an array of this shape and dtype; zeros for a zero."""
+    if t is None or is_zero(t):
+        return np.zeros(shape, dtype)
+    t = np.asarray(deliver(t))
+    if t.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        t = t.real
+    return np.array(np.broadcast_to(t, shape), dtype)
+
+
+class AskedError(NotDifferentiableError):
+    """Code asked an engine's value for numbers, whose derivative may be asked for."""
+
+
+def refused_half(operation: Primitive[..., Any], engine: str) -> AskedError:
+    """Make the error for a derivative of half of a rule that runs on NumPy's arrays.
+
+    Parameters
+    ----------
+    operation : Primitive
+        Whose rule it is.
+    engine : str
+        The name of the engine.
+    """
+    return AskedError(
+        f"the rule of {operation.__name__} computes with NumPy, or asks for numbers, which "
+        f"{engine} "
+        f"does not differentiate: state an frule for forward mode; for second derivatives write "
+        f"the rule in words, or in primitives that have rules"
+    )

@@ -1,0 +1,234 @@
+"""Operations that solve and integrate, on plain values; what their rules need besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_kit.solvers.integration import Integration, Solution
+from chainrules_kit.solvers.minimization import descended
+from chainrules_kit.solvers.systems import (
+    SMALL,
+    System,
+    accepted,
+    fixed_by_iteration,
+    least,
+    newton,
+    solve_linear,
+    verify,
+)
+from chainrules_kit.solvers.vectors import (
+    Vector,
+    combine,
+    direction,
+    dot,
+    eps_of,
+    norm,
+    number,
+    size,
+)
+from chainrules_py import ConvergenceError, Primitive
+from chainrules_py import ops as v
+from chainrules_py.extend import (
+    Closure,
+    Gradient,
+    Residual,
+    Tree,
+    any_engine,
+    describe,
+    map_leaves,
+    own,
+    refuse_traced,
+    type_info,
+)
+from chainrules_py.ops.higher_order import check_isolated, odeint_steps
+
+Method = Callable[[System, float | None, int | None], Vector]
+
+
+def _read_only(x: Any) -> Any:
+    memory = type_info(type(x)).memory
+    return x if memory is None or memory.read_only is None else memory.read_only(x)
+
+
+def _apart(x: Any) -> Any:
+    return own(x, (x,))
+
+
+def _computes(operation: Primitive[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what computes an operation, given all its options with their defaults."""
+
+    def entered(function: Callable[..., Any]) -> Callable[..., Any]:
+        def computed(f: Any, x: Any, *rest: Any, **options: Any) -> Any:
+            # How often f is called is the solver's business: it changes nothing that others see.
+            f = map_leaves(_read_only, f) if isinstance(f, Closure) else f
+            x, rest = map_leaves(_apart, x), map_leaves(_read_only, rest)
+            try:
+                y = function(f, x, *rest, **(operation.options | options))
+            except ValueError as error:
+                if "read-only" in str(error):
+                    error.add_note(
+                        f"the function that {operation.__name__} is given may not write to its "
+                        f"operands "
+                        f"or to traced arrays that it captured; write to a copy (v = x.copy())"
+                    )
+                raise
+            return map_leaves(_apart, y)
+
+        operation.implement(computed)
+        return function
+
+    return entered
+
+
+def _solved(
+    system: System, x0: Any, solver: Any, asked: Any, method: Method, tol: Any, max_steps: Any
+) -> Any:
+    """Solve by a method of ours, or by the user's own solver, whose result is checked."""
+    if solver is not None and not callable(solver):
+        names = " or 'newton'" if system.name == "fixed_point" else ""
+        msg = (
+            f"solver={solver!r} of {system.name} is not a function{names}: give one that is called "
+            f"as solver(f, x0) and gives x, or leave it out"
+        )
+        raise ValueError(msg)
+    if not system.start:
+        return x0
+    if solver is None:
+        return system.tree.build(method(system, tol, max_steps))
+    found = system.read(solver(asked, system.tree.like))
+    return system.tree.build(accepted(system, found, tol))
+
+
+@_computes(v.root)
+def root(
+    f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
+) -> Any:
+    """Find a root by Newton's method, or by the user's own solver."""
+    system = System(f, x0, params, "root", batch)
+    return _solved(system, x0, solver, system.at, newton, **how)
+
+
+@_computes(v.fixed_point)
+def fixed_point(
+    f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
+) -> Any:
+    """Find a fixed point by iteration, Newton's method for the residual, or the user's solver."""
+    system = System(Residual(f), x0, params, "fixed_point", batch)
+
+    def value(x: Any) -> Any:
+        return refuse_traced(f(x, *params), f, "fixed_point", (x, params))
+
+    if solver == "newton":
+        return _solved(system, x0, None, value, newton, **how)
+    return _solved(system, x0, solver, value, fixed_by_iteration, **how)
+
+
+@_computes(v.minimize)
+def minimize(
+    f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
+) -> Any:
+    """Find a minimum by a quasi-Newton method and Newton's, or by the user's own solver."""
+    gradient = Gradient(any_engine, f)
+    system = System(gradient, x0, params, "minimize", batch)
+
+    def value(x: Any) -> Any:
+        return refuse_traced(f(x, *params), f, "minimize", (x, params))
+
+    def slope(leaves: Vector) -> tuple[float, Vector]:
+        y, g = gradient.with_value(system.tree.build(leaves), *params)
+        return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
+
+    def descend(system: System, tol: float | None, max_steps: int | None) -> Vector:
+        found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
+        if size(found) > SMALL and not batch:
+            return accepted(system, found, tol)
+        begun = system.start
+        system.start = found
+        found = newton(system, tol, None)
+        if slope(found)[0] > slope(begun)[0]:
+            msg = (
+                f"minimize of a function of {describe(x0)} came to a stationary point where the "
+                f"value is greater than at the start; start elsewhere, or pass a solver"
+            )
+            raise ConvergenceError(msg)
+        return least(system, found)
+
+    return _solved(system, x0, solver, value, descend, **how)
+
+
+@_computes(v.linear_solve)
+def linear_solve(
+    matvec: Any,
+    b: Any,
+    *params: Any,
+    solver: Any,
+    transpose_solve: Any,
+    symmetric: bool,
+    batch: int,
+    tol: float | None,
+    max_steps: int | None,
+) -> Any:
+    """Solve by a dense matrix, by products alone, or by the user's solver; check the solution."""
+    system = System(matvec, b, params, "linear_solve", batch)
+    rhs = system.start
+    if not rhs:
+        return b
+    if callable(solver):
+        found = system.read(solver(system.at, system.tree.like))
+    else:
+        found = solve_linear(
+            system.residual, rhs, solver, batch=batch, tol=tol, max_steps=max_steps
+        )
+    product = system.residual(found)
+    wrong = norm(combine(rhs, -1.0, product))
+    bound = eps_of(rhs) ** (1 / 3) if tol is None else max(tol, eps_of(rhs) ** 0.5)
+    if not wrong <= bound * (norm(rhs) + norm(product)):
+        msg = (
+            f"linear_solve: matvec of what was found is not b: the norm of the residual is "
+            f"{wrong:.3g}, that of b {norm(rhs):.3g}; matvec may not be linear, or not act on each "
+            f"of the problems that batch={batch} counts by itself, or the solver may solve "
+            f"something else: in reverse mode it is given the transpose, if there is no "
+            f"transpose_solve"
+        )
+        raise ConvergenceError(msg)
+    if symmetric or solver == "cg":
+        _check_symmetric(system, found, product, bound, "symmetric=True" if symmetric else "'cg'")
+    return system.tree.build(found)
+
+
+def _check_symmetric(system: System, x: Vector, product: Vector, tol: float, claim: str) -> None:
+    """See that a solution solves the transposed system as well, which reverse mode relies on.
+
+    It does where ⟨u, A x⟩ = ⟨A u, x⟩, of which one u with something of every direction is tried.
+    """
+    probe = [direction(of, seed) for seed, of in enumerate(x)]
+    image = system.residual(probe)
+    differ = abs(dot(probe, product) - dot(image, x))
+    if not differ <= tol * (norm(probe) * norm(product) + norm(image) * norm(x)):
+        msg = (
+            f"linear_solve: {claim} says that matvec is symmetric, or Hermitian, and it is not: "
+            f"of a vector u and the solution x, ⟨u, A x⟩ and ⟨A u, x⟩ differ by {differ:.3g}; "
+            f"leave symmetric= out, or take solver='gmres', or 'dense'"
+        )
+        raise ConvergenceError(msg)
+
+
+@_computes(v.odeint)
+def odeint(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Any:
+    """Integrate by steps whose length is chosen for the error."""
+    problem = Integration(f, y0, t, params, **how)
+    states, _ = problem.run()
+    return problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
+
+
+@_computes(check_isolated)
+def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch: int) -> None:
+    """See that Newton's method stays at a root."""
+    verify(System(f, x, params, name, batch), linear_solver)
+
+
+@_computes(odeint_steps)
+def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Solution:
+    """Integrate, and divide the steps until they resolve derivatives."""
+    return Integration(f, y0, t, params, **how).solution()

@@ -1,0 +1,117 @@
+"""Tangents as people see them, and leaf by leaf: each by the space that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from chainrules_py import ProjectionError, Tangent, is_zero, space, unthunk
+from chainrules_py.extend import (
+    LEAF,
+    PLAIN,
+    AbstractTangent,
+    Space,
+    StructureSpace,
+    TreeDef,
+    deliver,
+    describe,
+    fields_of,
+    flatten_tangent,
+    is_structure_type,
+    kind_of,
+    map_fields,
+    structure_of,
+    unflatten_tangent,
+)
+from chainrules_py.ops import conj
+
+
+def opened(of: Any) -> tuple[list[Space], TreeDef]:
+    """Take a space, or a list of spaces, apart into those of arrays and numbers, and the shape."""
+    spaces: list[Space] = []
+    return spaces, _shape(of, spaces)
+
+
+def _shape(of: Any, spaces: list[Space]) -> TreeDef:
+    if type(of) is Space:
+        spaces.append(of)
+        return LEAF
+    cls: type[Any] | None = list if type(of) is list else None
+    fields = {} if cls is None else dict(enumerate(of))
+    if type(of) is StructureSpace:
+        cls, fields = of.primal_type, of.fields
+    children = tuple([_shape(inner, spaces) for inner in fields.values()])
+    return TreeDef(None if cls is None else structure_of(cls), None, list(fields), children, cls)
+
+
+def flat(t: Any, of: Any) -> list[Any]:
+    """List the entries of a canonical tangent at the leaves of its space."""
+    return flatten_tangent(opened(of)[1], t)
+
+
+def assembled(of: Any, leaves: Iterable[Any]) -> Any:
+    """Assemble the canonical tangent with these entries at the leaves of its space."""
+    return unflatten_tangent(opened(of)[1], leaves)
+
+
+def dense(t: Any, of: Any) -> Any:
+    """Make a tangent what users get: zeros filled in, plain containers for those of the primal.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where nobody has stated an entry.
+    """
+    if type(of) is Space:
+        return of.zeros() if is_zero(t) else deliver(t)
+    spaces, treedef = opened(of)
+    pairs = zip(flatten_tangent(treedef, t), spaces, strict=True)
+    ts = [space.zeros() if is_zero(t) else deliver(t) for t, space in pairs]
+    return unflatten_tangent(treedef, ts, plain=True)
+
+
+def conjugated(t: Any) -> Any:
+    """Conjugate a canonical tangent."""
+    t = unthunk(t)
+    if isinstance(t, Tangent):
+        return map_fields(conjugated, t)
+    return t if is_zero(t) or kind_of(t) != "complex" else conj(t)
+
+
+def densely(
+    pullback: Callable[[Any], tuple[Any, ...]], operands: tuple[Any, ...]
+) -> Callable[[Any], tuple[Any, ...]]:
+    """Make a pullback give its cotangents in the form that users get."""
+    spaces = [space(x) for x in operands]
+
+    def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
+        bars = pullback(y_bar)
+        return tuple([dense(bar, of) for bar, of in zip(bars, spaces, strict=True)])
+
+    return dense_pullback
+
+
+def canonical(t: Any, of: Any, statement: Any) -> Any:
+    """Bring a user's tangent to canonical form, with `Tangent` for each container."""
+    if is_zero(of):
+        return of  # of None, a string, a flag, which may stand for themselves
+    cls = type(t)
+    if type(of) is StructureSpace:
+        if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
+            return t
+        keys = list(of.fields)
+        entries = None
+        if isinstance(t, Tangent):
+            entries = dict(t.fields()) if t.primal_type is of.primal_type else None
+        elif cls is of.primal_type or (cls in PLAIN and issubclass(of.primal_type, cls)):
+            given = fields_of(t)
+            if cls in (tuple, list) and len(given) == len(keys):
+                given = list(zip(keys, t, strict=True))
+            entries = dict(given) if [key for key, _ in given] == keys else None
+        if entries is not None:
+            made = {k: canonical(unthunk(x), of.fields[k], statement) for k, x in entries.items()}
+            return Tangent.of(of.primal_type, made, of.length)
+    elif not (isinstance(t, Tangent) or is_structure_type(cls)):
+        return t
+    msg = f"{statement!r} gave {describe(t)}, which is not a tangent of {of!r}"
+    raise ProjectionError(msg)

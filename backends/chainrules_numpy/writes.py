@@ -1,0 +1,180 @@
+"""The rows of what writes to an array that it is given: functions, methods, and np.add.at.
+
+Each is written as ``x[...] = ...``, which a tracer sees. Where NumPy decides which elements are
+written, and with which of the values, it is asked with places instead of values.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import lowerings as low
+from chainrules_numpy.aliases import alias
+from chainrules_numpy.functions.common import row
+from chainrules_numpy.methods import refused
+from chainrules_py import TracerError
+from chainrules_py import ops as v
+from chainrules_py.extend import Tracer, refuse_plain, untraced
+
+
+def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
+    """Raise where x cannot be written to, and where NumPy would."""
+    if not isinstance(x, Tracer):
+        traced = [a for a in (*operands, *options.values()) if isinstance(a, Tracer)]
+        refuse_plain(x, traced[0])
+    given = [untraced(a) for a in (x, *operands)]
+    if not isinstance(given[0], np.ndarray):
+        return  # it sees the write itself, and raises as NumPy does
+    options = {n: untraced(o) for n, o in options.items()}
+    seen = [a for a in (*given[1:], *options.values()) if sees_calls(a)]
+    copy = np.array(given[0], like=seen[0]) if seen else np.array(given[0])
+    if seen and isinstance(native, types.MethodDescriptorType):
+        getattr(copy, native.__name__)(*given[1:], **options)  # the class of what sees calls has it
+        return
+    native(copy, *given[1:], **options)
+
+
+def sees_calls(x: Any) -> bool:
+    """Tell whether x is an array of a class that is asked what a call of NumPy's does."""
+    return not isinstance(x, np.ndarray) and hasattr(type(x), "__array_function__")
+
+
+def truths(mask: Any) -> Any:
+    """Return the truth of each element of a mask."""
+    mask = untraced(mask)
+    return mask.astype(bool) if sees_calls(mask) else np.asarray(mask, bool)
+
+
+def cycled(values: Any, places: Any) -> Any:
+    """Values in C order at these places, which begin again at the end of them."""
+    values = low.array_of(values)
+    return v.take(v.reshape(values, shape=(-1,)), places % max(1, values.size))
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """All elements, or those where a condition holds."""
+    check(np.copyto, dst, src, casting=casting, where=where)
+    src = low.array_of(src)
+    dst[...] = src if where is True else v.where(low.array_of(where), src, dst)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Each with the value that stands where it stands."""
+    check(np.putmask, a, mask, values)
+    mask = truths(mask)
+    a[mask] = cycled(values, np.flatnonzero(mask))
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """With the values one after the other."""
+    check(np.place, arr, mask, vals)
+    mask = truths(mask)
+    arr[mask] = cycled(vals, np.arange(int(np.count_nonzero(mask))))
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Fill the diagonal, written as a mask."""
+    check(np.fill_diagonal, a, val, wrap=wrap)
+    mask = np.zeros(a.shape, bool)
+    np.fill_diagonal(mask, True, wrap)
+    a[mask] = cycled(val, np.arange(int(np.count_nonzero(mask))))
+
+
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    """At places counted in C order."""
+    check(np.put, a, ind, v, mode=mode)
+    places = np.take(np.arange(a.size), untraced(ind), mode=mode).reshape(-1)
+    a[np.unravel_index(places, a.shape)] = cycled(v, np.arange(places.size))
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """Where take_along_axis reads."""
+    check(np.put_along_axis, arr, indices, values, axis)
+    places = np.arange(arr.size).reshape(arr.shape)
+    places = np.take_along_axis(places, untraced(indices), axis)
+    arr[np.unravel_index(places, arr.shape)] = values
+
+
+def fill(self: Any, value: Any) -> None:
+    """Write one value everywhere."""
+    check(np.ndarray.fill, self, value)
+    self[...] = value
+
+
+def sort(
+    self: Any,
+    axis: int = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: Any = None,
+) -> None:
+    """np.sort, written back; descending since NumPy 2.5."""
+    since = {} if descending is None else {"descending": descending}
+    self[...] = np.sort(self, axis, kind, order, stable=stable, **since)
+
+
+def partition(
+    self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
+) -> None:
+    """np.partition, written back."""
+    self[...] = np.partition(self, kth, axis, kind, order)
+
+
+row(np.copyto, copyto, None)
+row(np.putmask, putmask, None)
+row(np.place, place, None)
+row(np.put, put, None)
+row(np.put_along_axis, put_along_axis, None)
+row(np.fill_diagonal, fill_diagonal, None)
+alias(np.ndarray.fill, to=fill)
+alias(np.ndarray.put, to=put, rename={"self": "a", "indices": "ind", "values": "v"})
+alias(np.ndarray.sort, to=sort)
+alias(np.ndarray.partition, to=partition)
+
+
+def _adding(ufunc: np.ufunc, sign: int) -> Callable[..., None]:
+    def at(a: Any, indices: Any, b: Any) -> None:
+        check(ufunc.at, a, indices, b)
+        b = low.array_of(b)
+        pattern, arrays = v.Index.split(indices, np.asarray)
+        arrays = tuple([untraced(places) for places in arrays])
+        a[...] = v.scatter_add(a, b if sign > 0 else -b, *arrays, index=pattern)
+
+    return at
+
+
+for _ufunc, _sign in ((np.add, 1), (np.subtract, -1)):
+    alias(
+        _ufunc.at,
+        to=_adding(_ufunc, _sign),
+        parameters={"a": None, "indices": None, "b": None},
+    )
+
+
+_INSTEAD = {
+    "resize": "write np.resize(x, shape), or x = np.concatenate([x, more])",
+    "setfield": "write x[...] = values + 1j * x.imag",
+    "byteswap": "it changes bytes, not numbers; read the data in its own byte order before",
+    "itemset": "write x[i] = value",
+}
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def write(x: Any, *args: Any, **keywords: Any) -> Any:
+        msg = (
+            f"{name}() writes to the memory of {x!r}, which is being differentiated; "
+            f"{_INSTEAD[name]}"
+        )
+        raise TracerError(msg)
+
+    return write
+
+
+for _name in _INSTEAD:
+    refused(_name, _refusal(_name))

@@ -1,0 +1,381 @@
+"""Helpers that the functions of this package have in common."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import ops as v
+from chainrules_py.extend import (
+    Tracer,
+    Tree,
+    advise,
+    alias,
+    beside,
+    closed,
+    kind_of,
+    type_info,
+    untraced,
+    varies,
+)
+from chainrules_scipy.installing import our_module, place, public_module
+from chainrules_scipy.precision import asked as asked
+from chainrules_scipy.precision import in_precision_of, is_asked_again
+from chainrules_scipy.precision import method_of as method_of
+from chainrules_scipy.precision import readable as readable
+from chainrules_scipy.precision import truths as truths
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def stands_for(
+    native: Callable[..., Any],
+    *,
+    arrays: str = "",
+    finite: str = "",
+    without: str = "",
+    to: Callable[..., Any] | None = None,
+    **row: Any,
+) -> Callable[[F], F]:
+    """Say of a function that it is SciPy's, of traced values too (a decorator).
+
+    Then the rule of SciPy's function is that of this one, and its refusal of a traced value names
+    this one.
+
+    Parameters
+    ----------
+    native : callable
+        SciPy's function.
+    arrays : str
+        Which parameters are made arrays of floats.
+    finite : str
+        Which parameters are made arrays that LAPACK takes, and looked at for ``check_finite``.
+    without : str
+        Which parameters are refused, but with their defaults.
+    to : callable, optional
+        What it is an alias of, if not of the function itself.
+    **row
+        For `alias`.
+    """
+
+    def enter(function: Any) -> Any:
+        if arrays or finite or without:
+            function = _of_parameters(native, function, arrays, finite, without)
+        function = described(in_precision_of(native)(function), native)
+        for f in (native, function):
+            alias(f, to=function if to is None else to, late=not row, **row)
+        place(native, function)
+        home, name = public_module(native), function.__name__
+        advise(
+            native,
+            f"use {name}, which takes the same, by 'from {our_module(home)} import {name}'",
+        )
+        return function
+
+    return enter
+
+
+def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without: str) -> Any:
+    """Make a function of SciPy's parameters, of one that takes some of these by their names."""
+    signature, wanted = inspect.signature(native), inspect.signature(compute).parameters
+    arrayed, looked_at, refused = arrays.split(), finite.split(), without.split()
+    names = list(signature.parameters)
+    kinds = [p.kind for p in signature.parameters.values()]
+    # So many by position are bound here, which takes a tenth of the time; none where any name goes.
+    most = (
+        -1 if inspect.Parameter.VAR_KEYWORD in kinds else sum(k < k.VAR_POSITIONAL for k in kinds)
+    )
+    defaults = {n: p.default for n, p in signature.parameters.items() if p.default is not p.empty}
+
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        given: Any = defaults | dict(zip(names, args, strict=False)) | options
+        is_other = len(args) > most or len(given) != len(names)
+        if is_other or not options.keys().isdisjoint(names[: len(args)]):
+            bound = signature.bind(*args, **options)  # which raises, but for ``**options``
+            bound.apply_defaults()
+            given = bound.arguments
+        for name in refused:
+            if given[name] is not defaults[name] and given[name] is not None:
+                say = f"{native.__name__}({name}=...) has no derivative here; leave it out"
+                reject(say, UnsupportedKeywordError)
+        look = given.get("check_finite", True)
+        given |= {n: array_of(given[n]) for n in arrayed if given.get(n) is not None}
+        given |= {n: checked(look, given[n])[0] for n in looked_at if given.get(n) is not None}
+        return compute(**{name: given.get(name) for name in wanted})
+
+    function.__doc__ = compute.__doc__
+    return function
+
+
+def operations(
+    module: Any, arrays: str = "", finite: str = "", without: str = "", **computes: Any
+) -> dict[str, Any]:
+    """Have formulas stand for functions of a module: each is given parameters by their names.
+
+    Parameters
+    ----------
+    module : module
+        SciPy's.
+    arrays, finite, without : str
+        As of `stands_for`.
+    **computes : callable
+        By the names of the functions, of some of their parameters.
+
+    Returns
+    -------
+    dict
+        The functions, of all parameters that SciPy's have.
+    """
+    found = {}
+    for name, compute in computes.items():
+        native = getattr(module, name)
+        function = _of_parameters(native, compute, arrays, finite, without)
+        function.__doc__ = f"Compute SciPy's `{name}`, of traced values too."
+        found[name] = stands_for(native)(function)
+    return found
+
+
+def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoReturn:
+    """Raise an error with a message."""
+    raise error(message)
+
+
+def refused(module: Any, lines: Mapping[str, str]) -> None:
+    """Have functions and classes of SciPy's refuse traced values, with the line to write instead.
+
+    Parameters
+    ----------
+    module : module
+        In which they are; names that it lacks are left out.
+    lines : mapping
+        The line to write, by the name.
+    """
+    for name, line in lines.items():
+        native: Any = getattr(module, name, None)
+        says = f"{module.__name__}.{name} has no derivative: {line}"
+        is_class = inspect.isclass(native)
+        if native is not None:
+            advise(native.__init__ if is_class else native, says)
+        if inspect.isroutine(native):
+            place(native, functools.partial(_refuse, says))
+
+
+def _refuse(says: str, *_: Any, **__: Any) -> NoReturn:
+    reject(says)
+
+
+def attribute(module: str, table: Mapping[str, Any], name: str) -> Any:
+    """Return what a module has in a table: its ``__getattr__``, of the last parameter."""
+    if name not in table:
+        reject(f"module {module!r} has no attribute {name!r}", AttributeError)
+    return table[name]
+
+
+def described(function: F, native: Any) -> F:
+    """Put a function's own line in front of SciPy's text, which says what is taken and given."""
+    theirs = (native.__doc__ or "").strip("\n")
+    function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\nSciPy's text:\n\n{theirs}"
+    return function
+
+
+def array_of(x: Any, *, floating: bool = True) -> Any:
+    """Make an array, of floats if so asked: SciPy takes lists, integers and numbers as well."""
+    if type(x) is np.ndarray and x.dtype == object:
+        x = x.tolist()
+    cls = type(x)
+    if cls in (list, tuple) and varies(x):
+        return v.stack(*[array_of(item, floating=floating) for item in x])
+    is_seen = issubclass(cls, Tracer) or is_asked_again(x)
+    if is_seen and type_info(cls).is_python_number:
+        x = v.lift(x, to=np)
+    elif not (is_seen or type_info(cls).is_array):
+        x = np.asarray(x)
+    home = beside()
+    if home is not None and type(x) is np.ndarray:
+        x = home.asarray(np.array(x, order="C"))  # tensors take no steps backwards
+    if not floating or kind_of(x) in ("real", "complex"):
+        return x
+    return v.astype(x, dtype=np.dtype(float))
+
+
+def real_array_of(x: Any, name: str) -> Any:
+    """Make an array of a signal of which SciPy takes the real part, where it is complex.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is.
+    """
+    x = array_of(x)
+    if kind_of(x) == "complex":
+        reject(f"{name} is of the real part of a complex signal alone: give it x.real, and x.imag")
+    return x
+
+
+def in_kind_of(y: Any, known: Any) -> Any:
+    """Return a result without axes as an array or a number, as which of the two SciPy gives it."""
+    if np.ndim(y):
+        return y
+    is_array = isinstance(untraced(y), np.ndarray)
+    if isinstance(known, np.ndarray) == is_array:
+        return y
+    return y[()] if is_array else v.reshape(array_of(y, floating=False)[None], shape=())
+
+
+def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
+    """Return a function with the plain numbers of what it, and its further arguments, hold.
+
+    SciPy searches with it, and it may make plain arrays: nothing of it is differentiated.
+    """
+    tree = Tree((closed(f), args))
+    plain = [readable(x) if isinstance(x, Tracer) else x for x in tree.leaves]
+    function, rest = tree.build(plain)
+    return lambda *xs: function(*xs, *rest)
+
+
+def numbers_of(x: Any) -> Any:
+    """Return the array of floats that a function's result is, read where it is traced."""
+    if type(x) in (list, tuple) and all([type(item) in (float, np.float64) for item in x]):
+        return np.array(x)
+    return x if type(x) is np.ndarray and x.dtype == float else readable(array_of(x))
+
+
+def of_stacks(**cores: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have a function of arrays with so many axes take stacks of them too (a decorator).
+
+    With 0 axes stands a right side, which is a vector or a matrix.
+    """
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = inspect.signature(function)
+
+        @functools.wraps(function)
+        def each(*args: Any, **options: Any) -> Any:
+            given = parameters.bind(*args, **options).arguments
+            arrays = {n: array_of(given[n]) for n in cores if given.get(n) is not None}
+            at = {n: max(x.ndim - (cores[n] or min(x.ndim, 2)), 0) for n, x in arrays.items()}
+            if not any(at.values()):
+                return function(*args, **options)
+            stack = np.broadcast_shapes(*[x.shape[: at[n]] for n, x in arrays.items()])
+            if 0 in stack:
+                reject(f"{function.__name__} of a stack without matrices has no result", ValueError)
+            arrays = {
+                n: v.broadcast_to(x, shape=(*stack, *x.shape[at[n] :])) for n, x in arrays.items()
+            }
+            found = [
+                function(**(given | {n: x[i] for n, x in arrays.items()}))
+                for i in np.ndindex(*stack)
+            ]
+            if isinstance(found[0], tuple):
+                return tuple([_stacked(part, stack) for part in zip(*found, strict=True)])
+            return _stacked(found, stack)
+
+        return each
+
+    return enter
+
+
+def _stacked(parts: Any, stack: tuple[int, ...]) -> Any:
+    y = v.stack(*[array_of(part, floating=False) for part in parts])
+    return v.reshape(y, shape=(*stack, *y.shape[1:]))
+
+
+def constant(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function of SciPy's take traced values which gives places, ranks, counts or truths.
+
+    These jump, and are constant between: what it gives is SciPy's, as `numpy.argsort`'s is.
+    """
+
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        return native(*map(readable, args), **{k: readable(x) for k, x in options.items()})
+
+    function.__doc__ = f"Compute SciPy's `{native.__name__}`, which is constant but for jumps."
+    return stands_for(native)(function)
+
+
+_OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
+
+
+def of_lapack(x: Any) -> Any:
+    """Convert to floats that LAPACK computes with: SciPy takes half and long ones as well.
+
+    Their derivatives are then computed so as well, and come in the precision that x has.
+    """
+    x = array_of(x)
+    dtype = _OF_LAPACK.get(getattr(x.dtype, "char", ""))
+    return x if dtype is None else v.astype(x, dtype=dtype)
+
+
+def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
+    """Return the arguments as arrays; refuse infinities and NaNs if that is to be checked.
+
+    Raises
+    ------
+    ValueError
+        As SciPy does.
+    """
+    found = tuple(map(of_lapack, arrays))
+    if check_finite:
+        for x in map(untraced, found):
+            if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it
+                np.asarray_chkfinite(x)
+            elif is_asked_again(x):
+                _ask_whether_finite(x)
+    return found
+
+
+def _ask_whether_finite(x: Any) -> None:
+    """Refuse infinities and NaNs at each call of a program that is being written down."""
+    library = type_info(type(x)).library
+    if library.namespace is not np or library.finite is None or library.finite(x):
+        return
+    if not v.all(v.isfinite(x)):  # it says no of what is too large to be squared as well
+        reject("array must not contain infs or NaNs", ValueError)
+
+
+def adjoint(x: Any) -> Any:
+    """Return the adjoint of each matrix."""
+    return v.conj(v.matrix_transpose(x))
+
+
+def static(axis: Any) -> Any:
+    """Return an axis, or several, as an option of an operation."""
+    if axis is None:
+        return None
+    return int(axis) if np.ndim(axis) == 0 else tuple(map(int, axis))
+
+
+def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) -> Any:
+    """Take a slice along one axis."""
+    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop, step),)]
+
+
+def nested(x: Any) -> int:
+    """Count the derivatives that are under way around a value; a series carries several."""
+    n = 0
+    while isinstance(x, Tracer):
+        n, x = n + getattr(x, "orders", 1), x.__payload__
+    return n
+
+
+def anchored(value: Any, moving: Any) -> Any:
+    """Give what is traced, of which the derivatives count, another value."""
+    return (moving - untraced(moving)) + value  # on whose right an array of NumPy's may stand
+
+
+def permutation_of(pivots: Any) -> Any:
+    """Return the order of rows after exchanging row i with row pivots[i], one by one."""
+    rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
+    for i in range(pivots.shape[-1]):
+        j = pivots[..., i : i + 1]
+        here, there = rows[..., i : i + 1].copy(), np.take_along_axis(rows, j, -1)
+        np.put_along_axis(rows, j, here, -1)
+        rows[..., i : i + 1] = there
+    return rows

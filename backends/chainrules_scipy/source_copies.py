@@ -1,0 +1,556 @@
+"""Functions that SciPy writes in NumPy's operations: copies of its text keep traced values."""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import functools
+import importlib
+import inspect
+import math
+import operator
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import ops as v
+from chainrules_py.extend import Tracer, closed, shortcuts, untraced
+from chainrules_scipy._private import helper_name, is_numpy
+from chainrules_scipy.helpers import array_of, readable, stands_for
+from chainrules_scipy.installing import (
+    is_traced,
+    original,
+    place_constructor,
+    place_method,
+    standing,
+)
+from chainrules_scipy.other_engines import in_our_words, run
+from chainrules_scipy.precision import HOLDS, plainly
+
+_state = threading.local()
+
+
+@contextmanager
+def beside(arguments: Any) -> Iterator[None]:
+    """Have new arrays made like what is traced in a call, so that it may be written there."""
+    before = getattr(_state, "model", None)
+    _state.model = next(traced(arguments), before)
+    try:
+        with in_our_words(arguments):
+            yield
+    finally:
+        _state.model = before
+
+
+def traced(x: Any) -> Iterator[Any]:
+    """Go through what is traced in a tree of arguments."""
+    if isinstance(x, Tracer):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from traced(item)
+    elif isinstance(x, dict):
+        yield from traced(tuple(x.values()))
+    elif hasattr(type(x), HOLDS):
+        yield from traced(fields(x))
+    elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
+        captured = closed(x)
+        yield from traced(getattr(captured, "captured", ()))
+
+
+def fields(x: Any) -> dict[str, Any]:
+    """Return what an instance holds, in a dictionary or in slots."""
+    slots = [name for c in type(x).__mro__ for name in vars(c).get("__slots__", ())]
+    return getattr(x, "__dict__", {}) | {n: getattr(x, n) for n in slots if hasattr(x, n)}
+
+
+def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0, **__: Any) -> Any:
+    """Make an array, and leave what is traced so."""
+    if next(traced(x), None) is None:
+        return np.array(x, dtype, ndmin=ndmin) if copy else np.asarray(x, dtype)
+    y = array_of(x, floating=False)
+    y = y.copy() if copy else y
+    y = y if y.ndim else v.reshape(y[None], shape=())  # an array, and no number any more
+    y = (
+        y
+        if dtype is None or y.dtype == dtype or np.dtype(dtype).kind not in "fc"
+        else v.astype(y, dtype=np.dtype(dtype))
+    )
+    return y if y.ndim >= ndmin else y.reshape((1,) * (ndmin - y.ndim) + y.shape)
+
+
+def _asarray(x: Any, dtype: Any = None, *_: Any, copy: Any = None, **__: Any) -> Any:
+    return _array(x, dtype, copy=bool(copy))
+
+
+def _either(of_numbers: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *xs: (of_numbers if next(traced(xs), None) is None else function)(*xs)
+
+
+def _made(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that makes arrays, in which what is traced can be written."""
+
+    @functools.wraps(native)
+    def made(*args: Any, **options: Any) -> Any:
+        y = native(
+            *map(_static, args), **{k: _static(x) for k, x in options.items() if k != "device"}
+        )
+        model = getattr(_state, "model", None)
+        return (
+            y
+            if model is None or y.dtype.kind not in "fc"
+            else np.zeros(y.shape, y.dtype, like=model) + y
+        )
+
+    return made
+
+
+def _static(x: Any) -> Any:
+    return readable(x) if isinstance(x, Tracer) else x
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
+    if isinstance(fill_value, Tracer):
+        fill_value = array_of(fill_value, floating=False)
+    y = _made(np.zeros)(
+        shape, dtype or np.result_type(getattr(fill_value, "dtype", type(fill_value)))
+    )
+    return y + fill_value if y.dtype.kind in "fc" else np.full(shape, fill_value, dtype)
+
+
+def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
+    """Divide where a condition holds; elsewhere stands what is in ``out``."""
+    if next(traced((x, y, out)), None) is None:
+        return np.divide(x, y, out=out, where=where)
+    return x / y if out is None else np.where(where, x / np.where(where, y, 1.0), out)
+
+
+class _Joined:
+    """``np.r_`` and ``np.c_`` of arrays and ranges."""
+
+    def __init__(self, native: Any, columns: bool) -> None:
+        self.native, self.columns = native, columns
+
+    def __getitem__(self, parts: Any) -> Any:
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        if next(traced(parts), None) is None:
+            return self.native[parts]
+        found = [
+            self.native[x] if isinstance(x, slice) else np.atleast_1d(_asarray(x)) for x in parts
+        ]
+        if self.columns:
+            found = [x if x.ndim > 1 else x[:, None] for x in found]
+        return np.concatenate(found, axis=-1 if self.columns else 0)
+
+
+class _At:
+    """Where an array is written, as array_api_extra has it."""
+
+    def __init__(self, x: Any, where: Any = None) -> None:
+        self.x, self.where = x, where
+
+    def __getitem__(self, where: Any) -> _At:
+        return _At(self.x, where)
+
+    def _written(self, y: Any, copy: Any = None, **_: Any) -> Any:
+        """Write to what is traced in place, as SciPy does: not all that call it take the result."""
+        in_place = issubclass(type(self.x), Tracer) and self.x.ndim and not copy
+        x = self.x if in_place else self.x.copy()
+        if issubclass(type(y), Tracer) and not in_place:  # which leaves y of any type
+            made: Any = np.zeros  # whose stubs do not know what arrays may be like
+            x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
+        if not x.ndim:
+            return v.where(self.where, v.reshape(array_of(y), shape=()), x) if np.size(y) else x
+        x[self.where] = y
+        return x
+
+    set = _written
+
+    def __getattr__(self, name: str) -> Any:
+        operator = _OPERATORS[name]
+        return lambda y, **how: self._written(operator(self.x[self.where], y), **how)
+
+
+_OPERATORS = {
+    "add": operator.add,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "subtract": operator.sub,
+}
+
+
+class _Class:
+    """A class as copies see it: makes what keeps traced values, and has it for instances.
+
+    Parameters
+    ----------
+    has : callable
+        Tells whether something is an instance.
+    make : callable, optional
+        Makes an instance.
+    **names
+        Attributes; others are those of ``make``.
+    """
+
+    def __init__(self, has: Callable[[Any], Any], make: Any = None, **names: Any) -> None:
+        vars(self).update(names, has=has, make=make)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.make(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.make, name)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return bool(self.has(x))
+
+    def __or__(self, other: Any) -> _Class:
+        either: Any = self, other
+        return _Class(lambda x: isinstance(x, either))
+
+    __ror__ = __or__
+
+
+def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
+    """Return a class of numbers that reads what is traced, instead of making a plain one."""
+    make = lambda x=0: read(x) if isinstance(x, Tracer) else cls(x)
+    has = lambda x: isinstance(x, cls) and not isinstance(x, Tracer)
+    return _Class(has, make, dtype=np.dtype(cls))
+
+
+FLOAT64 = _number(np.float64, array_of)
+"""NumPy's class of floats, which makes arrays of arrays."""
+
+
+def _is_scalar(x: Any) -> bool:
+    return bool(np.isscalar(untraced(x)))
+
+
+_PYTHONS = {
+    cls.__name__: _number(cls, lambda x: v.reshape(array_of(x), shape=()))
+    for cls in (float, complex)
+}
+BUILTINS = dict(vars(builtins)) | _PYTHONS
+
+INSTEAD: dict[Any, Any] = {
+    np.ndarray: _Class(
+        lambda x: isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
+    ),
+    np.isscalar: _is_scalar,
+    np.lexsort: lambda keys, axis=-1: np.lexsort(plainly(keys), axis),
+    np.array: _array,
+    np.asarray: _asarray,
+    np.asanyarray: _asarray,
+    np.ascontiguousarray: _asarray,
+    np.asfortranarray: _asarray,
+    np.asarray_chkfinite: lambda x, *args, **options: (
+        x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
+    ),
+    np.require: _asarray,
+    np.zeros: _made(np.zeros),
+    np.empty: _made(np.zeros),
+    np.ones: _made(np.ones),
+    np.eye: _made(np.eye),
+    np.zeros_like: _made(np.zeros_like),
+    np.empty_like: _made(np.zeros_like),
+    np.ones_like: _made(np.ones_like),
+    np.lib.stride_tricks.sliding_window_view: lambda x, *args, writeable=False, **options: (  # noqa: PLW0108
+        np.lib.stride_tricks.sliding_window_view(x, *args, **options)
+    ),
+    np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
+    np.divide: _divided,
+    np.full: _full,
+    np.clip: lambda x, /, min=None, max=None, **_: np.clip(x, min, max),  # noqa: A006 - their names
+    np.broadcast_to: lambda x, shape, **_: np.broadcast_to(x, shape),
+    np.extract: lambda where, x: x[np.asarray(where, bool)],
+    np.place: lambda x, where, y: x.__setitem__(np.asarray(where, bool), y),
+    np.astype: lambda x, dtype, **_: x.astype(dtype),
+    np.r_: _Joined(np.r_, columns=False),
+    np.c_: _Joined(np.c_, columns=True),
+} | {
+    f: _either(f, getattr(np, name))
+    for name, f in (*vars(cmath).items(), *vars(math).items())
+    if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
+}
+"""What copies use in place of NumPy's functions, and of public ones of SciPy's."""
+HELPERS: dict[str | None, Any] = {
+    "at": _At,
+    "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
+    "is_numpy": lambda _: True,
+    "is_numpy_namespace": lambda _: True,
+}
+"""What copies use in place of the functions in SciPy's private packages that have these names."""
+
+
+_classes: dict[type, dict[str, Any]] = {}
+
+
+def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
+    """Have SciPy's own text stand for a function of SciPy's, of traced values.
+
+    Parameters
+    ----------
+    native : callable
+        The function, which SciPy writes in Python.
+    **instead
+        By their names there, what its module uses in place of SciPy's.
+
+    Returns
+    -------
+    callable
+        The function, of traced values too.
+
+    Examples
+    --------
+    >>> import scipy.linalg
+    >>> from chainrules_tape import grad
+    >>> helmert = follow(scipy.linalg.fiedler)
+    >>> print(grad(lambda x: helmert(x)[0, 1])(np.array([3.0, 1.0])))
+    [ 1. -1.]
+    """
+
+    def copied(*args: Any, **options: Any) -> Any:
+        with beside((args, options)):
+            copy = followed(inspect.unwrap(native) if instead else native, **instead)
+            return copy(*args, **options)
+
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        return run(copied, args, options)
+
+    function.__doc__ = f"Compute SciPy's `{native.__name__}`, of traced values too."
+    return stands_for(native)(function)
+
+
+def follow_all(module: ModuleType, *names: str) -> dict[str, Any]:
+    """Follow several functions of a module, those that this version of SciPy has."""
+    return {name: follow(getattr(module, name)) for name in names if hasattr(module, name)}
+
+
+def followed_module(name: str) -> Any:
+    """Return a module of SciPy's, of which all functions are followed."""
+    return _module(importlib.import_module(name))
+
+
+def instead_of(native: Any, function: Any) -> None:
+    """Have copies call a function of ours, where SciPy calls one that it computes in C, if any."""
+    if native is not None:
+        INSTEAD[native] = function
+
+
+def with_shortcuts(owner: Any, *names: str) -> None:
+    """State functions whose text takes another formula where a parameter is one number."""
+    for name in names:
+        with_shortcut(f"{owner.__name__}.{name}", getattr(owner, name))
+
+
+def with_shortcut(name: str, function: Any) -> None:
+    """State one such function, if SciPy has it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is not None:  # a class without an __init__ of its own has none
+        shortcuts[code] = name
+
+
+def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:
+    """Have a subclass be made of traced values, whose methods are SciPy's own text.
+
+    Parameters
+    ----------
+    cls : type
+        SciPy's class, which is written in Python.
+    *methods
+        Those that take traced values when what the class was made of is plain.
+    constructs : bool
+        Whether the class is made of traced values; else SciPy alone makes instances.
+    **instead
+        As in `follow`.
+
+    Returns
+    -------
+    callable
+        Makes an instance of the class, or of the subclass.
+    """
+    _classes[cls] = instead
+
+    @functools.wraps(cls, updated=())
+    def make(*args: Any, **options: Any) -> Any:
+        of = followed_class(cls) if is_traced((*args, *options.values())) else cls
+        with beside((args, options)):
+            return of(*args, **options)
+
+    make.__doc__ = f"Make SciPy's `{cls.__name__}`, of traced values too."
+
+    def by_text(name: str, is_static: bool) -> Callable[..., Any]:
+        @functools.wraps(getattr(cls, name))
+        def function(*args: Any, **options: Any) -> Any:
+            of = followed_class(cls) if is_static else of_followed(args[0])
+            with beside((args, options)):
+                return getattr(of, name)(*args[not is_static :], **options)
+
+        return function
+
+    if constructs:
+        place_constructor(cls, make)
+    for name in methods:
+        is_static = isinstance(vars(cls).get(name), staticmethod)
+        place_method(cls, by_text(name, is_static), name)
+        if is_static:
+            setattr(make, name, by_text(name, True))
+    return make
+
+
+_ENTRIES = ("__init__", "__call__")
+
+
+def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method begin a call: new arrays are made beside what it was given, and has."""
+
+    @functools.wraps(copy)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        with beside((args, options, fields(self))):
+            return copy(self, *args, **options)
+
+    return method
+
+
+def of_followed(x: Any) -> Any:
+    """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
+    if isinstance(x, ModuleType):
+        return _module(x)
+    if type(x) is list:
+        return list(map(of_followed, x))
+    kind: Any = type(x)
+    if kind not in _classes:
+        return x
+    made = object.__new__(followed_class(kind))
+    for name, item in fields(x).items():
+        setattr(made, name, of_followed(item))
+    return made
+
+
+def followed(function: Any, **instead: Any) -> Any:
+    """Return the copy of a Python function in which names keep traced values."""
+    return _names(function.__globals__, **instead).copied(function)
+
+
+@functools.cache
+def followed_class(cls: type) -> Any:
+    """Return a subclass, whose methods are copies that keep traced values, and so its bases'."""
+    instead = _classes.get(cls, {})
+    body: dict[str, Any] = {"__module__": cls.__module__, "__new__": _plainly, HOLDS: True}
+    if not cls.__dictoffset__:
+        body["__slots__"] = ()
+    for name, theirs in vars(cls).items():
+        if isinstance(theirs, FunctionType) and name != "__new__":
+            copy = followed(original(theirs), **instead)
+            body[name] = copy if name[0] == "_" and name not in _ENTRIES else _entry(copy)
+        elif isinstance(theirs, property) and theirs.fget is not None:
+            body[name] = property(followed(theirs.fget, **instead), theirs.fset)
+        elif isinstance(theirs, staticmethod) and name != "__new__":
+            body[name] = staticmethod(followed(original(theirs.__func__), **instead))
+    body |= {name: f for name, f in instead.items() if name in body}
+    # So that ``super()`` of SciPy's class, which its methods ask, finds the copies of its base.
+    bases = [followed_class(b) for b in cls.__bases__ if b.__module__.startswith("scipy.")]
+    return type(cls.__name__, (cls, *bases), body)
+
+
+def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
+    return object.__new__(made.make if isinstance(made, _Class) else made)
+
+
+class _Names(dict[str, Any]):
+    """The names of a module, as copies see them: each is looked up when it is first used."""
+
+    def __init__(self, theirs: dict[str, Any], instead: dict[str, Any]) -> None:
+        super().__init__(instead, __builtins__=BUILTINS, __name__=theirs["__name__"])
+        self.theirs = theirs
+        self.copies: dict[FunctionType, FunctionType] = {}
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = found = self.kept(self.theirs[name])
+        return found
+
+    def kept(self, value: Any) -> Any:
+        """Return what stands for something of SciPy's or NumPy's in a copy."""
+        cls: Any = type(value)
+        if cls in (list, tuple):
+            return cls([self.kept(item) for item in value])
+        if cls is dict and value:
+            return {key: self.kept(item) for key, item in value.items()}
+        if not isinstance(value, Hashable):
+            return value
+        known = INSTEAD.get(value) or HELPERS.get(helper_name(value)) or standing(value)
+        if known is not None:
+            return known
+        if isinstance(value, ModuleType):
+            return _module(value)
+        if value in _classes:  # pyright: ignore[reportUnnecessaryContains]
+            has = lambda x: isinstance(x, value)
+            return _Class(has, followed_class(value), __new__=_plainly)
+        if isinstance(value, FunctionType) and value.__globals__["__name__"].startswith("scipy."):
+            names = self if value.__globals__ is self.theirs else _names(value.__globals__)
+            return names.copied(value)
+        return value
+
+    def copied(self, function: FunctionType) -> FunctionType:
+        """Copy a function, and what it is made of."""
+        if function not in self.copies:
+            cells = tuple(CellType() for _ in function.__closure__ or ())
+            copy = FunctionType(
+                function.__code__, self, function.__name__, function.__defaults__, cells
+            )
+            copy.__kwdefaults__ = function.__kwdefaults__
+            copy.__dict__.update(vars(function))
+            self.copies[function] = copy
+            free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            for cell, (name, theirs) in zip(cells, free, strict=True):
+                known = theirs.cell_contents
+                cell.cell_contents = known if name == "__class__" else self.kept(known)
+        return self.copies[function]
+
+
+_known: dict[tuple[int, tuple[tuple[str, Any], ...]], _Names] = {}
+
+
+def _names(theirs: dict[str, Any], **instead: Any) -> _Names:
+    key = id(theirs), tuple(sorted(instead.items(), key=lambda item: item[0]))
+    return _known.setdefault(key, _Names(theirs, instead)) if key not in _known else _known[key]
+
+
+class _Module:
+    """A module of SciPy's or NumPy's, as copies see it."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.__name__ = module, module.__name__
+        self.names = _names(vars(module))
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.names.kept(getattr(self.module, name))
+        setattr(self, name, found)
+        return found
+
+
+def numpy_with(**instead: Any) -> Any:
+    """Return NumPy as copies see it, with other functions under some names."""
+    made = _Module(np)
+    vars(made).update(instead)
+    return made
+
+
+_numpy: Any = np
+
+
+@functools.cache
+def _module(module: Any) -> Any:
+    if is_numpy(module):
+        return _module(_numpy)
+    if module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy"):
+        return _Module(module)
+    return module
+
+
+HELPERS["array_namespace"] = lambda *_, **__: _module(_numpy)

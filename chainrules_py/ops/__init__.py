@@ -1,0 +1,53 @@
+"""Operations: the functions that rules are stated for and written in.
+
+Declarations only, named as in the array-API standard, then as in NumPy. Operands are positional,
+options keyword-only. It is also the namespace of a tracer: operations called on one are traced.
+"""
+
+import sys
+from typing import Any
+
+from chainrules_py.ops.bessel import *
+from chainrules_py.ops.contraction import *
+from chainrules_py.ops.creation import *
+from chainrules_py.ops.decompositions import *
+from chainrules_py.ops.elementwise import *
+from chainrules_py.ops.fourier import *
+from chainrules_py.ops.higher_order import *
+from chainrules_py.ops.indexing import *
+from chainrules_py.ops.information import *
+from chainrules_py.ops.interpolation import *
+from chainrules_py.ops.joining import *
+from chainrules_py.ops.linalg import *
+from chainrules_py.ops.manipulation import *
+from chainrules_py.ops.matrix_functions import *
+from chainrules_py.ops.operators import *
+from chainrules_py.ops.polynomials import *
+from chainrules_py.ops.predicates import *
+from chainrules_py.ops.reductions import *
+from chainrules_py.ops.reporting import *
+from chainrules_py.ops.selection import *
+from chainrules_py.ops.sorting import *
+from chainrules_py.ops.special import *
+from chainrules_py.ops.statistics import *
+from chainrules_py.ops.trigonometry import *
+from chainrules_py.primitives.aliases.alias import aliases
+from chainrules_py.values.type_info import _tracer_namespace
+
+_tracer_namespace[:] = [sys.modules[__name__]]
+
+
+def __getattr__(name: str) -> Any:
+    """Say what to write, where a rule asks for an operation by the name that a library gives it."""
+    msg = f"there is no operation {name}"
+    found = [
+        (getattr(f, "__module__", ""), row.operation.__name__)
+        for f, row in aliases.items()
+        if getattr(f, "__name__", "_") == name
+    ]
+    places = sorted([(len(module), module, operation) for module, operation in found if module])
+    if places and name[0] != "_":
+        _, module, operation = places[0]
+        ours = f"{operation}, or " if operation in globals() else ""
+        msg += f"; write {ours}{module}.{name}, which takes traced values"
+    raise AttributeError(msg)

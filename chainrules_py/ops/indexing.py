@@ -1,0 +1,248 @@
+"""Operations that pick elements out, and put them back.
+
+An index is split into a static pattern, which is an option, and the arrays in it, which are
+operands: they may be data, though no derivative is taken in them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.primitives.primitive import primitive, static_types
+from chainrules_py.values.array_likes import as_array, is_read, is_table
+from chainrules_py.values.arrays import Array, Numeric, Tracer
+from chainrules_py.values.type_info import type_info
+
+__all__ = [
+    "Index",
+    "add_along_axis",
+    "add_at",
+    "getitem",
+    "index",
+    "put_along_axis_add",
+    "put_at",
+    "scatter_add",
+    "take",
+    "take_along_axis",
+]
+
+
+class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split from)
+    """The static part of an index: hashable, with a hole for each array.
+
+    Slices cannot be hashed before Python 3.12, and ``True == 1`` though they index differently; so
+    an entry is an integer, None, Ellipsis, or a tuple that starts with what it is.
+
+    Examples
+    --------
+    >>> pattern, arrays = Index.split((slice(1, 3), None, 0))
+    >>> pattern, arrays
+    (Index[1:3, None, 0], ())
+    >>> pattern.join(())
+    (slice(1, 3, None), None, 0)
+    """
+
+    HOLE = ("array",)
+    where: Any
+
+    @classmethod
+    def split(
+        cls, index: Any, asarray: Callable[[Any], Any] = lambda entry: entry
+    ) -> tuple[Index, tuple[Any, ...]]:
+        """Separate what is static in an index from the arrays in it.
+
+        Parameters
+        ----------
+        index
+            What stands between the brackets.
+        asarray : callable
+            Makes an array of a list; lists are operands as well.
+
+        Raises
+        ------
+        IndexError
+            If an entry is nothing to index with.
+        """
+        if type(index) is int:  # by the shortest way: programs are full of these
+            made = cls((index,))
+            made.where, made.is_basic = (index,), True
+            return made, ()
+        entries = tuple(index) if isinstance(index, tuple) else (index,)
+        pattern: list[Any] = []
+        joined = True  # whether the index is its pattern, and needs not be joined again
+        arrays: list[Any] = []
+        for entry in entries:
+            kind = type(entry)
+            if kind is int or entry is None or entry is Ellipsis:
+                pattern.append(entry)
+            elif kind is slice:
+                start, stop, step = entry.start, entry.stop, entry.step
+                if type(start) in _BOUND and type(stop) in _BOUND and type(step) in _BOUND:
+                    pattern.append((slice, start, stop, step))
+                else:
+                    pattern.append((slice, *map(_static, (start, stop, step))))
+                    joined = False
+            elif kind is bool or kind.__name__ in ("bool_", "bool"):
+                pattern.append((bool, bool(entry)))
+                joined = False
+            elif issubclass(kind, Tracer) or type_info(kind).is_array:
+                pattern.append(cls.HOLE)
+                arrays.append(entry)
+            elif is_table(kind) and not type_info(kind).is_number:
+                pattern.append(cls.HOLE)
+                arrays.append(as_array(entry))
+            elif isinstance(entry, (list, tuple)) or is_read(kind):
+                pattern.append(cls.HOLE)
+                arrays.append(asarray(entry))
+            elif stands_for_place(kind) or type_info(kind).is_array:  # which it is by now, perhaps
+                pattern.append(cls.HOLE)
+                arrays.append(entry)
+            else:
+                pattern.append(_place(entry))
+                joined = False
+        made = cls(pattern)
+        if arrays:
+            made.is_basic = False
+        elif joined:
+            made.where = entries
+            made.is_basic = True
+        return made, tuple(arrays)
+
+    def join(self, arrays: tuple[Any, ...]) -> Any:
+        """Return the index again, with these arrays in the holes."""
+        if not arrays:
+            try:
+                return self.where
+            except AttributeError:
+                pass
+        elif len(arrays) == len(self):
+            return arrays
+        rest = iter(arrays)
+        return tuple([_entry(e, rest) if type(e) is tuple else e for e in self])
+
+    @functools.cached_property
+    def is_basic(self) -> bool:
+        """Whether it is integers, slices, None and Ellipsis, and so picks no element twice."""
+        return not [e for e in self if type(e) is tuple and e[0] is not slice]
+
+    def __repr__(self) -> str:
+        shown = []
+        for e in self:
+            if e is Index.HOLE:
+                shown.append("array")
+            elif type(e) is tuple and e[0] is slice:
+                start, stop, step = ("" if v is None else str(v) for v in e[1:])
+                shown.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+            elif type(e) is tuple:
+                shown.append(repr(e[1]))
+            else:
+                shown.append("..." if e is Ellipsis else repr(e))
+        return f"Index[{', '.join(shown)}]"
+
+
+static_types.add(Index)
+_BOUND = frozenset((int, type(None)))
+
+
+def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
+    if e[0] == "array":
+        return next(arrays)
+    return slice(*e[1:]) if e[0] is slice else e[1]
+
+
+def stands_for_place(kind: type) -> bool:
+    """Tell whether a class stands for a whole number of a library, another one in each run."""
+    number = type_info(kind).dispatch_type
+    return number is not kind and hasattr(number, "__index__")
+
+
+def _static(bound: Any) -> Any:
+    return bound if bound is None else operator.index(bound)
+
+
+def _place(entry: Any) -> int:
+    try:
+        return operator.index(entry)
+    except TypeError:
+        if isinstance(entry, str):
+            msg = (
+                f"{entry!r} is not an index of an array, and a table of pandas is one here; pass "
+                f"its columns in a dict, as {{name: table[name].to_numpy() for name in table}}"
+            )
+            raise IndexError(msg) from None
+        msg = (
+            f"{entry!r} of type {type(entry).__qualname__} is not an index; "
+            f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "
+            f"of integers or booleans"
+        )
+        raise IndexError(msg) from None
+
+
+@primitive
+def getitem(x: Array, /, *arrays: Numeric, index: Index) -> Any:
+    """Return the elements x[index], where the arrays fill the holes of the pattern."""
+
+
+@primitive
+def scatter_add(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
+    """Copy x and add y at the index; an element that occurs twice is added to twice."""
+
+
+@primitive
+def put_at(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
+    """Copy x and write y at the index, in the dtype of x.
+
+    Of an element that occurs several times in the index, the last one written stays.
+    """
+
+
+@primitive
+def take(x: Array, indices: Numeric, /, *, axis: int | None = None) -> Any:
+    """Return the slices of x at these places along an axis; of x in C order if it is None."""
+
+
+@primitive
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Any:
+    """Elements of x, at one place along an axis for each entry of the indices."""
+
+
+@primitive
+def put_along_axis_add(x: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> Any:
+    """Copy x and add y where `take_along_axis` would read."""
+
+
+@primitive
+def add_at(buffer: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> None:
+    """Add y to the buffer itself at the index, twice where an element occurs twice.
+
+    For the ``pull_into`` of rules: nothing else writes to what it is given.
+    """
+
+
+@primitive
+def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> None:
+    """Add y to the buffer itself where `take_along_axis` would read; for ``pull_into`` alone."""
+
+
+def index(x: Any, where: Any) -> Any:
+    """Return the elements x[where], for an index as Python writes it."""
+    pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
+    if not arrays and isinstance(x, Tracer):  # by the shortest way: programs are full of these
+        return x.__trace__(getitem, (x,), {"index": pattern})
+    return getitem(x, *arrays, index=pattern)
+
+
+def _as_array(entry: Any, x: Any) -> Any:
+    xp = type_info(type(x)).namespace
+    if xp is None:
+        return _place(entry)
+    if not isinstance(entry, (list, tuple)):
+        read = xp.asarray(entry)
+        return read if read.size else xp.zeros(read.shape, dtype=xp.int64)
+    rows = [_as_array(y, x) if isinstance(y, (list, tuple)) else y for y in entry]
+    if any([type_info(type(y)).host for y in rows]):
+        return xp.stack(rows)
+    return xp.asarray(entry) if rows else xp.zeros((0,), dtype=xp.int64)

@@ -1,0 +1,105 @@
+"""Operations that rearrange elements, or change what they are stored as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.arrays import Array, Numeric
+
+__all__ = [
+    "astype",
+    "broadcast_to",
+    "copy",
+    "expand_dims",
+    "flip",
+    "matrix_transpose",
+    "pad",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "sliding_window_view",
+    "squeeze",
+    "tile",
+    "to_device",
+]
+
+
+@primitive
+def reshape(x: Array, /, *, shape: tuple[int, ...]) -> Any:
+    """Return the same elements, in C order, in another shape; one length may be -1."""
+
+
+@primitive
+def permute_dims(x: Array, /, *, axes: tuple[int, ...] | None = None) -> Any:
+    """x with its axes in another order, reversed by default."""
+
+
+@primitive
+def matrix_transpose(x: Array, /) -> Any:
+    """x with its last two axes exchanged."""
+
+
+broadcast_to = reshape.alike(
+    "broadcast_to",
+    "x repeated along new axes and along axes of length one, until it has this shape.",
+)
+
+
+@primitive
+def expand_dims(x: Array, /, *, axis: int | tuple[int, ...]) -> Any:
+    """x with new axes of length one, at these places of the result."""
+
+
+@primitive
+def squeeze(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+    """x without these axes, which have length one; without all such axes by default."""
+
+
+flip = squeeze.alike("flip", "x in reverse order along axes, all by default.")
+
+
+@primitive
+def roll(
+    x: Array, /, *, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
+) -> Any:
+    """x shifted along axes, what leaves at the end entering at the beginning.
+
+    Without an axis, x is shifted in C order.
+    """
+
+
+@primitive
+def tile(x: Array, /, *, repetitions: tuple[int, ...]) -> Any:
+    """x as a tile, laid this many times along each axis; axes are counted from the last."""
+
+
+@primitive
+def repeat(x: Array, repeats: Numeric, /, *, axis: int | None = None) -> Any:
+    """Each element, or each slice along an axis, several times in a row."""
+
+
+@primitive
+def pad(x: Array, value: Numeric, /, *, widths: tuple[tuple[int, int], ...]) -> Any:
+    """x with so many elements of one value before it and behind it along each axis."""
+
+
+@primitive
+def sliding_window_view(
+    x: Array, /, *, window_shape: tuple[int, ...], axis: tuple[int, ...]
+) -> Any:
+    """All windows of these lengths along the axes, each on new axes behind the others."""
+
+
+@primitive
+def astype(x: Array, /, *, dtype: Any) -> Any:
+    """x with another dtype; x itself if it has it already."""
+
+
+copy = matrix_transpose.alike("copy", "x in memory of its own.")
+
+
+@primitive
+def to_device(x: Array, /, *, device: Any) -> Any:
+    """x on another device; x itself if it is there already."""

@@ -1,0 +1,65 @@
+"""Functions of matrices, and equations in them. Axes before the last two are a batch.
+
+Named as in SciPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.arrays import Array
+
+__all__ = [
+    "LUFactors",
+    "expm",
+    "expm_frechet",
+    "logm",
+    "lu_factor",
+    "solve_sylvester",
+    "sqrtm",
+    "unitary_factor",
+]
+
+
+@primitive
+def expm(x: Array, /) -> Any:
+    """Compute the exponential Σ xᵏ / k! of each matrix."""
+
+
+@primitive
+def expm_frechet(x: Array, t: Array, /) -> Any:
+    """Compute the derivative of `expm` at x along t."""
+
+
+logm = expm.alike(
+    "logm", "Find the matrix y with x = expm(y) whose eigenvalues lie between -iπ and iπ."
+)
+sqrtm = expm.alike(
+    "sqrtm", "Find the matrix y with x = y y whose eigenvalues have no negative real part."
+)
+unitary_factor = expm.alike(
+    "unitary_factor",
+    "Find the nearest matrix of orthonormal columns, or rows: that of its polar form.",
+)
+
+
+@primitive
+def solve_sylvester(a: Array, b: Array, q: Array, /) -> Any:
+    """Find the y with a y + y b = q."""
+
+
+class LUFactors(NamedTuple):
+    """Result of `lu_factor`."""
+
+    lu: Any
+    pivots: Any
+    permutation: Any
+
+
+@primitive
+def lu_factor(x: Array, /) -> LUFactors:  # type: ignore[empty-body]
+    """U, and L below it without its ones, of square x, with L U = x[permutation].
+
+    ``pivots[i]`` is the row that row i changed places with.
+    """

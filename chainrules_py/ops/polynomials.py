@@ -1,0 +1,25 @@
+"""Operations of polynomials. Coefficients are a vector, that of the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.primitives.primitive import primitive
+from chainrules_py.values.arrays import Array, Numeric
+
+__all__ = ["polyval", "roots", "vander"]
+
+
+@primitive
+def polyval(p: Array, x: Numeric, /) -> Any:
+    """Evaluate the polynomial with the coefficients p at each element of x."""
+
+
+@primitive
+def vander(x: Array, /, *, columns: int, increasing: bool = False) -> Any:
+    """Put the powers of each element of a vector in a row, from the highest to the zeroth."""
+
+
+@primitive(shape_from_data=True)
+def roots(p: Array, /) -> Any:
+    """Find the roots of the polynomial with coefficients p; leading coefficients of 0 give none."""

@@ -1,0 +1,253 @@
+"""Operations for writing in place, for engines, which know no operation by its name.
+
+``x[i] = y`` is an operation that gives a new array, `store`. An engine writes to memory itself
+where it may, and gives the result the derivative of that operation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.ops.creation import arange_like
+from chainrules_py.ops.elementwise import imag, lift, real
+from chainrules_py.ops.indexing import Index, add_at, getitem, put_at, scatter_add, take
+from chainrules_py.ops.joining import concat, stack
+from chainrules_py.ops.linalg import diagonal
+from chainrules_py.ops.manipulation import (
+    astype,
+    broadcast_to,
+    copy,
+    expand_dims,
+    flip,
+    matrix_transpose,
+    permute_dims,
+    reshape,
+    sliding_window_view,
+    squeeze,
+    to_device,
+)
+from chainrules_py.ops.predicates import round_decimals
+from chainrules_py.ops.reductions import cumulative_sum, mean, sum
+from chainrules_py.ops.selection import where as select
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.tracers import untraced, varies
+from chainrules_py.values.type_info import type_info
+
+__all__ = [
+    "Index",
+    "adds_in_place",
+    "converted",
+    "converting",
+    "duplicate",
+    "gives_views",
+    "joining",
+    "place",
+    "places_of_joined",
+    "read",
+    "read_rows_by",
+    "read_whole",
+    "reading_rows",
+    "reads_rows",
+    "reshaping",
+    "rounded",
+    "shape_back",
+    "shaped",
+    "shaping",
+    "sharing",
+    "stacked",
+    "store",
+    "subscripts",
+    "with_memory",
+    "written_through",
+]
+
+read, store = getitem, put_at
+"""The operations that ``x[i]`` and ``x[i] = y`` are."""
+read_whole = Index.split(Ellipsis)[0]
+"""The index of all elements."""
+read_rows_by = {"index": Index((Index.HOLE,))}
+"""The options of reading with one array and nothing else."""
+
+sharing = {
+    **dict.fromkeys((astype, to_device, copy), "copy"),
+    **dict.fromkeys((sum, mean, cumulative_sum, concat, stack, select), "copy"),
+    **dict.fromkeys((take, scatter_add, put_at), "copy"),
+    **dict.fromkeys((diagonal, expand_dims, flip, imag, matrix_transpose), "view"),
+    **dict.fromkeys((permute_dims, real, sliding_window_view, squeeze), "view"),
+    broadcast_to: "filled",
+    reshape: "layout",
+}
+"""How the result of an operation that takes arrays apart shares their memory, where that is fixed.
+
+A "copy" is an array of its own to the program, though the operation may give its operand itself. A
+"view" is one in NumPy, whatever it is here and however the array lies in memory; what is "filled"
+is one too, and may be a copy here, whose layout says nothing of NumPy's. By "layout" it is a view
+of some arrays, and a copy of others of the same shape."""
+
+
+shaping = (permute_dims, reshape, squeeze)
+"""They give a number as an array without axes, and a scalar of a library as it is."""
+converting = (astype,)
+"""What they give may be truths, which have no derivative."""
+
+
+def with_memory(x: Any) -> Any:
+    """Return an array without axes of a scalar."""
+    return copy(broadcast_to(x, shape=()))
+
+
+def gives_views(operation: Primitive[..., Any]) -> bool:
+    """Tell whether a function that takes arrays apart may give a view of its operand."""
+    return sharing.get(operation) != "copy"
+
+
+def written_through(
+    parent: Any, child: Any, operation: Primitive[..., Any], rest: tuple[Any, ...], options: Any
+) -> Any:
+    """Compute the value of an array whose view has got other elements.
+
+    Parameters
+    ----------
+    parent : array
+        What is viewed.
+    child : array
+        The elements that the view has now.
+    operation, rest, options
+        How the view is read: ``operation(parent, *rest, **options)``, a rearrangement. It is
+        applied to the places of the elements.
+    """
+    plain = untraced(parent)
+    size = math.prod(plain.shape)
+    places = reshape(arange_like(plain, stop=size), shape=plain.shape)
+    places = reshape(operation(places, *rest, **options), shape=(-1,))
+    if places.shape[0] > size:
+        msg = "assignment destination is read-only"  # as what broadcasting gives is in NumPy
+        raise ValueError(msg)
+    flat = reshape(parent, shape=(-1,))
+    flat = put_at(flat, reshape(child, shape=(-1,)), places, index=Index((Index.HOLE,)))
+    return reshape(flat, shape=plain.shape)
+
+
+def subscripts(cls: type) -> bool:
+    """Whether reading an array of a class is to subscript it, as the library's operation says."""
+    own = not issubclass(cls, Tracer) and getattr(read.implementation((cls,)), "subscripts", False)
+    return own is True
+
+
+def reading_rows(cls: type) -> Callable[[Any, Any], Any]:
+    """Return the function ``(x, places)`` that reads rows of an array of a class by an array."""
+    found: Any = getattr(read.implementation((cls,)), "rows", operator.getitem)
+    return found  # type: ignore[no-any-return]
+
+
+def reads_rows(operation: Any, options: dict[str, Any]) -> bool:
+    """Tell whether a call with an array of places reads rows: entries along the first axis."""
+    if operation is take:
+        return options["axis"] == 0  # type: ignore[no-any-return]
+    return operation is read and options == read_rows_by
+
+
+def adds_in_place(recipe: Any) -> bool:
+    """Tell whether the derivative of reading is to add at the same index, as the rule here says."""
+    return getattr(recipe, "pull_into", None) is add_at
+
+
+def places_of_joined(operation: Primitive[..., Any]) -> Callable[..., Any] | None:
+    """Return what says where a joining operation puts each array; None for other operations.
+
+    It is ``places(arrays, options)``, and gives an index for each array, or None if there is none.
+    """
+    places: dict[Any, Callable[..., Any]] = {stack: _stacked_places, concat: _joined_places}
+    return places.get(operation)
+
+
+def _stacked_places(arrays: list[Any], options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    if axis < 0:
+        axis += arrays[0].ndim + 1
+    return [(i,) for i in range(len(arrays))] if not axis else _behind(axis, range(len(arrays)))
+
+
+def _joined_places(arrays: list[Any], options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    if axis is None:
+        return None
+    ends = [0, *itertools.accumulate([x.shape[axis] for x in arrays])]
+    parts = map(slice, ends, ends[1:])
+    if axis < 0:
+        axis += arrays[0].ndim
+    return [(part,) for part in parts] if not axis else _behind(axis, parts)
+
+
+def _behind(axis: int, entries: Any) -> list[Any]:
+    return [(*(slice(None),) * axis, entry) for entry in entries]
+
+
+def reshaping(cls: type) -> Callable[..., Any]:
+    """Return the function that gives an array of a class another shape: ``(x, shape=shape)``."""
+    return reshape.implementation((cls,)) or reshape
+
+
+def joining(cls: type) -> Callable[..., Any]:
+    """Return the function that joins any number of arrays of a class along their first axis."""
+    join: Any = concat.implementation((cls,)) or concat
+    return lambda arrays: join(*arrays, axis=0)
+
+
+def shape_back(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return the elements of an array, in C order, in another shape."""
+    return reshape(x, shape=shape)
+
+
+def duplicate(x: Any) -> Any:
+    """Copy an array to memory of its own."""
+    return copy(x)
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """Convert an array to another dtype, if it has not got it."""
+    return x if x.dtype == dtype else astype(x, dtype=dtype)
+
+
+def shaped(x: Any, shape: tuple[int, ...]) -> Any:
+    """Broadcast an array to a shape, if it has not got it."""
+    return x if x.shape == shape else broadcast_to(x, shape=shape)
+
+
+def rounded(x: Any, decimals: int) -> Any:
+    """``round(x, decimals)``."""
+    return round_decimals(x, decimals=decimals)
+
+
+def stacked(values: Any, like: Any) -> Any:
+    """Make an array of something else: mostly a list of tracers and numbers, or of such lists.
+
+    Parameters
+    ----------
+    values
+        A list or tuple, a number, or anything that the library makes an array of.
+    like : array or tracer
+        Of the library.
+    """
+    xp: Any = type_info(type(like)).namespace
+    cls = type(values)
+    if not varies(values):
+        return values if xp is None else xp.asarray(values)
+    if issubclass(cls, Tracer):
+        return lift(values, to=xp)
+    if type_info(cls).is_array or type_info(cls).is_number:
+        return values
+    return stack(*[stacked(value, like) for value in values])
+
+
+def place(entry: Any, like: Any) -> Any:
+    """Turn a list in an index into an array."""
+    xp: Any = type_info(type(like)).namespace
+    if xp is None:
+        return operator.index(entry)
+    return stacked(entry, like) if len(entry) else xp.zeros((0,), dtype=xp.int64)

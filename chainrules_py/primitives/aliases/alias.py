@@ -1,0 +1,492 @@
+"""A library's own functions, as rows that say which operation each is and where its keywords go.
+
+A row is read against the function's own signature: each parameter is an operand, an option,
+renamed, lowered or refused; what is left over is refused as well. Mirroring signatures by hand is
+how keywords come to be ignored in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Any
+
+from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
+from chainrules_py.primitives.dispatch import invalidate, where_defined
+from chainrules_py.primitives.hints import Line, told
+from chainrules_py.primitives.plugins import (
+    Layer,
+    check_contract,
+    contested,
+    layer_of,
+    owner_of,
+    preferred,
+)
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import REQUIRED, parameters_of
+from chainrules_py.values.frames import caller
+
+
+class Call:
+    """A call of a library's function while it is being rewritten into operations.
+
+    Attributes
+    ----------
+    operation : Primitive
+        The operation that will be called.
+    operands : dict
+        Its operands by name, in order; lowerings replace them.
+    options : dict
+        Its options.
+    after : list of callable
+        Applied to the result, in order.
+    """
+
+    __slots__ = ("after", "operands", "options", "operation")
+
+    def __init__(
+        self, operation: Callable[..., Any], operands: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.operation = operation
+        self.operands = operands
+        self.options = options
+        self.after: list[Callable[[Any], Any]] = []
+
+    def __call__(self) -> Any:
+        """Make the call that it has become."""
+        result = self.operation(*self.operands.values(), **self.options)
+        for step in self.after:
+            result = step(result)
+        return result
+
+
+Row = tuple[str, Any, Any, Any]
+"""An argument of a native call: its name in the operation, place, default, and converter
+or None. The place of a keyword is its name, that of all further arguments a slice."""
+
+Lowering = Callable[[Call, Any], None]
+"""Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
+
+
+class AsOption:
+    """A lowering to an option, whose value is brought to its form and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        The option of the operation.
+    convert : callable
+        Gives its value from that of the keyword.
+    """
+
+    __slots__ = ("convert", "name")
+
+    def __init__(self, name: str, convert: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.convert = convert
+
+    def __call__(self, call: Call, value: Any) -> None:
+        """Lower a keyword of a call to an option of the operation."""
+        call.options[self.name] = self.convert(value)
+
+
+class AsOperand(AsOption):
+    """A lowering to an operand, whose value is brought to its form and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        The operand of the operation or composite.
+    convert : callable
+        Gives its value from that of the argument.
+    place : callable
+        ``place(call, name, value)`` puts it into a call that is rewritten in other ways as well.
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(
+        self,
+        name: str,
+        convert: Callable[[Any], Any],
+        place: Callable[[Call, str, Any], None],
+    ) -> None:
+        super().__init__(name, convert)
+        self.place = place
+
+    def __call__(self, call: Call, value: Any) -> None:
+        """Lower an argument of a call to an operand of the operation."""
+        self.place(call, self.name, self.convert(value))
+
+
+_READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "positional", "refuse")
+
+
+class Alias:
+    """Alias in one row: a library's function, the operation it is, and the fate of its keywords."""
+
+    module: str  # which made the row
+    __slots__ = (
+        *("_given", "fewer", "gather", "lower", "module", "native", "operation"),
+        *_READ,
+    )
+
+    def __init__(
+        self,
+        native: Callable[..., Any],
+        operation: Callable[..., Any],
+        lower: Mapping[str, Lowering],
+        gather: str | None,
+        fewer: Callable[..., Any] | None,
+        *given: Any,
+    ) -> None:
+        self.native = native
+        self.operation = operation
+        self.lower = dict(lower)
+        self.gather = gather
+        self.fewer = fewer
+        self._given = given  # as it was given: rename, refuse, parameters, positional
+
+    def __getattr__(self, name: str) -> Any:
+        """Read the signature for an attribute that comes from it, if nobody has asked yet."""
+        if name not in _READ:
+            raise AttributeError(name)
+        self.read()
+        return getattr(self, name)
+
+    def read(self) -> None:
+        """Read the function's signature: each parameter has to have a place."""
+        rename, refuse, parameters, positional = self._given
+        native, operation, lower, gather = self.native, self.operation, self.lower, self.gather
+        of_static = gather is not None and type(lower.get(gather)) is AsOption
+        self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
+        # What NumPy gives to a function of the user's, **keywords among it, so does the composite.
+        whole = not (rename or lower or refuse or isinstance(operation, Primitive))
+        self.hands_on = whole and parameters_of(operation).keywords is not None
+        names, defaults = (
+            _parameters(native, operation)
+            if parameters is None
+            else (tuple(parameters), dict(parameters))
+        )
+        self.defaults: dict[str, Any] = defaults
+        self.positional = positional if positional is not None else names
+        self.names = {n: rename.get(n, n) for n in names}
+        self.leftover = self._leftover(refuse)
+        self.refuse = self.leftover.union(refuse)
+
+    def _leftover(self, refuse: tuple[str, ...]) -> frozenset[str]:
+        operation = self.operation
+        if isinstance(operation, Primitive):
+            known = {
+                *operation.operands,
+                *operation.options,
+                *((operation.variadic,) if operation.variadic else ()),
+            }
+        else:
+            known = set(parameters_of(operation).names)
+        lost = [
+            native
+            for native, name in self.names.items()
+            if name not in known and native not in self.lower and native not in refuse
+        ]
+        if required := [name for name in lost if self.defaults.get(name, REQUIRED) is REQUIRED]:
+            shown = getattr(self.native, "__name__", self.native)
+            msg = (
+                f"alias of {shown}: its parameters {required} are not operands or options of "
+                f"{operation!r}, and are neither renamed, lowered nor refused"
+            )
+            raise RuleError(msg)
+        # A keyword that a newer release of the library brought: refused where it is used, so that
+        # it is not ignored, and so that the release does not take every other function with it.
+        return frozenset(lost)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether these packages state it."""
+        return self.module.startswith("chainrules_")
+
+    @property
+    def __name__(self) -> str:
+        name = str(getattr(self.native, "__name__", self.native))
+        owner = getattr(self.native, "__self__", None)  # of np.add.reduce
+        return f"{owner.__name__}.{name}" if owner is not None and hasattr(owner, "nin") else name
+
+    def rows(self, n: int, keywords: tuple[str, ...]) -> list[Row] | None:
+        """Read calls with n positional arguments and these keywords that only rename and convert.
+
+        None where a keyword is refused, lowered in another way or unknown, and where there are too
+        many arguments: `call` sees to all that.
+        """
+        rest = len(self.positional) if self.gather is None else self.positional.index(self.gather)
+        if n > rest and (self.gather is None or self.gathers_lists):
+            return None
+        given = (*self.positional[: min(n, rest + 1)], *keywords)
+        places = [*range(min(n, rest)), *[slice(rest, None)] * (n > rest), *keywords]
+        lowered = [self.lower.get(name) for name in given]
+        if (
+            self.gather in keywords
+            or len({*given}) != len(given)
+            or not {*given} <= self.names.keys() - self.refuse
+            or not all(isinstance(lower, (AsOption, NoneType)) for lower in lowered)
+        ):
+            return None
+        return [
+            (
+                getattr(lower, "name", self.names[name]),
+                place,
+                self.defaults.get(name, REQUIRED),
+                getattr(lower, "convert", None),
+            )
+            for name, place, lower in zip(given, places, lowered, strict=True)
+        ]
+
+    def call(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
+        """Rewrite a call of the native function into operations.
+
+        Raises
+        ------
+        UnsupportedKeywordError
+            If a refused keyword has another value than its default.
+        TypeError
+            If the call does not fit the native signature.
+        """
+        if self.hands_on:
+            return Call(self.operation, {str(i): x for i, x in enumerate(operands)}, keywords)
+        if self.gather is not None:
+            start = self.positional.index(self.gather)
+            rest = operands[start:]
+            whole = len(rest) == 1 and (rest[0] is None or isinstance(rest[0], (tuple, list)))
+            if rest and (self.gathers_lists or not whole):  # x.reshape(2, 3) as x.reshape((2, 3))
+                operands = (*operands[:start], rest)
+        if len(operands) > len(self.positional):
+            msg = (
+                f"{self.__name__}() takes {len(self.positional)} positional arguments, "
+                f"got {len(operands)}"
+            )
+            raise TypeError(msg)
+        given = dict(zip(self.positional, operands, strict=False))
+        for name, value in keywords.items():
+            if name in given:
+                msg = f"{self.__name__}() got multiple values for {name!r}"
+                raise TypeError(msg)
+            if name not in self.names and name not in self.refuse:
+                msg = f"{self.__name__}() got an unexpected keyword {name!r}"
+                raise UnsupportedKeywordError(msg)
+            given[name] = value
+        for name in self.refuse & given.keys():
+            value = given.pop(name)
+            if not _is_default(value, self.defaults.get(name, REQUIRED)):
+                line = Line(caller())
+                how = {
+                    "out": "write y = f(x)",
+                    "where": "write np.where(where, f(np.where(where, x, 1.0)), out)",
+                }.get(name, "apply it to the result or the operands")
+                fact = f"{self.__name__}({name}=...) has no derivative here"
+                write = line.without(name)
+                write = f"use {write}" if write is not None else f"leave it out and {how}"
+                raise UnsupportedKeywordError(told(fact, line, write))
+        default = {n: self.defaults.get(n, REQUIRED) for n in given}
+        lowered = [n for n in self.lower if n in given and not _is_default(given[n], default[n])]
+        call = self._renamed(
+            {
+                self.names[n]: x
+                for n, x in given.items()
+                if n not in self.lower and x is not default[n]
+            }
+        )
+        for name in lowered:
+            self.lower[name](call, given[name])
+        operation = self.operation
+        if (
+            call.operation is operation
+            and isinstance(operation, Primitive)
+            and not operation.variadic
+        ):
+            defaults = parameters_of(operation.__wrapped__).defaults
+            missing = [
+                n for n in operation.operands if n not in call.operands and n not in defaults
+            ]
+            if missing and self.fewer is not None:
+                call.operation = self.fewer
+            elif missing:
+                msg = (
+                    f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the "
+                    f"operation {operation.__name__}({', '.join(operation.operands)}) here, and "
+                    f"nothing else"
+                )
+                raise TypeError(msg)
+        return call
+
+    def _renamed(self, given: dict[str, Any]) -> Call:
+        """Call the operation with these arguments: operands by position, options by name."""
+        operation = self.operation
+        if isinstance(operation, Primitive):
+            known = parameters_of(operation.__wrapped__).defaults | given
+            last = max([i for i, n in enumerate(operation.operands, 1) if n in given], default=0)
+            ordered = {n: known[n] for n in operation.operands[:last] if n in known}
+            sequence = given.get(operation.variadic or "", ())
+            ordered.update({f"{operation.variadic}{i}": v for i, v in enumerate(sequence)})
+            return Call(
+                operation, ordered, {n: v for n, v in given.items() if n in operation.options}
+            )
+        parameters = parameters_of(operation)
+        first = {
+            n: given[n] for n in parameters.names if n in given and n not in parameters.keyword_only
+        }
+        if first.keys() != {*parameters.names[: len(first)]}:
+            first = {}  # a gap: all by name
+        return Call(operation, first, {n: v for n, v in given.items() if n not in first})
+
+    def __repr__(self) -> str:
+        return f"<alias {self.__name__} of {getattr(self.operation, '__name__', self.operation)}>"
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return isinstance(value, (bool, int, str)) and type(value) is type(default) and value == default
+
+
+def _variadic_of(native: Callable[..., Any]) -> str | None:
+    """Return a function's ``*parameter``, in which a list is one argument as any other."""
+    try:
+        return parameters_of(native).variadic
+    except RuleError:
+        return None
+
+
+def _parameters(
+    native: Callable[..., Any], operation: Callable[..., Any]
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    try:
+        parameters = parameters_of(native)
+        named = parameters.positional or parameters.keyword_only
+        if parameters.keywords is not None and not named:  # which tells nothing
+            parameters = parameters_of(operation)
+    except RuleError as error:
+        msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
+        raise RuleError(msg) from error
+    names = (*parameters.positional, *parameters.keyword_only)
+    return names, {n: parameters.defaults.get(n, REQUIRED) for n in names}
+
+
+UFUNC_KEYWORDS: dict[str, Any] = {
+    "out": None,
+    "where": True,
+    "casting": "same_kind",
+    "order": "K",
+    "dtype": None,
+    "subok": True,
+    "signature": None,
+}
+"""The keywords of every ufunc, with their defaults: none of them has a derivative."""
+
+aliases: dict[Any, Alias] = {}
+"""By function of a library, what it is an alias of."""
+_of_packages: dict[Any, dict[Any, Alias]] = {}
+"""The rows of packages of rules by function and package."""
+
+
+class Contested(Alias):
+    """Rows of several packages for one function: who asks which operation it is gets an error."""
+
+    __slots__ = ("packages",)
+
+    def __init__(self, rows: dict[Any, Alias]) -> None:
+        (self.native, self.module), *_ = [(row.native, row.module) for row in rows.values()]
+        self.packages = rows
+
+    @property
+    def operation(self) -> Any:  # type: ignore[override]
+        """The operation: there is none that comes before the others."""
+        places = {package: where_defined(row.operation) for package, row in self.packages.items()}
+        raise AmbiguousRuleError(contested(self.__name__, places))
+
+    def __repr__(self) -> str:
+        return f"<rows of {' and '.join(self.packages)} for {self.__name__}>"
+
+
+def _enter(row: Alias) -> None:
+    """Put a row where it counts: what a user states comes first, then packages of rules."""
+    native, known = row.native, aliases.get(row.native)
+    if known is None or (known.is_ours and row.is_ours):
+        aliases[native] = row
+        return
+    if layer_of(row.module) is Layer.THIRD_PARTY:
+        rows = _of_packages.setdefault(native, {})
+        if not isinstance(known, Contested) and isinstance(known.operation, Primitive):
+            theirs = [s.owner for s in known.operation.stated[0] if s.layer is Layer.THIRD_PARTY]
+            rows.update(dict.fromkeys(theirs, known))
+        rows[owner_of(row.module)] = row
+    if layer_of(row.module) >= layer_of(known.module):
+        aliases[native] = row
+        choose_rows(native)
+
+
+def choose_rows(native: Any = None) -> None:
+    """Have the row of the package that is preferred count, for a function or for all."""
+    for f in tuple(_of_packages) if native is None else (native,):
+        rows = _of_packages.get(f, {})
+        if len(rows) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
+            wanted = preferred.get(f, preferred.get(None, ""))
+            aliases[f] = rows.get(wanted) or Contested(rows)
+    invalidate()
+
+
+def alias(
+    native: Callable[..., Any],
+    *,
+    to: Callable[..., Any],
+    rename: Mapping[str, str] | None = None,
+    lower: Mapping[str, Lowering] | None = None,
+    refuse: tuple[str, ...] = (),
+    parameters: Mapping[str, Any] | None = None,
+    positional: tuple[str, ...] | None = None,
+    gather: str | None = None,
+    fewer: Callable[..., Any] | None = None,
+    late: bool = False,
+) -> Alias:
+    """Say which operation a library's function is.
+
+    Parameters
+    ----------
+    native : callable
+        The library's function.
+    to : Primitive or callable
+        The operation, or a composite: a function written in words.
+    rename : mapping
+        Native parameter name to the operation's.
+    lower : mapping
+        Keyword to the lowering that rewrites the call where the keyword is given.
+    refuse : tuple of str
+        Keywords that raise `UnsupportedKeywordError` unless they have their default.
+    parameters : mapping, optional
+        Name to default, for a function whose signature cannot be read.
+    positional : tuple of str, optional
+        The parameters that may be given by position, if not all.
+    gather : str, optional
+        The last of these, where it takes all further positional arguments as a tuple, as the
+        shape of ``x.reshape(2, 3)`` does.
+    fewer : callable, optional
+        What a call is that gives fewer operands than the operation has, as ``np.where(condition)``.
+    late : bool
+        Whether the function's signature is read when the row is first used, and not now. So do
+        tables of hundreds of rows; a test has to read them all.
+
+    Raises
+    ------
+    RuleError
+        If a parameter that has to be given is left over. One with a default is refused where it
+        is used, and stands in ``leftover``, which a house test wants to be empty.
+    """
+    given = (rename or {}, refuse, parameters, positional)
+    row = Alias(native, to, lower or {}, gather, fewer, *given)
+    if not late:
+        row.read()
+    if isinstance(to, Primitive) and to.__wrapped__ is native:
+        to.opaque = True  # without a rule for the operands: to call it is to come here again
+    row.module = caller().f_globals["__name__"]
+    check_contract(row.module)
+    _enter(row)
+    invalidate()
+    return row

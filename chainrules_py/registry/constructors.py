@@ -1,0 +1,494 @@
+"""The constructors: a person's statement becomes table entries here, and nowhere else.
+
+Every statement is checked when it is made: its operands and options against the primal's, its
+annotations against what can be dispatched on. Nothing is entered before everything is checked.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+
+from chainrules_py.config import Always, Capability
+from chainrules_py.errors import RuleError
+from chainrules_py.primitives.dispatch import checked_annotation, where_defined
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.bind import choice as choice  # the table chooses by it
+from chainrules_py.registry.bind.bind import Recipe
+from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
+from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
+from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
+from chainrules_py.registry.bind.multiple_outputs import maps_of_partials
+from chainrules_py.registry.bind.transpose import state
+from chainrules_py.registry.checks import (
+    Types,
+    any_types,
+    check_half,
+    checked_types,
+    declared_types,
+    find_primal,
+    refuse_bare,
+)
+from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.table import enter
+from chainrules_py.tangents.zeros import ZeroTangent
+from chainrules_py.values.arrays import Numeric
+from chainrules_py.values.frames import caller
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+Batched: TypeAlias = Literal[True, False, "broadcast"]
+Rewrite: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+def scalar_rule(
+    f: Primitive[P, R],
+    *partials: Callable[Concatenate[Any, P], Numeric] | None,
+    singular: bool = False,
+    complex: Literal["holomorphic", "real"] | None = None,
+    setup: Callable[..., Any] | None = None,
+    outputs: int = 1,
+) -> None:
+    """State that f acts element by element, with these partial derivatives.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function.
+    *partials : callable
+        One per operand, of the result and all operands: ``lambda y, x: cos(x)``. A parameter
+        whose name starts with ``_`` is not used, so its value need not be saved. None for an
+        operand that f is constant in.
+    singular : bool
+        Whether a partial can be infinite or NaN where the tangent it meets is zero; the two are
+        then multiplied with 0 winning.
+    complex : {"holomorphic", "real"}, optional
+        What a partial p means at complex operands: dy = p dx for a holomorphic f, or, with
+        p = 2 df/dz, dy = Re(p dx) for a real-valued one. Unset, complex operands raise
+        `NoRuleError`.
+    setup : callable, optional
+        ``setup(y, *operands)`` is what partials have in common. It is computed once for a call,
+        and comes first in what each partial takes: ``lambda u, y, x: ...``.
+    outputs : int
+        How many outputs f has: with two or more it gives a tuple, and each partial one as well.
+
+    Raises
+    ------
+    RuleError
+        If the number of partials is not that of the operands, a partial takes other parameters
+        than the result and the operands, or f has options.
+
+    Notes
+    -----
+    The push is the projection of p·x_dot onto y, the pull that of conj(p)·y_bar onto x:
+    broadcasting, dtype and realness are no business of a rule.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> scalar_rule(cube, lambda _y, x: 3.0 * x * x)
+    >>> y, pullback = rrule(cube, 2.0)
+    >>> y, pullback(1.0)
+    (8.0, (12.0,))
+
+    Two outputs, and a square root that their partials share:
+
+    >>> from math import atan2, sqrt
+    >>> @primitive
+    ... def polar(x, y):
+    ...     return sqrt(x * x + y * y), atan2(y, x)
+    >>> scalar_rule(
+    ...     polar,
+    ...     lambda u, r, x, y: (x / r[0], -y / u),
+    ...     lambda u, r, x, y: (y / r[0], x / u),
+    ...     setup=lambda r, x, y: r[0] * r[0],
+    ...     outputs=2,
+    ... )
+    >>> rrule(polar, 3.0, 4.0)[1]((1.0, 0.0))
+    (0.6, 0.8)
+    """
+    primal = find_primal(f, "scalar_rule")
+    if primal.operands[:1] == ("self",):
+        name = primal.__qualname__.rpartition("<locals>.")[2]
+        msg = f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
+        raise RuleError(msg)
+    if primal.variadic or len(partials) != len(primal.operands):
+        n, plural = len(partials), "s" * (len(partials) != 1)
+        wanted = f"the operands ({', '.join(primal.operands)})"
+        instead = "give one for each"
+        if primal.variadic:
+            wanted = "any number of operands"
+            instead = f"write @rule({primal.__name__}), with a map for each of *xs"
+        msg = (
+            f"scalar_rule({primal.__name__}) gives {n} partial derivative{plural} at "
+            f"{next((where_defined(p) for p in partials if p is not None), 'the call')} for "
+            f"{wanted} of {where_defined(primal)}; {instead}"
+        )
+        raise RuleError(msg)
+    if primal.options:
+        msg = (
+            f"scalar_rule({primal.__name__}): {primal.__name__} has options "
+            f"({', '.join(primal.options)}), which partials do not get; write @rule("
+            f"{primal.__name__}), or make operands of them"
+        )
+        raise RuleError(msg)
+    for k, partial in enumerate(partials):
+        if partial is not None:
+            first = ("y",) if setup is None else ("u", "y")
+            check_half(f"partial {k} of scalar_rule({primal.__name__})", partial, primal, *first)
+    if setup is not None:
+        check_half(f"setup of scalar_rule({primal.__name__})", setup, primal, "y")
+    if not isinstance(singular, bool):
+        msg = f"singular={singular!r} in scalar_rule({primal.__name__}); say True or False"
+        raise RuleError(msg)
+    if not (complex is None or (isinstance(complex, str) and complex in ("holomorphic", "real"))):
+        msg = (
+            f"complex={complex!r} in scalar_rule({primal.__name__}); "
+            f"say 'holomorphic' or 'real', or leave it out"
+        )
+        raise RuleError(msg)
+    if type(outputs) is not int or outputs < 1:
+        msg = f"outputs={outputs!r} in scalar_rule({primal.__name__}); say how many: 1 or more"
+        raise RuleError(msg)
+    if all(p is None for p in partials):
+        msg = (
+            f"scalar_rule({primal.__name__}) gives no partial; "
+            f"write non_differentiable({primal.__name__})"
+        )
+        raise RuleError(msg)
+    recipe: Recipe = ElementwiseRecipe(partials, singular, complex)
+    if setup is not None or outputs > 1:
+        several = maps_of_partials(primal, partials, setup, singular, complex, outputs)
+        recipe = GeneralRecipe(several, with_config=False)
+    _state(primal, "scalar_rule", recipe)
+
+
+def linear_rule(
+    f: Primitive[..., Any],
+    *transposes: Callable[..., Any] | ZeroTangent | None,
+    pull_into: Callable[..., Any] | None = None,
+    batched: Batched | Rewrite = False,
+) -> None:
+    """State that f is linear, jointly, in the operands that a transpose is given for.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function; pushing a tangent forward is applying it.
+    *transposes : callable, None or ZeroTangent
+        One per operand: ``transpose(y_bar, *operands, **options)`` is the real adjoint. An operand
+        that f is linear in comes as its `Space`: shape, dtype and device without elements. None
+        for an index, a mask, a condition: it gets ``NoTangent()``, and where it is a real number
+        that is differentiated, that is an error; ``ZeroTangent()`` for one that f is constant in.
+        The one for ``*operands`` takes ``argnum=``, which of them is meant.
+    pull_into : callable, optional
+        ``pull_into(buffer, y_bar, *other_operands, **options)``: add the cotangent of the first
+        operand to a buffer, in place.
+    batched : bool, "broadcast" or callable
+        Whether f and the transposes take linear operands (and their spaces) with a leading axis
+        that counts directions: as they are; with further axes of length one, where operands are
+        broadcast against each other; or as ``batched(operands, options)`` says, which gives the
+        operands and options to be taken then, or None for one direction at a time.
+
+    Raises
+    ------
+    RuleError
+        If the number of transposes is not that of the operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def tripled(x):
+    ...     return 3.0 * x
+    >>> linear_rule(tripled, lambda y_bar, x: 3.0 * y_bar)
+    >>> rrule(tripled, 2.0)[1](1.0)
+    (3.0,)
+    """
+    primal = find_primal(f, "linear_rule")
+    expected = len(primal.operands) + (primal.variadic is not None)
+    if len(transposes) != expected:
+        shown = (*primal.operands, *((f"*{primal.variadic}",) if primal.variadic else ()))
+        msg = (
+            f"linear_rule({primal.__name__}) gives {len(transposes)} of the transposes for the "
+            f"operands ({', '.join(shown)}); give one for each, None for one that cannot be "
+            f"perturbed"
+        )
+        raise RuleError(msg)
+    if not any(map(callable, transposes)):
+        msg = (
+            f"linear_rule({primal.__name__}) gives no transpose; "
+            f"write non_differentiable({primal.__name__})"
+        )
+        raise RuleError(msg)
+    said = f"of linear_rule({primal.__name__})"
+    for k, transpose in enumerate(transposes):
+        if transpose is not None and not isinstance(transpose, ZeroTangent):
+            check_half(f"transpose {k} {said}", transpose, primal, "y_bar")
+    if pull_into is not None and not callable(pull_into):
+        msg = f"pull_into {said} is {pull_into!r}, not a function"
+        raise RuleError(msg)
+    _check_batched(said, batched, batched is True or callable(batched))
+    recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
+    _state(primal, "linear_rule", recipe)
+
+
+def bilinear_rule(
+    f: Primitive[..., Any],
+    left: Callable[..., Any],
+    right: Callable[..., Any],
+    *,
+    batched: Literal[False, "broadcast"] | tuple[Callable[..., Any], Callable[..., Any]] = False,
+) -> None:
+    """State that f is linear in each of its two operands.
+
+    Parameters
+    ----------
+    f : Primitive
+        The function; pushing a tangent forward is applying it with the tangent in its place.
+    left, right : callable
+        The real adjoints, of ``(y_bar, a, b, **options)``. ``left`` may read only shape and dtype
+        of a, ``right`` only those of b: the other elements are not kept where nobody needs them.
+    batched : False, "broadcast" or tuple of two callables
+        Whether the adjoints take a ``y_bar`` with a leading axis that counts directions, and how
+        such tangents are pushed: by f, where its operands are broadcast against each other, or by
+        ``(a_dot, a, b, **options)`` and ``(b_dot, a, b, **options)``.
+
+    Raises
+    ------
+    RuleError
+        If f has not two operands.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def area(width, height):
+    ...     return width * height
+    >>> bilinear_rule(area, lambda y_bar, w, h: y_bar * h, lambda y_bar, w, h: w * y_bar)
+    >>> rrule(area, 2.0, 3.0)[1](1.0)
+    (3.0, 2.0)
+    """
+    primal = find_primal(f, "bilinear_rule")
+    if primal.variadic or len(primal.operands) != 2:
+        msg = (
+            f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), "
+            f"not two operands; write linear_rule, or @rule({primal.__name__})"
+        )
+        raise RuleError(msg)
+    said = f"of bilinear_rule({primal.__name__})"
+    for k, half in enumerate((left, right)):
+        check_half(f"transpose {k} {said}", half, primal, "y_bar")
+    pushes = isinstance(batched, tuple) and len(batched) == 2 and all(map(callable, batched))
+    _check_batched(said, batched, pushes)
+    _state(primal, "bilinear_rule", BilinearRecipe(left, right, batched))
+
+
+def _check_batched(said: str, batched: Any, fits: bool) -> None:
+    if not (fits or batched is False or (isinstance(batched, str) and batched == "broadcast")):
+        msg = (
+            f"batched={batched!r} {said}; say what the halves take beside single tangents: False, "
+            f"True, 'broadcast', or the functions that its documentation asks for"
+        )
+        raise RuleError(msg)
+
+
+def non_differentiable(f: Callable[..., Any]) -> None:
+    """State that f is constant wherever it is continuous, or that its result is no number to vary.
+
+    Operands that can be perturbed get ``ZeroTangent()``; the tangent of the result is
+    ``NoTangent()`` where it is an integer or a boolean, else ``ZeroTangent()``.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> @primitive
+    ... def steps(x):
+    ...     return x // 1.0
+    >>> non_differentiable(steps)
+    >>> rrule(steps, 2.5)[1](1.0)
+    (ZeroTangent(),)
+    """
+    primal = find_primal(f, "non_differentiable")
+    _state(primal, "non_differentiable", ConstantRecipe(), any_types(primal))
+
+
+def opt_out(f: Callable[..., Any], *types: Any) -> None:
+    """State that there is no rule of f for these types, whatever more general rules say.
+
+    The engine then differentiates through f, where it can, instead of asking a rule.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *types : type
+        One per operand.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive
+    >>> from chainrules_py.extend import find_rule
+    >>> @primitive
+    ... def doubled(x):
+    ...     return x + x
+    >>> scalar_rule(doubled, lambda _y, _x: 2.0)
+    >>> opt_out(doubled, int)
+    >>> find_rule(doubled, (int,)) is None, find_rule(doubled, (float,)) is None
+    (True, False)
+    """
+    primal = find_primal(f, "opt_out")
+    if len(types) < len(primal.operands) or (
+        len(types) > len(primal.operands) and not primal.variadic
+    ):
+        msg = (
+            f"opt_out({primal.__name__}) names {len(types)} of the types of the operands "
+            f"({', '.join(primal.operands)}); name one for each"
+        )
+        raise RuleError(msg)
+    source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})", 2)
+    signature = tuple([checked_annotation(t, "an operand", source) for t in types])
+    enter(Statement(primal, signature, None, source, None))
+
+
+def rule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: int = False,
+    batched: Batched = False,
+    whole: bool = False,
+    always: bool = False,
+) -> Callable[[F], F]:
+    """State the value of f and, per operand, one linear map (a decorator).
+
+    Parameters
+    ----------
+    f : callable
+        A primitive, or a library's function that engines can see being called.
+    types : tuple, optional
+        Dispatched on instead of the annotations.
+    requires : Capability or several
+        What the rule needs the engine to do; the function's first parameter is then the `Config`.
+    override : bool
+        Whether it beats more specific rules.
+    batched : bool or "broadcast"
+        Whether both halves of every map take tangents with a leading axis that counts directions:
+        as they are, or with further axes of length one, as broadcasting against the result would.
+    whole : bool
+        Whether the maps are right for whole numbers as well, as where operands are only compared.
+        Else, where operands with a map are whole, f is called again with the real numbers that they
+        are, for its maps alone: what halves compute with them could wrap.
+    always : bool
+        Whether the pulls run though the cotangent of the result is zero, which is then written
+        out: for a regulariser, or a log. Engines that leave such calls out do not find the rule.
+
+    Returns
+    -------
+    decorator
+        The decorated function returns ``(y, (LinearMap(push, pull, *saved), ...))`` with one map,
+        or ``NoTangent()``, per operand. It is returned unchanged. One that takes an option
+        ``wanted`` is told for which operands a map is asked, and may give ``NoTangent()`` for the
+        others: what these would save is not computed.
+
+    Raises
+    ------
+    RuleError
+        If f cannot be seen by engines, if operands or options differ from those of f, if an
+        annotation cannot be dispatched on, or if the signature is taken.
+
+    Examples
+    --------
+    >>> from chainrules_py import LinearMap, primitive, rrule
+    >>> @primitive
+    ... def square_sum(x, y):
+    ...     return x * x + y * y
+    >>> @rule(square_sum)
+    ... def square_sum_rule(x: float, y: float):
+    ...     def push(t_dot, t):
+    ...         return 2 * t * t_dot
+    ...
+    ...     def pull(z_bar, t):
+    ...         return 2 * t * z_bar
+    ...
+    ...     return x * x + y * y, (LinearMap(push, pull, x), LinearMap(push, pull, y))
+    >>> rrule(square_sum, 1.0, 2.0)[1](1.0)
+    (2.0, 4.0)
+    """
+    recipe = functools.partial(GeneralRecipe, batched=batched, whole=whole, always=always)
+    return _register("rule", recipe, f, types, requires, override, always=always)
+
+
+def register_frule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+) -> Callable[[F], F]:
+    """State a forward rule written out: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
+
+    As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on. Without a
+    reverse rule, its transpose is taken: so y_dot has to be linear in the tangents.
+    """
+    return _register("frule.register", FruleRecipe, f, types, requires, override, 1)
+
+
+def register_rrule(
+    f: Callable[..., Any],
+    *,
+    types: Types = None,
+    requires: Capability | Iterable[Capability] = (),
+    override: bool = False,
+    always: bool = False,
+) -> Callable[[F], F]:
+    """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
+
+    As `rule` otherwise, also for an option ``wanted``. ``pullback(y_bar)`` returns a tuple, one
+    entry per operand. Without a
+    forward rule, its transpose is taken: so it has to be linear in y_bar.
+    """
+    recipe = functools.partial(RruleRecipe, always=always)
+    return _register("rrule.register", recipe, f, types, requires, override, always=always)
+
+
+def _state(
+    primal: Primitive[..., Any],
+    constructor: str,
+    recipe: Recipe,
+    types: tuple[tuple[Any, ...], Any] | None = None,
+) -> None:
+    """Register what a constructor call states; for the declared types, unless some are given."""
+    source = Source.caller(f"{constructor}({primal.__name__})", 3)
+    state(primal, types or declared_types(primal), source, recipe)
+
+
+def _register(
+    constructor: str,
+    make: Callable[[Callable[..., Any], bool], Recipe],
+    f: Callable[..., Any],
+    types: Types,
+    requires: Capability | Iterable[Capability],
+    override: int,
+    leading: int = 0,
+    always: bool = False,
+) -> Callable[[F], F]:
+    """Return the decorator of a function, of which ``leading`` parameters are no operands."""
+    asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
+    refuse_bare(f, constructor, caller(2))
+
+    def register(function: F) -> F:
+        primal = find_primal(f, constructor, written=function)
+        found = checked_types(primal, function, types, leading + bool(asked))
+        recipe, source = make(function, bool(asked)), Source.function(function)
+        engines = asked | {Always} if always else asked
+        state(primal, found, source, recipe, requires=engines, override=override)
+        return function
+
+    return register

@@ -1,0 +1,117 @@
+"""Results of people's rules: numbers that derivatives see, in the library of the operands.
+
+A rule may compute with NumPy, where the engine that differentiates its operands is another
+library's, and would take NumPy's array for a constant. A result whose class or dtype is not known
+would be a constant to every engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.primitives.plugins import see
+from chainrules_py.tangents.space import dtype_kind, kind_of, refuse_numbers
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.caches import forgets
+from chainrules_py.values.members import holds, is_real
+from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.type_info import namespace_of, type_info
+
+known_results: set[Any] = set()
+"""Classes of results, with dtypes, whose numbers derivatives see: a caller asks it first."""
+forgets(lambda: (known_results,))
+
+
+def check_result(y: Any) -> None:
+    """Raise for a result whose numbers no derivative sees: in objects, or of an unknown dtype.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says how to return them.
+    """
+    for leaf in flatten(y)[0]:
+        refuse_objects(leaf)
+        if leaf is y and not issubclass(type(leaf), Tracer):
+            known_results.add((type(leaf), getattr(y, "dtype", None)))
+
+
+def refuse_objects(x: Any) -> None:
+    """Raise for an array of numbers that nothing is known of: in objects, or in fields."""
+    if kind_of(x) == "other" and _is_of_numbers(x):
+        refuse_numbers(x)
+
+
+def _is_of_numbers(x: Any) -> bool:
+    """Tell whether an array has real numbers in objects or fields, or of another library's type."""
+    kind = getattr(x.dtype, "kind", None)
+    if type_info(type(x)).is_hidden:  # it has no elements that could be looked at
+        return kind == "O" or bool(getattr(x.dtype, "names", None))
+    if kind == "O":
+        return any([holds(part, is_real) for part in x.flat])
+    names = getattr(x.dtype, "names", None)
+    if names:
+        fields = [x[name] for name in names]
+        return any([kind_of(of) in ("real", "complex") or _is_of_numbers(of) for of in fields])
+    return kind == "V" and x.dtype.type.__name__ != "void"
+
+
+def homing(operands: tuple[type, ...]) -> Callable[[Any, tuple[Any, ...]], Any] | None:
+    """Return what brings results to the library of such operands; None where they stay."""
+    hosted = any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands])
+    return brought_home if hosted else None
+
+
+def brought_home(y: Any, xs: tuple[Any, ...]) -> Any:
+    """Return a result with its arrays in the library that differentiates the operands.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If an array is of a third library.
+    """
+    if all([type(x) is type(y) for x in xs]):
+        return y
+    hosts = [x for x in flatten(xs)[0] if _is_hosted(type(x))]
+    return map_leaves(lambda leaf: _brought(leaf, hosts), y) if hosts else y
+
+
+def _brought(y: Any, hosts: list[Any]) -> Any:
+    cls, dtype = type(y), getattr(y, "dtype", None)
+    if dtype is None or issubclass(cls, Tracer):
+        return y
+    if type_info(cls).namespace is None:
+        see(None, (cls,))  # whose library may be known by now
+    if not _is_hosted(cls):
+        for x in hosts:
+            if kind_of(y) != "other" or dtype_kind(dtype, type(x)) in ("real", "complex"):
+                return _copied(y, x)
+        return y
+    if all([type_info(type(x)).namespace not in (type_info(cls).namespace, None) for x in hosts]):
+        msg = (
+            f"a function with a rule returned {describe(y)} of another library than its operands, "
+            f"which their engine would take for a constant: return an array like them, or NumPy's"
+        )
+        raise NotDifferentiableError(msg)
+    return y
+
+
+def _is_hosted(cls: type) -> bool:
+    """Tell whether a class is of arrays of a library with an engine of its own."""
+    info = type_info(cls)
+    return info.is_array and info.host is not None and not issubclass(cls, Tracer)
+
+
+def _copied(y: Any, x: Any) -> Any:
+    """Return NumPy's array as one of the library of x, unless that is NumPy, and where x is."""
+    info = type_info(type(x))
+    if info.namespace is type_info(type(y)).namespace:
+        return y
+    options = {}
+    with contextlib.suppress(Exception):  # of a value that is being compiled, no library says so
+        options = {"device": x.device} if info.has_device else {}
+    return namespace_of(type(x)).asarray(y, copy=True, **options)

@@ -1,0 +1,148 @@
+"""Notes of what a function did with what is being differentiated, for a report when it is over.
+
+A refusal that the function caught is reported. Where a result depends on nothing that is
+differentiated, the report names the last comparison, which may have been that of a cache.
+"""
+
+from __future__ import annotations
+
+import types
+import warnings
+from typing import Any, NoReturn
+
+from chainrules_py.errors import (
+    LostDerivativeWarning,
+    NotDifferentiableError,
+    TracerError,
+    describe,
+)
+from chainrules_py.ops.reporting import is_strict
+from chainrules_py.primitives.dispatch import where_defined
+from chainrules_py.primitives.hints import Line
+from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.frames import caller
+from chainrules_py.values.tracers import untraced
+
+Place = tuple[str, int]
+comparing: set[Any] = set()
+"""Functions of libraries that tell whether all elements are equal, as ``np.array_equal``."""
+shortcuts: dict[types.CodeType, str] = {}
+"""Functions of libraries that take another formula at one number, with what has no derivative."""
+notes: dict[int, Notes] = {}
+"""By their level, the differentiations of functions that are under way, in all threads."""
+
+
+class Notes:
+    """Notes of one differentiation.
+
+    Attributes
+    ----------
+    refused : tuple or None
+        File and line that wanted a plain value of a traced one, and that were refused.
+    compared : tuple or None
+        File and line that compared a traced value for equality last.
+    inside : bool
+        Whether the function began a differentiation of its own in a value of this one.
+    steps : bool
+        Whether it called a function whose derivative is zero, as `floor`.
+    """
+
+    refused: Place | None = None
+    compared: Place | None = None
+    inside = steps = False
+
+    def report(self, f: Any, depends: bool) -> None:
+        """Report a refusal that a function caught.
+
+        Raises
+        ------
+        TracerError
+            If the result depends on nothing that is differentiated, or inside `strict`.
+        """
+        if self.refused is None:
+            return
+        file, line = self.refused
+        msg = (
+            f"{name_of(f)} ({where_defined(f)}) caught an error about a derivative that would be "
+            f"lost, raised at {file}:{line}, and went on: "
+        )
+        if not depends:
+            msg += "its result depends on nothing that is differentiated; "
+        else:
+            msg += "its derivative lacks what went through there; "
+        msg += "fix that line as the error says, or catch only the exceptions you expect"
+        if not depends or is_strict():
+            raise TracerError(msg)
+        warnings.warn_explicit(msg, LostDerivativeWarning, file, line, registry=_seen)
+
+
+_seen: dict[Any, Any] = {}
+"""Where `warnings` notes which lines were reported."""
+
+
+def warn_unused(f: Any, note: Notes) -> None:
+    """Warn that the result of a function depends on nothing that is differentiated."""
+    msg = (
+        f"the result of {name_of(f)} ({where_defined(f)}) depends on nothing that is "
+        f"differentiated, so that its gradient is zero"
+    )
+    if note.compared is not None:
+        file, line = note.compared
+        msg += f"; {file}:{line} compares what is differentiated with something: a cache?"
+    msg += "; write unused='zero' if that is meant"
+    warnings.warn_explicit(msg, LostDerivativeWarning, *place_of_call(1), registry=_seen)
+
+
+def note_step(at: Any, y: Any) -> Any:
+    """Return the result of a function whose derivative is zero, and note it if it is a real one.
+
+    Comparisons come here most often.
+    """
+    if type(y) is bool or getattr(getattr(y, "dtype", None), "kind", "") == "b":
+        return y
+    note = notes.get(getattr(at, "level", at))
+    if note is not None and not note.steps:
+        note.steps = kind_of(y) in ("real", "complex")
+    return y
+
+
+def note_refusal(x: Any) -> None:
+    """Note that a plain value was wanted of a tracer, on the line of the program that did so."""
+    place = None
+    while issubclass(type(x), Tracer):
+        note = notes.get(x.level)
+        if note is not None:
+            place = place or place_of_call(2)
+            note.refused = place
+        x = x.__payload__
+
+
+def note_comparison(x: Any, frame: Any) -> None:
+    """Note that a tracer was compared for equality."""
+    note = notes.get(x.level)
+    if note is not None:
+        note.compared = frame.f_code.co_filename, frame.f_lineno
+
+
+def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
+    """Raise: a library takes a formula that holds at one number alone.
+
+    Raises
+    ------
+    NotDifferentiableError
+        With the name of the function.
+    """
+    msg = (
+        f"{shortcuts[code]} takes another formula where {describe(x.__payload__)}, which is being "
+        f"differentiated, equals {untraced(other)}: it has not its derivative; differentiate at a "
+        f"number beside, or take ignore_derivatives of it, which is a constant"
+    )
+    raise NotDifferentiableError(msg)
+
+
+def place_of_call(depth: int) -> Place:
+    """Return file and line of the program's innermost frame, or else of a caller's."""
+    frame = Line(caller(depth + 1)).frame
+    return frame.f_code.co_filename, frame.f_lineno

@@ -1,0 +1,221 @@
+"""What a value holds itself: items, attributes, and what a function captured; one level.
+
+A number or tracer that is further inside is a constant to every derivative.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from numbers import Integral, Number
+from typing import Any
+
+from chainrules_py.values.caches import forgets
+
+_MOST = 10_000
+_NOTHING = (types.ModuleType, types.CodeType, type, str, bytes, int, float, type(None), type(...))
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_ITEMS = (list, tuple, set, frozenset, deque, *_VIEWS)
+_BOUND = (types.MethodType, types.BuiltinMethodType)
+
+
+def directly(x: Any) -> list[Any]:
+    """List what a value holds itself; nothing of a number or an array of numbers.
+
+    Examples
+    --------
+    >>> from collections import deque
+    >>> from functools import partial
+    >>> directly(deque([1.0])), directly(partial(pow, 2.0)), directly(lambda x, y=3.0: x)
+    ([1.0], [<built-in function pow>, 2.0], [3.0])
+    """
+    cls = type(x)
+    if cls is types.FunctionType:
+        return [part for _, part in parts_of(x)]
+    if isinstance(x, functools.partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    if isinstance(x, _BOUND):
+        return [x.__self__, *attributes(x.__self__).values()]
+    if cls is slice:
+        return [x.start, x.stop, x.step]
+    if cls is types.MappingProxyType:
+        return [*x.copy().values()]
+    if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or what stands for one
+        return [*elements(x)] if holds_objects(x) else []
+    found = [*attributes(x).values()]
+    for base in cls.__mro__:
+        if base is dict:
+            found += dict.values(x)
+        elif base in _ITEMS:
+            found += base.__iter__(x)  # type: ignore[attr-defined]
+    return found
+
+
+def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
+    """Tell whether a value is, or holds directly or in a list or dict there, what passes a test.
+
+    Examples
+    --------
+    >>> holds({"a": [2.0]}, lambda y: type(y) is float), holds([1], lambda y: type(y) is float)
+    (True, False)
+    """
+    return any(map(is_it, (x, *[z for y in directly(x) for z in _items(y)])))
+
+
+def _items(x: Any, depth: int = 3) -> Iterator[Any]:
+    """Yield a value, or what is in it where it is a tuple, list or dict, or an object of ours."""
+    cls = type(x)
+    ours = str(cls.__module__).startswith("chainrules_") and not hasattr(cls, "__payload__")
+    if depth and (ours or cls in (tuple, list, dict)):
+        for y in directly(x):
+            yield from _items(y, depth - 1)
+    else:
+        yield x
+
+
+def inside(
+    x: Any, passed: Callable[[Any], bool] = lambda _: False, most: int = _MOST, ours: bool = False
+) -> Iterator[Any]:
+    """Yield a value and what it holds, and what that holds, each once.
+
+    What is ``passed`` by is left out with what it holds; so is what objects of these packages hold,
+    but with ``ours``, and what tracers do.
+    """
+    seen, waiting = dict[int, Any](), [x]  # which keeps ids from being given again
+    while waiting and len(seen) < most:
+        y = waiting.pop()
+        if id(y) in seen or passed(y):
+            continue
+        seen[id(y)] = y
+        yield y
+        cls = type(y)
+        is_ours = str(cls.__module__).startswith("chainrules_")
+        if is_ours and (not ours or hasattr(cls, "__payload__")):
+            waiting += [
+                getattr(y, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")
+            ]
+        elif not isinstance(y, _NOTHING):
+            waiting += directly(y)
+
+
+def parts_of(f: Any) -> list[tuple[str, Any]]:
+    """List what a function captured, with names: its cells, defaults, and the object it is of.
+
+    One level: what an object holds that is captured is the author's.
+    """
+    if isinstance(f, types.MethodType):
+        return [("self", f.__self__), *attributes(f.__self__).items(), *parts_of(f.__func__)]
+    if isinstance(f, functools.partial):
+        named = [(f"argument {i}", x) for i, x in enumerate(f.args)]
+        return [*named, *f.keywords.items(), *parts_of(f.func)]
+    if not isinstance(f, types.FunctionType):
+        opens = callable(f) and not isinstance(f, (type, types.BuiltinFunctionType))
+        return list(attributes(f).items()) if opens and not hasattr(f, "__wrapped__") else []
+    defaults = f.__defaults__ or ()
+    count = f.__code__.co_argcount
+    optional = zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True)
+    return [*cells(f).items(), *optional, *(f.__kwdefaults__ or {}).items()]
+
+
+def cells(f: types.FunctionType) -> dict[str, Any]:
+    """Return what a function has captured, by name."""
+    return dict(zip(f.__code__.co_freevars, map(content, f.__closure__ or ()), strict=True))
+
+
+def content(cell: Any, empty: Any = None) -> Any:
+    """Return the content of a closure's cell, or ``empty`` where it is not yet assigned."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return empty
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """Return the attributes of an object of somebody's own class."""
+    held = getattr(x, "__dict__", None)
+    found = dict(held) if isinstance(held, dict) else {}
+    for member in slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
+        try:
+            found[member.__name__] = member.__get__(x)
+        except AttributeError:
+            continue
+    return found
+
+
+@functools.cache
+def slots(cls: type) -> tuple[types.MemberDescriptorType, ...]:
+    """Return the slots of a class that Python's code defines."""
+    found = [vars(base).values() for base in cls.__mro__ if "__slots__" in vars(base)]
+    return tuple([x for each in found for x in each if type(x) is types.MemberDescriptorType])
+
+
+def holds_objects(x: Any) -> bool:
+    """Tell whether the elements of an array are objects."""
+    return getattr(getattr(x, "dtype", None), "hasobject", False)
+
+
+def elements(x: Any) -> tuple[Any, ...]:
+    """Return the objects in an array of objects."""
+    return tuple(getattr(x, "values", x).ravel().tolist())  # of xarray, its array
+
+
+forgets(lambda: (slots,))
+
+
+def is_real(x: Any) -> bool:
+    """Tell whether a value is a number that is not whole, or an array of such."""
+    dtype = getattr(x, "dtype", "") if hasattr(x, "shape") else ""
+    kind, exact = str(dtype).lower(), type(x).__name__ in ("Decimal", "Fraction")
+    known = exact or "float" in kind or "complex" in kind or bool(getattr(dtype, "names", None))
+    return issubclass(getattr(type(x), "__dispatch_type__", type(x)), (float, complex)) or known
+
+
+def holds_numbers(x: Any) -> bool:
+    """Tell whether a value is or holds real numbers, which no derivative sees there.
+
+    Functions and bytes are constants, whatever they hold; an iterator may give any numbers.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> [holds_numbers(x) for x in ({Decimal("1.5")}, [[2.0]], ["a"], lambda: 2.0)]
+    [True, True, False, False]
+    """
+    if isinstance(x, _FIXED) or (callable(x) and type(x).__module__.startswith("chainrules_")):
+        return False
+    return hasattr(type(x), "__next__") or holds(x, _counts)
+
+
+def _counts(x: Any) -> bool:
+    if isinstance(x, Number):
+        return not isinstance(x, Integral)
+    dtype = getattr(x, "dtype", None)
+    fields = getattr(dtype, "names", None)
+    return _is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
+
+
+_FIXED = (*_BOUND, str, bytes, int, Enum, types.ModuleType, types.FunctionType, functools.partial)
+
+
+def _format_of(x: Any) -> str | None:
+    """Return the mark of the elements of a buffer, None for what is none."""
+    buffer: Any = x
+    try:
+        return memoryview(buffer).format.lstrip("<>=@!&")[:1]
+    except (TypeError, ValueError, BufferError):  # ValueError: dates of NumPy's
+        return None
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    """Tell whether elements are objects, or records with floating numbers in them."""
+    fields = getattr(dtype, "fields", None)
+    inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
+    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
+    return floats or getattr(dtype, "kind", None) == "O"
+
+
+_FLOATS = ("e", "f", "d", "g", "Z")
+"""Marks of floating numbers in the formats of buffers."""
