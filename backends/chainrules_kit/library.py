@@ -34,4 +34,9 @@ def bare(x: Any) -> Any:
 def on_host(x: Any) -> Any:
     """Return the NumPy array with the elements of an array."""
     x = bare(x)
-    return x.get() if hasattr(x, "get") else np.asarray(x)
+    if hasattr(x, "get"):
+        return x.get()
+    try:
+        return np.asarray(x)
+    except (RuntimeError, TypeError):  # of an array on another device
+        return np.from_dlpack(x, device="cpu")

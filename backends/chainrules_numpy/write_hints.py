@@ -58,7 +58,8 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
     """Return ``np.stack`` of what an array of objects holds, as the program has it, or None."""
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List):
         maker = getattr(line.value_of(node.func), "__name__", "")
-        return stacked_list(node.args[0]) if maker in _MAKERS else None
+        holds = maker in _MAKERS and any(line.traced(node.args[0]))
+        return stacked_list(node.args[0]) if holds else None
     value = line.value_of(node)
     if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim not in (1, 2):
         return None

@@ -68,7 +68,7 @@ def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any)
         An operation, a library's function that is aliased to one, a function under `primitive`, one
         with derivatives of its own (`custom_vjp`), or code that is written in these.
     to : str, or sequence of str
-        The engine, or engines, by name; `exporters` lists them.
+        The engine, or engines, by name, as ``"jax"``; another name is an error that lists them.
     **options
         What the exporter takes besides; see there.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -153,5 +154,6 @@ def maps() -> dict[str, tuple[Any, Any]]:
 
 def exports() -> dict[str, Any]:
     """Exports, by engine."""
-    found = export(softplus)
+    engines = [e for e in ("autograd", "jax", "mlx", "mygrad", "torch") if find_spec(e)]
+    found = export(softplus, to=engines)
     return {f"export to {name}": (f, None) for name, f in found.items()}

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError, zero_tangent
 from chainrules_py import ops as v
+from chainrules_py import zero_tangent
 from chainrules_py.testing.data.differences import derivative
-from tests.engines.battery import CONSTANT, ONE_MODE, clamped_exp, points
+from tests.engines.battery import CONSTANT, ONE_MODE, points
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "engine.py"
 spec = importlib.util.spec_from_file_location("engine", PATH)
@@ -79,13 +79,6 @@ def test_what_is_constant_or_has_a_rule_of_one_mode():
     for entry in ONE_MODE.values():
         assert np.allclose(grad(lambda x, f=entry.f: v.sum(f(x)))(X), 2 * X)
         assert np.allclose(engine.jvp(entry.f, (X,), (X,))[1], 2 * X * X)
-
-
-def test_levels_of_its_own_are_refused(monkeypatch):
-    """Beside differentiations that others number, the inner one would be taken for the outer."""
-    monkeypatch.setattr(engine.extend, "new_level", itertools.count(10**9).__next__)
-    with pytest.raises(TracerError, match="new_level"):
-        engine.jvp(clamped_exp, (X,), (X,))
 
 
 def test_a_function_of_numpy_comes_first():

@@ -304,6 +304,22 @@ def _push_arrays(
     What is asked of the tangents, zeros have not; the product itself can still be of another dtype.
     A person's partial may be no number at all: `finish` says so.
     """
+    if len(terms) == len(shaped) == 1:
+        [(term, partial)], [place] = terms, shaped
+
+        def alone(tangents: tuple[Any, ...], *xs: Any) -> Any:
+            y, t = primal(*xs), tangents[0]
+            try:
+                dtype = y.dtype
+                if dtype == xs[place].dtype == t.dtype and fits[dtype]:
+                    y_dot = term(t, partial and partial(y, *xs))
+                    if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                        return y, y_dot
+            except (AttributeError, TypeError):  # as below
+                pass
+            return finish(y, tangents, *xs)
+
+        return alone
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
@@ -312,15 +328,18 @@ def _push_arrays(
             y_dot: Any = None
             if not fits[dtype]:
                 return finish(y, tangents, *xs)
-            for a in (*map(xs.__getitem__, shaped), *tangents):
-                if a.dtype != dtype:
+            for i in shaped:
+                if xs[i].dtype != dtype:
                     return finish(y, tangents, *xs)
             for (term, partial), t in zip(terms, tangents, strict=True):
-                if y_dot is not None and term is _negated:
+                if t.dtype != dtype:
+                    return finish(y, tangents, *xs)
+                if y_dot is None:
+                    y_dot = term(t, partial and partial(y, *xs))
+                elif term is _negated:
                     y_dot = y_dot - t
-                    continue
-                part = term(t, partial and partial(y, *xs))
-                y_dot = part if y_dot is None else y_dot + part
+                else:
+                    y_dot = y_dot + term(t, partial and partial(y, *xs))
             if y_dot.dtype == dtype and y_dot.shape == y.shape:
                 return y, y_dot
         except (AttributeError, TypeError):  # no array, which is refused there; np.float64 * 1j
