@@ -52,7 +52,7 @@ def raw_type(dtype: np.dtype[Any]) -> str:
     size = dtype.itemsize
     if dtype.kind not in "fiubc" or size not in (1, 2, 4, 8, 16) or not dtype.isnative:
         raise UnwritableError
-    return "two_operations" if size == 16 else f"uint{8 * size}_t"
+    return "two_words" if size == 16 else f"uint{8 * size}_t"
 
 
 def literal(x: Any, dtype: np.dtype[Any]) -> str:
