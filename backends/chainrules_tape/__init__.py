@@ -1,6 +1,6 @@
-"""A small engine: it records calls of primitives, and plays the records backwards.
+"""Small automatic differentiation engine: record calls of primitives and replay them backwards.
 
-It knows no function by name: what a call means is asked of `chainrules_py`.
+The engine knows no function by name: it looks up the rule of each call in `chainrules_py`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ __dir__ = lambda: __all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import names of sparse Jacobians on first use: they load NumPy."""
+    """Import the names for sparse Jacobians on first use, because they load NumPy."""
     if name in ("DensePatternWarning", "Plan"):
         import chainrules_kit.sparsity
 

@@ -1,9 +1,9 @@
-"""Assembly of the tape: what is plugged into its core, and in which order.
+"""Assemble the tape from its core and the packages that extend it, and fix their order.
 
-The core records calls and plays them back. Everything else is plugged in here: writing in place
-and views (`memory`), short ways for frequent calls (`fast`), kept calls, names, text and graphs
-(`inspect`), gradients that people ask a tape for (`functions`), and records that are dropped and
-made again (`checkpoint`). A room that is left out here is not missed by the others.
+The core records calls and plays them back. This module adds the rest: in-place writes and views
+(`memory`), fast paths for frequent calls (`fast`), kept calls, names, text and graphs (`inspect`),
+the gradient methods of a tape (`functions`), and records that are dropped and recomputed
+(`checkpoint`). Each of these packages can be left out without breaking the others.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ class Variable(Named, WritableOnTape, AddsInPlace):
 
 
 class FastVariable(FastSteps, FastSlices, FastJoins, Variable):
-    """Value on a tape whose calls take the short ways."""
+    """Value on a tape whose frequent calls take the fast paths."""
 
     __slots__ = ()
 
 
 class KeptVariable(Variable):
-    """Value on a tape that keeps the calls themselves, to show them or to record them again.
+    """Value on a tape that keeps its calls, to show them or to record them again.
 
-    It has no short ways: that such tapes exist costs the others nothing.
+    It has no fast paths, so that these tapes add no cost to the others.
     """
 
     __slots__ = ()
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
-        """Return False: the tape keeps all values, so none is written over."""
+        """Return False: the tape keeps all values, so none may be overwritten."""
         return False
 
 
-FastVariable.__name__ = Variable.__name__  # which is what people see
+FastVariable.__name__ = Variable.__name__  # the name that users see
 FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
@@ -56,21 +56,21 @@ KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 class Tape(HasGradients):
     """Tape: the records of one differentiation, in the order of the calls.
 
-    A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
-    the records at ``links``: an index, or several (`chainrules_tape.core.links`).
+    A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` returns the cotangents of the
+    records at ``links``: an index, or several (`chainrules_tape.core.links`).
 
     Parameters
     ----------
     persistent : bool
-        Whether more than one gradient can be asked for; without it the first consumes the tape,
-        so that memory goes as the pass goes.
+        Whether the tape gives more than one gradient. Without it the first gradient consumes the
+        tape, and memory is released during the backward pass.
     differentiable : bool
-        Whether the gradients are variables of this tape, to be differentiated again, to any
-        order. Such a tape keeps all values that it saw, shows them, and is persistent.
+        Whether the gradients are variables of this tape, which can be differentiated again, to any
+        order. This tape keeps all values that it records, shows them, and is persistent.
     guard : {"lock", "sample", "full", "off"}
-        How arrays that the gradient depends on are watched, so that none is written to before it is
-        taken: read-only meanwhile, and a sample of 64 elements compared; compared by this sample;
-        compared byte by byte; or not watched.
+        How the tape detects writes to the arrays that the gradient depends on before the gradient
+        is computed. "lock" makes them read-only meanwhile and compares a sample of 64 elements;
+        "sample" compares the sample only; "full" compares all bytes; "off" does not check.
 
     Examples
     --------
@@ -114,13 +114,13 @@ class Tape(HasGradients):
         return listing(self)
 
     def to_dot(self) -> str:
-        """Return the graph of the calls, in the language of Graphviz."""
+        """Return the graph of the calls in the DOT language of Graphviz."""
         from chainrules_tape.pictures import graphviz
 
         return graphviz(nodes_of(self), "tape")
 
     def to_svg(self) -> str:
-        """Return the graph of the calls, drawn: shapes, and the values that the tape keeps."""
+        """Return the graph of the calls as SVG, with shapes and the values that the tape keeps."""
         from chainrules_tape.pictures import svg
 
         return svg(nodes_of(self))
@@ -135,7 +135,7 @@ class ClosedTape(Closed, Tape):
 
 
 class ConsumedTape(ClosedTape):
-    """Tape whose gradient was taken: its records are gone."""
+    """Tape whose gradient was computed and whose records are dropped."""
 
     __slots__ = ()
     state = "consumed"

@@ -1,4 +1,4 @@
-"""The engine, as rules see it, and what of it is under way."""
+"""Configuration of the tape as rules see it, and the runs and tapes in progress."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_py.extend import Always
 
 
 class TapeConfig(Config):
-    """Configuration of the tape. Its `vjp` and `jvp` stand above what they use, and enter here."""
+    """Configuration of the tape; modules above this one set its `vjp` and `jvp`."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Always, Capability("tape")))
 
@@ -25,9 +25,9 @@ class Recorders(threading.local):
     Attributes
     ----------
     under_way : list
-        Those that are under way, from the outside in.
+        Those in progress, from the outermost to the innermost.
     made : mapping
-        Tapes that people made by hand, as long as they live.
+        Tapes that users created and that are still alive.
     """
 
     def __init__(self) -> None:

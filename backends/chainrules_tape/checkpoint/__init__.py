@@ -1,1 +1,1 @@
-"""Checkpoints: records that are dropped, and made again when the gradient needs them."""
+"""Checkpoints: records that are dropped and recomputed when the gradient needs them."""

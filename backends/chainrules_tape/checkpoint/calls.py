@@ -1,9 +1,9 @@
-"""Checkpoints, as people ask for them: little of a function is kept for the gradient.
+"""Checkpointing: keep few values of a function for the gradient and recompute the others.
 
-Under a policy single calls are made again, and no line of the function.
+Under a policy, single calls are recomputed; the function itself does not run again.
 
-While a function runs, its calls are kept with their operands. Then the values that the policy does
-not want are let go, and the records that read them stand by references (`Recalled`).
+While a function runs, its calls are kept with their operands. Afterwards the values that the
+policy does not keep are released, and the records that read them hold references (`Recalled`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Packing: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 def nbytes(x: Any) -> int:
-    """Count the bytes of an array, or of the one that a tracer stands for; 0 of anything else."""
+    """Count the bytes of an array, or of a tracer's payload; 0 for anything else."""
     while isinstance(x, Tracer):
         x = x.__payload__
     if is_structure_type(type(x)):
@@ -50,7 +50,7 @@ def nbytes(x: Any) -> int:
 
 
 def check_save(save: Save) -> None:
-    """Raise for what is no policy, and where nothing finds a cut."""
+    """Raise if ``save`` is not a policy, or if it is "mincut" and SciPy is not installed."""
     is_listed = isinstance(save, Collection) and not isinstance(save, str)
     names = is_listed and all([isinstance(n, str) for n in save])  # type: ignore[union-attr]
     budget = type(save) is int and save >= 0
@@ -70,19 +70,20 @@ def check_save(save: Save) -> None:
 
 @final
 class Policy:
-    """Policy: decides call by call which values are kept, while they come.
+    """Policy that decides for each call, when it is recorded, whether its value is kept.
 
-    Of a budget, what is dear is kept as long as it fits, and the rest evenly: each time that the
-    budget is full every other one of these goes, so that nobody has to know how many come.
+    Under a budget, expensive values are kept as long as they fit, and cheap ones at even distances.
+    Each time the budget is full, every other cheap value is dropped, so that the number of calls
+    need not be known in advance.
 
     Attributes
     ----------
     gone : list of int
-        Places of values that were kept and are to go: whoever asks empties it.
+        Indices of values that were kept and are to be dropped; the caller empties the list.
     cheap : set of int
-        Places of values that a cut may have computed again.
+        Indices of values that may be recomputed under a cut.
     sizes : dict
-        The bytes of all values that a cut may keep.
+        From the index of each value that a cut may keep to its number of bytes.
     """
 
     __slots__ = ("cheap", "even", "gone", "left", "save", "seen", "sizes", "step")
@@ -97,9 +98,9 @@ class Policy:
         self.sizes: dict[int, int] = {}
 
     def keeps(self, i: int, call: Any, record: tuple[Any, ...], label: str | None) -> bool:
-        """Tell whether the value of a call is kept."""
+        """Return whether the value of a call is kept."""
         save = self.save
-        if save == "mincut":  # for which all has to be known
+        if save == "mincut":  # decided in `settle`, when all calls are known
             self.sizes[i] = nbytes(call.value)
             if _is_operation(call) and _is_cheap(record):
                 self.cheap.add(i)
@@ -127,7 +128,7 @@ class Policy:
         return (i, size) in self.even
 
     def _thin(self, size: int) -> None:
-        """Let every other one of those go that are kept evenly, until so much is left."""
+        """Drop every other evenly kept value until ``size`` bytes of the budget are left."""
         while self.left < size and self.even:
             gone, self.even = self.even[::2], self.even[1::2]
             self.step *= 2
@@ -136,7 +137,7 @@ class Policy:
 
 
 def _is_operation(call: Any) -> bool:
-    """Tell whether a call gives the same whenever it is made: people's own may draw numbers."""
+    """Return whether a repeated call gives the same value: user-defined primitives may draw."""
     f = call.primitive
     return f.__module__.startswith("chainrules_") and not f.fixed
 
@@ -152,16 +153,16 @@ def _is_cheap(record: tuple[Any, ...]) -> bool:
 
 
 def _beside(record: tuple[Any, ...], call: Any) -> int:
-    """Count the bytes that the record of a rule holds that cannot stand by references."""
+    """Count the bytes that a rule's record saves and that references cannot replace."""
     if record[0].statement.recipe.saves_values:
         return 0
     return sum([nbytes(s) for s in flatten(record[2:])[0] if s is not call.value])
 
 
 _MOST = 1 << 29
-"""How much flows at most: SciPy counts in 32 bits."""
+"""Largest total flow: SciPy uses 32-bit integers."""
 _DEEPEST = 16
-"""How many cheap calls in a row are made again at most: all that they give is there at once."""
+"""Longest chain of cheap calls that is recomputed: all its values are in memory at once."""
 
 
 def least_kept(
@@ -170,27 +171,28 @@ def least_kept(
     cheap: Collection[int],
     read: Collection[int],
 ) -> set[int]:
-    """Choose which values are kept, of the fewest bytes in all.
+    """Choose the values to keep so that their total number of bytes is minimal.
 
     Parameters
     ----------
     sizes : mapping
-        The bytes of each value.
+        The number of bytes of each value.
     operands : mapping
-        Those that each is computed of; what is not among the sizes is there in any case.
+        The values from which each one is computed; those not in ``sizes`` are always available.
     cheap : collection
-        Those that may be computed again.
+        The values that may be recomputed.
     read : collection
-        Those that are read later.
+        The values that are read later.
 
     Returns
     -------
     set
-        Each that is read is among these, or is computed from them by cheap calls.
+        The values to keep: each value in ``read`` is among them, or is computed from them by
+        cheap calls.
 
     Examples
     --------
-    A sum of two dear values is read through a chain: the sum is kept, and neither of the two.
+    A sum of two expensive values is read through a chain: the sum is kept, the two are not.
 
     >>> sizes = {0: 8, 1: 8, 2: 8, 3: 8, 4: 8}
     >>> operands = {0: (), 1: (), 2: (0, 1), 3: (2,), 4: (3,)}
@@ -204,7 +206,7 @@ def least_kept(
     cheap = _shallow(operands, cheap)
     order: dict[int, int] = {}
     wanted = list(read)
-    while wanted:  # what nobody reads plays no part
+    while wanted:  # values that are never read are left out
         i = wanted.pop()
         if i in sizes and i not in order:
             order[i] = len(order)
@@ -227,13 +229,13 @@ def least_kept(
     graph: Any = csr_array((capacity, (places[0], places[1])), shape=(2 * n + 2, 2 * n + 2))
     left: Any = graph - maximum_flow(graph, source, sink).flow
     left.eliminate_zeros()
-    # Of all least cuts the one next to what is read: least is computed again.
+    # Of all minimum cuts take the one closest to the values read: it recomputes least.
     behind = set(breadth_first_order(left.T.tocsr(), sink, return_predecessors=False).tolist())
     return {i for i, k in order.items() if 2 * k not in behind and 2 * k + 1 in behind}
 
 
 def _shallow(operands: Mapping[int, Collection[int]], cheap: Collection[int]) -> set[int]:
-    """Return the cheap values without those at which a row of cheap calls becomes too long."""
+    """Return the cheap values without those that would make a chain longer than `_DEEPEST`."""
     depth: dict[int, int] = {}
     for i, xs in operands.items():
         depth[i] = 1 + max([depth[x] for x in xs if x in depth], default=0) if i in cheap else 0
@@ -244,35 +246,35 @@ def _shallow(operands: Mapping[int, Collection[int]], cheap: Collection[int]) ->
 
 @final
 class Ref(int):
-    """Reference to the value of a record of the same call, by its place."""
+    """Reference to the value of a record of the same call, by its index."""
 
     __slots__ = ()
 
 
 @final
 class Recalled:
-    """Records of a call under a policy, some of which stand by references to values.
+    """Records of a call under a policy, some of which hold references instead of values.
 
     Parameters
     ----------
     start : int
-        Where the stretch begins.
+        Index of the first record.
     save, packing
-        What is kept, and how it is put away and got back.
+        The policy, and the functions that pack and unpack the kept values.
 
     Attributes
     ----------
     start : int
-        Where the stretch begins.
+        Index of the first record.
     calls : dict
-        From a place to the call whose value stands there, with references for operands.
+        From an index to the call that gave the value, with references for operands.
     values : dict
-        From a place to its value, packed where that was asked for; of those that are kept.
+        From an index to its value, for those that are kept; packed if `packing` is given.
     passed_on : set
-        Places of values that no record reads, and one call alone.
+        Indices of values that no record reads and that exactly one call uses.
     records : dict
-        From a place to its record: the pull, the links, and what is saved, with references. None
-        in place of the last where the rule has to run again.
+        From an index to its record: the pull, the links, and the saved values, with references.
+        The last item is None where the rule has to run again.
     """
 
     __slots__ = ("calls", "packing", "passed_on", "policy", "records", "start", "values")
@@ -289,23 +291,23 @@ class Recalled:
         self.passed_on: set[int] = set()
 
     def add(self, i: int, call: Any, record: tuple[Any, ...], label: str | None) -> bool:
-        """Take in a call; tell whether its record stands by references from now on.
+        """Add a call and return whether its record uses references from now on.
 
         Parameters
         ----------
         i : int
-            Its place.
+            Its index on the tape.
         call
-            Its primitive, its primal, its operands with their links (``opened``), its options and
-            its value.
+            The call: its primitive, primal, operands with their links (``opened``), options and
+            value.
         record : tuple
-            The record of its rule.
+            The record that its rule returned.
         label : str or None
             The name of its value.
         """
         kept = self.policy.keeps(i, call, record, label)
         if self.policy.sizes:
-            self.values[i] = call.value  # until the cut is made
+            self.values[i] = call.value  # until the cut is computed
         elif kept:
             self.values[i] = Packed.of(call.value, self.packing)
         while self.policy.gone:
@@ -326,7 +328,7 @@ class Recalled:
         return True
 
     def settle(self) -> None:
-        """Let go what a cut does not keep, now that all calls are known."""
+        """Drop the values that a cut does not keep, now that all calls are known."""
         rows, sizes = self.records.items(), self.policy.sizes
         saved = [[x for x, _ in self.calls[i].opened] if s is None else s for i, (_, _, s) in rows]
         read = {x for refs in saved for x in refs if type(x) is Ref}
@@ -338,7 +340,7 @@ class Recalled:
             self.values = {i: Packed.of(self.values[i], self.packing) for i in kept}
 
     def record(self, i: int, memo: dict[int, Any], consume: bool) -> tuple[Any, ...]:
-        """Return a record, with the values that it saved; ``memo`` has those computed again."""
+        """Return a record with the values that it saved; ``memo`` has the recomputed ones."""
         half, links, saved = self.records[i]
         if saved is None:
             xs = [self._value(x, memo) for x, _ in self.calls[i].opened]
@@ -352,7 +354,7 @@ class Recalled:
         return found  # type: ignore[no-any-return]
 
     def _value(self, x: Any, memo: dict[int, Any]) -> Any:
-        """Return what a reference stands for, and anything else as it is."""
+        """Return the value of a reference, and anything else unchanged."""
         if type(x) is not Ref:
             return x
         wanted: list[int] = [x]
@@ -368,7 +370,7 @@ class Recalled:
                 xs = [memo[o] if type(o) is Ref else o for o, _ in call.opened]
                 with making_again(xs):
                     memo[i] = call.run(None, xs)[0]
-                for k in _operands(call):  # what only this call reads goes at once
+                for k in _operands(call):  # drop values that only this call reads
                     if k in self.passed_on:
                         memo.pop(k, None)
             wanted.pop()
@@ -376,13 +378,13 @@ class Recalled:
 
 
 def _operands(call: KeptCall) -> list[int]:
-    """Return the places of the values that a call is made of."""
+    """Return the indices of the values that are operands of a call."""
     return [x for x, _ in call.opened if type(x) is Ref]
 
 
 @final
 class Packed:
-    """A kept value in the form that a person's function gave it."""
+    """Kept value in the form that the user's ``pack`` returned."""
 
     __slots__ = ("dtype", "kept", "like", "shape")
 
@@ -392,25 +394,25 @@ class Packed:
 
     @staticmethod
     def of(value: Any, packing: Packing | None) -> Any:
-        """Pack a value, if it is an array and not traced."""
+        """Pack a value if it is an array and not a tracer."""
         if packing is None or isinstance(value, Tracer) or not type_info(type(value)).is_array:
             return value
         return Packed(packing[0](value), value)
 
     @staticmethod
     def value(kept: Any, packing: Packing | None) -> Any:
-        """Return the value again.
+        """Return the unpacked value.
 
         Raises
         ------
         MutationError
-            If it has another shape or dtype.
+            If ``unpack`` returns another shape or dtype.
         """
         if type(kept) is not Packed or packing is None:
             return kept
         found = packing[1](kept.kept)
         if type(found) is not kept.like and not isinstance(found, Tracer):
-            found = namespace_of(kept.like).asarray(found)  # of a subclass, as of a mapped file
+            found = namespace_of(kept.like).asarray(found)  # from a subclass such as np.memmap
         if (getattr(found, "shape", 0), getattr(found, "dtype", 0)) != (kept.shape, kept.dtype):
             msg = (
                 f"unpack gave {describe(found)} for an array of shape {kept.shape} and dtype "
@@ -421,12 +423,12 @@ class Packed:
 
 
 def name(x: Any, label: str) -> Any:
-    """Give a value a name: in listings, and ``checkpoint(f, save=[label])``.
+    """Name a value, for listings and for ``checkpoint(f, save=[label])``.
 
     Parameters
     ----------
     x
-        A value; nothing happens to what is on no tape.
+        A value; one that is not on a tape is returned without effect.
     label : str
         The name.
 
@@ -451,12 +453,12 @@ def name(x: Any, label: str) -> Any:
 
 @final
 class Calls(Notes):
-    """Notes of a tape under a policy: each call is taken in when the next one comes.
+    """Notes of a tape under a policy: each call is added when the next one is recorded.
 
     Attributes
     ----------
     last : tuple or None
-        The place of the last call, and the call: its record stands there by the next one.
+        The index of the last call, and the call; its record is on the tape when the next comes.
     """
 
     __slots__ = ("before", "last", "recalled", "tape")
@@ -465,22 +467,22 @@ class Calls(Notes):
         super().__init__()
         self.tape, self.recalled, self.before = tape, recalled, tape.note()
         self.last: tuple[int, KeptCall] | None = None
-        self.calls = {}  # so that arrays are watched over as on a tape that keeps its calls
+        self.calls = {}  # so that arrays are guarded as on a tape that keeps its calls
         self.names, self.hooks = self.before.names, self.before.hooks
         self.always = self.before.always
 
     def keep(self, index: int, *call: Any) -> None:
-        """Keep a call; its line is looked for where somebody wants to read it."""
+        """Keep a call and add the previous one."""
         self.before.keep(index, *call)
         self.take_in()
         self.last = index, KeptCall(*call)
 
     def take_in(self) -> None:
-        """Take in the last call, whose record is there by now."""
+        """Add the last call, whose record is on the tape by now."""
         if self.last is None:
             return
         (i, call), self.last = self.last, None
-        if self.tape[i][0] is None:  # nothing was recorded of it
+        if self.tape[i][0] is None:  # the call was not recorded
             return
         if self.recalled.add(i, call, self.tape[i], self.names.get(i)):
             self.tape[i] = (folded, self.recalled)
@@ -495,7 +497,7 @@ def run(
     keywords: dict[str, Any],
     outside: Any,
 ) -> Any:
-    """Run a function on a tape, and let go what a policy does not keep."""
+    """Run a function on a tape and drop the values that a policy does not keep."""
     classes, kept, held = tape.classes, tape.kept_classes, len(tape.held)
     notes = Calls(tape, Recalled(len(tape), save, packing))
     given = find_tracers((operands, keywords, outside))
@@ -520,12 +522,12 @@ def run(
 
 
 def _is_of(x: Any, tape: BareTape, classes: Any) -> bool:
-    """Tell whether a tracer is a variable of a tape, of its usual classes or of others."""
+    """Return whether a tracer is a variable of a tape and of one of the given classes."""
     mine = isinstance(x, BareVariable) and x.tape is tape
     return mine and type(x) is classes[type(x.payload)]
 
 
-# --------------------------------------------------------------------------------- what people call
+# --------------------------------------------------------------------------------- public functions
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -538,47 +540,46 @@ def checkpoint(
     pack: Callable[[Any], Any] | None = None,
     unpack: Callable[[Any], Any] | None = None,
 ) -> Callable[P, R]:
-    """Wrap a function to keep little of it for the gradient, and compute the rest again.
+    """Wrap a function to keep few of its values for the gradient and recompute the others.
 
-    Memory for time: what f computes on the way is not kept on the tape; when the backward pass
-    comes to it, f is run once more. Under a policy it is not f that runs again, but single calls in
-    it, whose values were not kept.
+    This trades time for memory: intermediate values of f are not kept on the tape, and the backward
+    pass runs f once more when it needs them. Under a policy f does not run again, but the single
+    calls in it whose values were not kept.
 
     Parameters
     ----------
     f : callable
-        A function that gives the same whenever it is run. Random numbers are drawn once more: the
-        generators among its arguments, those that it captured or that stand in its module, and
-        the global ones are as they were, and are put back afterwards. Under a policy it may be any
-        function.
+        A function that returns the same value each time it runs. Random numbers are drawn again:
+        the generators among its arguments, those that it captures, those in its module and the
+        global ones are set to the states they had, and restored afterwards. Under a policy f may
+        be any function.
     save : {"nothing", "cheap", "mincut", "all"}, collection of str, or int
-        What is kept besides the arguments. "cheap" computes again what is cheap: element by
-        element, or another view of an array. "mincut" keeps the fewest bytes of which all else can
-        be computed so (SciPy finds them, when f is over). Names keep the values that `name` gave
-        them to. A number is a budget in bytes, spent on what is dear first, and then evenly along
-        the way. What people's own primitives gave is kept under any policy but "nothing".
+        Which values are kept besides the arguments. "cheap" recomputes elementwise operations and
+        views. "mincut" keeps the fewest bytes from which all else can be recomputed by these (SciPy
+        computes the cut when f returns). A collection of names keeps the values that `name` gave
+        these names. A number is a budget in bytes, spent on expensive values first and then at even
+        distances. Values of user-defined primitives are kept under any policy but "nothing".
     pack, unpack : callable, optional
-        Put the kept arrays away when f is over, and get them back: ``unpack(pack(x))`` has the
-        shape and dtype of x. To a file, to another device, in fewer digits.
+        Store the kept arrays when f returns, and load them again: to a file, to another device, or
+        in lower precision. ``unpack(pack(x))`` must have the shape and dtype of x.
 
     Returns
     -------
     callable
-        Takes what f takes and gives what f gives, with the same derivatives, also in values that f
-        uses by name. Outside of reverse mode, and on tapes that are kept to be looked at or
-        differentiated themselves, it is f.
+        A function with the signature, the values and the derivatives of f, also with respect to
+        values that f captures. Outside of reverse mode, and on tapes that keep their calls or are
+        differentiable, it calls f.
 
     Raises
     ------
     MutationError
-        By the backward pass, if f gives something else when it is run again.
+        In the backward pass, if f returns something else when it runs again.
 
     Notes
     -----
-    With n calls in a row, each of which records k operations, memory grows as n + k instead of
-    n k, so that a single call saves nothing; `chainrules_tape.tools.checkpoint_chain` balances the
-    two.
-    Where differentiations are nested, the innermost reverse one is what forgets.
+    For n calls in a row, each of which records k operations, memory grows as n + k instead of n k,
+    so that a single call saves nothing; `chainrules_tape.tools.checkpoint_chain` balances the two.
+    In nested differentiation, the innermost reverse-mode one drops its records.
 
     A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
     automatic differentiation" (1992).
@@ -591,7 +592,7 @@ def checkpoint(
     >>> bool(grad(lambda x: layer(layer(x, 2.0), 3.0))(0.0) == 6.0)
     True
 
-    Products of matrices are kept, and the rest is computed again:
+    Products of matrices are kept, and the rest is recomputed:
 
     >>> f = checkpoint(lambda x, w: np.sum(np.tanh(w @ x) ** 2), save="cheap")
     >>> bool(grad(f)(np.zeros(2), np.eye(2))[0] == 0.0)
@@ -605,8 +606,8 @@ def checkpoint(
 
     def checkpointed(*operands: P.args, **keywords: P.kwargs) -> R:
         whole, generators = closed_and_generators(f)
-        # Of differentiations that are under way. The innermost may have none among the operands,
-        # and is yet the one that is over when the function is run again.
+        # Tracers of differentiations in progress. The innermost one may have none among the
+        # operands and yet be over when the function runs again.
         captured = find_tracers(whole)
         outside = [x for x in captured if not isinstance(x, OnTape) or x.tape.state == "open"]
         tracer = highest_tracer((operands, keywords, outside))

@@ -1,9 +1,8 @@
-"""Segments: the records of a call that are dropped, and made again when the gradient needs them.
+"""Segments: the records of a call that are dropped and recomputed when the gradient needs them.
 
-The records of a call are the stretch of the tape that was written during it. They are replaced by
-a `Segment`, which runs the function again on the same variables, so that the new records stand at
-the same places: whatever the function used, as an argument or by a name from outside, gets the
-cotangents that it would have got.
+The records of a call are the stretch of the tape that was written during it. A `Segment` replaces
+them. It runs the function again on the same variables, and the new records get the same indices,
+so that every variable the function uses, as an argument or captured, gets the same cotangent.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from chainrules_tape.core.variable import BareVariable
 
 @final
 class Folds:
-    """Records of a tape that were dropped: one thread at a time has some of them made again.
+    """Dropped records of a tape, which one thread at a time recomputes.
 
-    While it does, ``whole`` is the tape as it was: a signal handler may begin another pass.
+    Meanwhile ``whole`` holds the tape's records: a signal handler may begin another pass.
     """
 
     __slots__ = ("lock", "whole")
@@ -42,18 +41,18 @@ class Folds:
         self.whole: list[tuple[Any, ...]] | None = None
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
-        """Return the records of a tape, those that were dropped as they stand for the others."""
+        """Return the records of a tape, with the placeholders of those that were dropped."""
         with self.lock:
             return self.whole or list(tape)
 
     def fetching(
         self, tape: BareTape, bars: list[Any], fetch: Fetch | None, consume: bool = False
     ) -> Fetch:
-        """Return what gives the records of a tape backwards, those that were dropped among them.
+        """Return a function that returns the record at an index, and recomputes dropped ones.
 
-        A segment says where it starts, and ``segment.records(tape)`` makes its records again. It is
-        asked when the pass comes to it, if one of its values has a cotangent; each record goes as
-        it is played.
+        A segment has its ``start``, and ``segment.records(tape)`` recomputes its records. This
+        happens when the pass reaches the segment, if one of its values has a cotangent; each
+        record is released once it is played.
         """
         if fetch is not None and not consume:
             return fetch
@@ -65,7 +64,7 @@ class Folds:
             while record[0] is folded:
                 segment = record[1]
                 start = segment.start
-                if not segment.whole:  # under a policy each record is made by itself
+                if not segment.whole:  # under a policy each record is recomputed by itself
                     if bars[index] is None:
                         return record
                     record = segment.record(index, again.setdefault(segment, {}), consume)
@@ -85,18 +84,18 @@ class Folds:
 
 
 def folded(*_: Any) -> None:
-    """Stand for the pull of a record that was dropped: ``(folded, segment)``."""
+    """Mark a dropped record, ``(folded, segment)``, in place of its pull."""
 
 
 folded.shown = "checkpointed"  # type: ignore[attr-defined]  # in listings
 
 
-# ------------------------------------------------------------------------------ what is run again
+# ------------------------------------------------------------------------------ recomputation
 
 
 @final
 class Stored:
-    """A value whose variables of one tape are kept as payloads and places: no cycle holds them."""
+    """Value whose variables of one tape are kept as payloads and indices, to avoid a cycle."""
 
     __slots__ = ("leaves", "tree")
 
@@ -107,35 +106,35 @@ class Stored:
             x = frozen(x) if isinstance(x, Tracer) else x
             mine = isinstance(x, BareVariable) and x.tape is tape
             self.leaves.append((x.payload, x.place) if mine else (x, None))
-        # The shape of a registered structure may hold its values.
+        # The tree of a registered structure may hold its values.
         _, self.tree = flatten(unflatten(tree, [x for x, _ in self.leaves]))
 
     def value(self, tape: BareTape) -> Any:
-        """Return the value again, with variables of its own."""
+        """Return the value with new variables of the tape."""
         leaves = [x if i is None else tape.classes[type(x)](x, tape, i) for x, i in self.leaves]
         return unflatten(self.tree, leaves)
 
 
 @final
 class Segment:
-    """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
+    """The dropped records of a call, from index ``start`` to before ``stop`` on their tape."""
 
     __slots__ = ("drawn", "generators", "given", "name", "seen", "start", "stop")
     whole = True
-    parents = ()  # in listings: nobody knows them until the records are made again
+    parents = ()  # in listings: unknown until the records are recomputed
 
     def __init__(self, f: Any, call: Any, tape: BareTape, generators: list[Any]) -> None:
         self.given = Stored((f, call), tape)
         self.name = name_of(f)
         self.start = self.stop = len(tape)
-        # Those that it was given, that it captured, that stand in its module, and everybody's.
+        # Generators among the arguments, captured ones, those in its module, and the global ones.
         self.generators = [x for x in flatten(call)[0] if is_generator(type(x))]
         self.generators += generators
         self.drawn = states(self.generators, shared=True)
         self.seen: Any = None
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
-        """Drop what was recorded since; ``held`` arrays were watched over before."""
+        """Drop the records made since ``start``; ``held`` arrays were guarded before."""
         self.stop = len(tape)
         if self.stop == self.start:
             return
@@ -145,7 +144,7 @@ class Segment:
         tape.guard.settle(held)
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
-        """Make the records once more, by running the function on the same variables."""
+        """Recompute the records by running the function on the same variables."""
         with tape.folds.lock:
             return self._records(tape)
 
@@ -154,14 +153,14 @@ class Segment:
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         folds, now = tape.folds, list(tape)
         back = functools.partial(tape.__setitem__, slice(None), now)
-        # At the end, for where there is no memory for the others they stand there still.
+        # Append the tape at the end: if memory runs out for the rest, `whole` still has it.
         undone = functools.partial(setattr, folds, "whole", folds.whole)
         restore = at_once([*state, *states(self.generators, shared=True), back, undone])
         try:
             at_once(self.drawn)()
             folds.whole = folds.whole or now
             tape[:] = folds.whole[: self.start]
-            # What it uses is watched over already, and hooks are hung where they were.
+            # The arrays that it uses are guarded already, and the hooks are already registered.
             tape.guard, tape.notes = Guard("off"), None if tape.notes is None else Notes()
             tape.held = tape.guard.held
             object.__setattr__(tape, "__class__", tape.when_open)

@@ -1,1 +1,1 @@
-"""The tape: records of calls, variables, and the pass back over them."""
+"""Core of the tape: records of calls, variables, and the backward pass."""

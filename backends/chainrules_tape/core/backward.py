@@ -1,4 +1,4 @@
-"""Backward pass: the records of a tape played back, each pulling its cotangent to its parents."""
+"""Backward pass: play the records of a tape in reverse, and pull cotangents to their parents."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def backward(
     tape : BareTape
         The records.
     bars : Cotangents
-        The cotangents so far: the seeds.
+        The cotangents collected so far: initially the seeds.
     start : int
-        The last record that has one.
+        Index of the last record that has a cotangent.
     consume : bool
-        Whether records are dropped as they are played, so that memory goes as the pass goes.
+        Whether records are dropped as they are played, which releases memory during the pass.
     fetch : callable, optional
-        Gives the record at an index, where it is not the one on the tape.
+        Returns the record at an index, where it is not the one on the tape.
     watch : collection of int
-        Records whose cotangents are wanted, beside those of the leaves.
+        Indices of records whose cotangents are returned, besides those of the leaves.
 
     Returns
     -------
     dict
-        From the indices watched to their cotangents, where there is one.
+        From the watched indices to their cotangents, where there is one.
     """
     if consume:
         del tape[start + 1 :]
@@ -53,7 +53,7 @@ def backward(
     hooks: dict[int, Any] = {} if notes is None else notes.hooks
     found: dict[int, Any] = {}
     top = start
-    # A record that somebody watches ends one stretch and begins another: the loop asks nothing.
+    # A watched record ends one stretch and begins another, so that the loop needs no check.
     for index in sorted({*hooks, *watch}, reverse=True) if hooks or watch else ():
         if index > start:
             continue
@@ -61,7 +61,7 @@ def backward(
         run(map(tape.__getitem__ if fetch is None else fetch, places), bars, top, index)
         top = index
         if bars[index] is not None:
-            bars.release(index)  # for others see it
+            bars.release(index)  # because hooks and callers see it
             for hook in hooks.get(index, ()):
                 changed = hook(bars[index])
                 if changed is not None:
@@ -73,10 +73,10 @@ def backward(
     return found
 
 
-# One loop: a call of our own for each record would be much of what playing it back costs.
+# One loop: a function call for each record would dominate the cost of playing it.
 def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> None:  # noqa: C901
     """Play records backwards from the one at ``start`` to the one before ``stop``."""
-    # What nobody reads any more is let go at once, before the next pull or sum: it may be large.
+    # Release a value before the next pull or sum as soon as it is unused: it may be large.
     plain = bars.plain
     record: Any = None
     y_bar: Any = None
@@ -101,7 +101,7 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                     if bar is not ZERO and bar is not NONE:
                         bars[links] = bar
                 elif links in plain and type(bar) is type(total):
-                    total += bar  # a sum of our own; projection has made shape and dtype agree
+                    total += bar  # a sum made here; projection has made shape and dtype agree
                     bar = None
                 elif type(bar) is type(total) in numbers:
                     bars[links] = total + bar

@@ -1,9 +1,9 @@
-"""Cotangents that a pass has collected, and the links by which records send what pulls give.
+"""Cotangents collected by a backward pass, and the links that route what pulls return.
 
-The simplest are no objects: an index, or a pair of them, which deep programs keep as a number
-(`pair`). The others see to what the pull gives by themselves: ``links.pull(cotangents, index,
-y_bar, record)``; ``links.parents`` are the records that may get something. Rooms above this one
-have links of their own, for parts of arrays and for writes.
+The simplest links are no objects: an index, or a pair of indices, which deep programs store as a
+number (`pair`). The others process the pull themselves: ``links.pull(cotangents, index, y_bar,
+record)``; ``links.parents`` are the records that may get a cotangent. Packages above this one
+define further links, for parts of arrays and for writes.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from chainrules_py.extend import (
 )
 
 numbers: set[type] = {float}
-"""Classes of numbers that are not traced, whose sums are made by ``+``."""
+"""Classes of numbers, not tracers, that are summed with ``+``."""
 _arrays: set[type] = set()
-"""Classes of arrays whose sums can be added to: of two of a class nothing more is asked."""
+"""Classes of arrays whose sums can be added to in place: two of one class need no check."""
 forgets(lambda: (_arrays, numbers))
 
 
 class Cotangents(list[Any]):
-    """Cotangents collected for the records of a tape, None where there is none yet.
+    """Cotangents collected for the records of a tape; None where there is none yet.
 
-    Cotangents are added in reverse order of record, so the same inputs give the same bits. The
-    only arrays written to are sums that were made here; ``plain`` says where they are.
+    Cotangents are added in reverse order of the records, so that equal inputs give equal bits. The
+    only arrays written to are sums made here; ``plain`` holds their indices.
     """
 
     __slots__ = ("owned", "plain")
@@ -43,7 +43,7 @@ class Cotangents(list[Any]):
         self.owned: dict[int, Any] = {}
 
     def add(self, link: int, bar: Any) -> None:
-        """Add to what was collected, in place where it is a sum of our own."""
+        """Add to the collected cotangent, in place if it is a sum made here."""
         total, cls = self[link], type(bar)
         if total is None:
             self[link] = bar
@@ -68,21 +68,21 @@ class Cotangents(list[Any]):
             numbers.add(cls)
 
     def release(self, link: int) -> bool:
-        """Release a collected cotangent from our writes; tell whether it is an array of our own."""
+        """Stop writing to a collected cotangent; return whether it is an array made here."""
         self_made = self.owned.pop(link, False) is True
         plain = link in self.plain
         self.plain.discard(link)
         return self_made and (plain or isinstance(self[link], Tracer))
 
     def adopt(self, link: int, buffer: Any) -> None:
-        """Collect into a buffer of our own from now on."""
+        """Collect into a buffer made here from now on."""
         self[link], self.owned[link] = buffer, True
         if is_mutable_destination(buffer):
             self.plain.add(link)
 
 
 class Leaf:
-    """Link of an input: what was collected for it stays."""
+    """Link of an input: its collected cotangent stays."""
 
     __slots__ = ()
     parents = ()
@@ -91,11 +91,11 @@ class Leaf:
 LEAF = Leaf()
 ZERO, NONE = ZeroTangent(), NoTangent()
 INPUT = (None, LEAF)
-"""The record of an input, one object."""
+"""The record of an input, shared by all inputs."""
 
 
 class Links:
-    """Links to any number of records, of a pull that gives as many cotangents."""
+    """Links to any number of records, for a pull that returns one cotangent for each."""
 
     __slots__ = ("parents",)
 
@@ -103,7 +103,7 @@ class Links:
         self.parents = links
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Send each where it belongs."""
+        """Add each cotangent at its link."""
         bars[index] = None
         plain = bars.plain
         for link, bar in zip(self.parents, record[0](y_bar, *record[2:]), strict=True):
@@ -117,7 +117,7 @@ class Links:
 
 
 class AddWhereSummed:
-    """Link of a record whose pull can add to a sum of our own, where there is one (`PullInto`)."""
+    """Link of a record whose pull can add to an existing sum in place (`PullInto`)."""
 
     __slots__ = ("parents",)
 
@@ -125,7 +125,7 @@ class AddWhereSummed:
         self.parents = index
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add in place, or add what the pull gives."""
+        """Add to the sum in place, or add what the pull returns."""
         bars[index] = None
         link = self.parents
         if link not in bars.plain or not PullInto.added(bars[link], y_bar, record[2:]):
@@ -133,7 +133,7 @@ class AddWhereSummed:
 
 
 class Structured:
-    """Links to any number of records and structures of them, of a pull that may give zeros."""
+    """Links to any number of records and structures of them, for a pull that may return zeros."""
 
     __slots__ = ("parents",)
 
@@ -141,7 +141,7 @@ class Structured:
         self.parents = links
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Send what the pull gives to each link that gets something."""
+        """Add what the pull returns at each link that gets a cotangent."""
         bars[index] = None
         x_bars = record[0](y_bar, *record[2:])
         if len(self.parents) == 1:
@@ -154,7 +154,7 @@ class Structured:
 
 
 def _send(bars: Cotangents, link: Any, bar: Any) -> None:
-    """Add a cotangent where it belongs: at an index, or field by field."""
+    """Add a cotangent at an index, or field by field."""
     if is_zero(bar):
         return
     if type(link) is int:
@@ -165,21 +165,21 @@ def _send(bars: Cotangents, link: Any, bar: Any) -> None:
 
 
 DEEP = 1 << 12
-"""Pairs of links from here on are numbers; before, the time counts for more than the memory."""
+"""First index from which pairs of links are stored as numbers; below, time matters more."""
 _BITS = 26
 _BASE = 2.0**_BITS
 
 
 def pair(i: int, j: int) -> Any:
-    """Return two links in the 24 bytes of a float, in place of a tuple of 56 and an index of 28.
+    """Return two links in the 24 bytes of a float, instead of a tuple of 56 and an index of 28.
 
-    A float holds 53 bits, so that of indices below 2**26 none is lost.
+    A float holds 53 bits, enough for two indices below 2**26.
     """
     return i * _BASE + j if i < _BASE > j else (i, j)
 
 
 def two(links: tuple[int, int]) -> Any:
-    """Return two links as they are, or as a number in a deep program."""
+    """Return two links unchanged, or as a number in a deep program."""
     i, j = links
     return links if i | j < DEEP else pair(i, j)
 

@@ -28,22 +28,22 @@ from chainrules_tape.config import recorders
 from chainrules_tape.core.links import INPUT
 
 Fetch = Callable[[int], tuple[Any, ...]]
-"""Gives the record at an index."""
+"""Returns the record at an index."""
 
 
 class Notes:
-    """Facts about a tape beside its records.
+    """Facts about a tape that are kept besides its records.
 
     Attributes
     ----------
     names : dict
         From the index of a record to the name of its value.
     hooks : dict
-        From the index of a record to what its cotangent is handed to.
+        From the index of a record to the functions that its cotangent is passed to.
     always : dict
-        From the index of a record that is played though nothing flows to it, to its value's space.
+        From the index of a record that is played even without a cotangent to its value's space.
     calls : dict or None
-        From the index of a record to the call, on tapes that keep them.
+        From the index of a record to its call, on tapes that keep calls; otherwise None.
     differentiable : bool
         Whether gradients are recorded as well.
     """
@@ -58,35 +58,35 @@ class Notes:
         self.calls: dict[int, Any] | None = None
 
     def keep(self, index: int, *call: Any) -> None:
-        """Keep a call, if that is what this tape does."""
+        """Keep a call, on tapes that keep calls."""
 
     def player(self) -> Any:
-        """Return the loop that plays records back, where it is not the usual one."""
+        """Return the loop that plays records back, or None for the usual one."""
 
 
 class BareTape(list[tuple[Any, ...]]):
     """Records of one differentiation, in the order of the calls.
 
-    A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to
-    the records at ``links``.
+    A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` returns the cotangents of the
+    records at ``links``.
 
     Parameters
     ----------
     guard : Guard
-        What watches over the arrays that the gradient depends on.
+        Guards the arrays that the gradient depends on.
     classes : mapping
         From the type of a value to the class of its variables.
     persistent : bool
-        Whether more than one gradient can be asked for.
+        Whether the tape gives more than one gradient.
     notes : Notes, optional
-        Facts beside the records.
+        Facts that are kept besides the records.
     """
 
     state: ClassVar[str] = "open"
     when_open: ClassVar[type[BareTape]]
     when_closed: ClassVar[type[BareTape]]
     when_consumed: ClassVar[type[BareTape]]
-    kept_classes: ClassVar[Mapping[type, Any]]  # of variables whose calls are kept
+    kept_classes: ClassVar[Mapping[type, Any]]  # of variables on tapes that keep calls
     __slots__ = (
         "__weakref__",
         "classes",
@@ -111,16 +111,16 @@ class BareTape(list[tuple[Any, ...]]):
         self.classes = classes
         self.persistent = persistent
         self.notes = notes
-        self.folds: Any = None  # for tapes that drop records and make them again
+        self.folds: Any = None  # for tapes that drop records and recompute them
 
     # -- recording
 
     def leaf(self, value: Any, name: object = None) -> Any:
-        """Return a variable that nothing flows out of: an input."""
+        """Return a variable without parents: an input."""
         return self.inputs((frozen(value),), name)[0]
 
     def inputs(self, values: Sequence[Any], name: object = None) -> list[Any]:
-        """Return variables of several values, none of them a tracer that may be written to."""
+        """Return variables of several values, none of which is a tracer that can be written to."""
         first, classes = len(self), self.classes
         self.extend([INPUT] * len(values))
         rest = self.guard.hold_all(values, name) if len(values) > 8 else values
@@ -129,9 +129,10 @@ class BareTape(list[tuple[Any, ...]]):
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], closes: bool) -> None:
-        """Watch over a plain array that was an operand, if its record saved it.
+        """Guard a plain array that was an operand, if its record saved it.
 
-        Where a pull ``closes`` over values, it counts as saved unless no value can have it.
+        If the pull ``closes`` over values, the array counts as saved unless no saved value can
+        hold it.
         """
         if id(x) in self.held:
             return
@@ -140,7 +141,7 @@ class BareTape(list[tuple[Any, ...]]):
             return
         for saved in record[2:]:
             cls = type(saved)
-            if cls is type(x):  # of its own memory, if it is no view
+            if cls is type(x):  # memory of its own unless it is a view
                 may = saved is x or getattr(saved, "base", x) is not None or x.base is saved
             elif cls is FunctionType:
                 may = saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__
@@ -151,25 +152,25 @@ class BareTape(list[tuple[Any, ...]]):
                 return
 
     def note(self) -> Notes:
-        """Return the facts that are noted beside the records, to add to them."""
+        """Return the notes of the tape; create them if there are none."""
         if self.notes is None:
             self.notes = Notes()
         return self.notes
 
-    # -- its state
+    # -- state
 
     def close(self) -> None:
-        """Make it an error to record from now on: a variable has escaped its differentiation."""
-        # By changing the class, so that no record on an open tape asks whether it is open.
+        """Make further recording an error: a variable has escaped its differentiation."""
+        # The class changes, so that recording on an open tape needs no check.
         object.__setattr__(self, "__class__", self.when_closed)
 
     def consume(self) -> None:
-        """Drop the records; what is asked of the tape from now on is an error."""
+        """Drop the records and make further use of the tape an error."""
         self.guard.release()
         self.clear()
         object.__setattr__(self, "__class__", self.when_consumed)
 
-    # -- what people call
+    # -- public methods
 
     def __enter__(self) -> Self:
         return self
@@ -190,27 +191,27 @@ class BareTape(list[tuple[Any, ...]]):
                 explain_error(error, made)
 
     def variable(self, value: Any, name: str | None = None) -> Any:
-        """Return a value to differentiate in: an array, a number, or a structure of them.
+        """Return a value to differentiate with respect to.
 
         Parameters
         ----------
         value
             Array of any shape, number, or structure of them.
         name : str, optional
-            What it is called in listings and messages; its fields are called ``name[key]``.
+            Name of the value in listings and messages; its fields are named ``name[key]``.
 
         Returns
         -------
         Variable
-            The value on this tape, to be used like it; of a structure, the same structure.
+            The value on this tape, used like the value; for a structure, the same structure.
 
         Raises
         ------
         NotDifferentiableError
-            If there is nothing in it that a derivative could be taken in.
+            If nothing in it can be differentiated with respect to.
         """
         if is_structure_type(type(value)):
-            flatten(value)  # which says so if it is too deep
+            flatten(value)  # which raises if it is nested too deep
             return rebuild(
                 value,
                 [
@@ -245,7 +246,7 @@ class Closed:
     state: ClassVar[str] = "closed"
 
     def append(self, record: Any, /) -> None:
-        """Refuse to record."""
+        """Raise, because the tape is closed."""
         line = Line(caller())
         shown = next((f"{name}, {what}," for name, what in line.over()), "a traced value")
         fact = (
@@ -262,5 +263,5 @@ _WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}
 
 
 def frozen(x: Any) -> Any:
-    """Return a tracer as it is now, whatever is written to it later; other values as they are."""
+    """Return a tracer as it is now, unaffected by later writes; other values unchanged."""
     return x.frozen() if issubclass(type(x), Tracer) else x

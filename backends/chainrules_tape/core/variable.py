@@ -1,4 +1,4 @@
-"""Variables of reverse mode: values on a tape, on which each call becomes a record."""
+"""Variables of reverse mode: values on a tape, each call of which becomes a record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Recording(Trace):
         return links
 
     def part(self, at: BareTape, link: int, value: Any, key: Any) -> int:
-        """Record that a field was read from a result; give the index of that record."""
+        """Record that a field was read from a result; return the index of that record."""
         cls = type(value)
         structure = structure_of(cls)
         positions = structure is not None and structure.kind == "positions"
@@ -41,7 +41,7 @@ class Recording(Trace):
         return len(at) - 1
 
     def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
-        """Return what makes the links of a record: an index, a pair, or an object."""
+        """Return the function that makes the links of a record: an index, a pair, or an object."""
         n = sum(bound.wanted)
         if not flat or bound.may_be_zero:
             return Structured
@@ -50,7 +50,7 @@ class Recording(Trace):
         return operator.itemgetter(0) if n == 1 else two
 
     def leave(self, at: BareTape, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
-        """Append the record, see to the arrays that it depends on, and return the variable."""
+        """Append the record, guard the arrays that it depends on, and return the variable."""
         index = len(at)
         at.append(out)
         for array in arrays:
@@ -67,7 +67,7 @@ class Recording(Trace):
         return at.classes[type(value)](value, at, link)
 
     def note(self, at: BareTape, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
-        """Keep a call, if that is what the tape does."""
+        """Keep a call, if the tape keeps calls."""
         if at.notes is not None:
             at.notes.keep(len(at), *call, y)
 
@@ -78,11 +78,11 @@ class OnTape(ArrayLike):
     Attributes
     ----------
     payload
-        The value: of the library, or a tracer of an outer differentiation.
+        The value: an array or number, or a tracer of an outer differentiation.
     tape : BareTape
-        Where its record stands.
+        The tape of its record.
     place : int
-        Of its record on the tape.
+        Index of its record on the tape.
     """
 
     __slots__ = ("payload", "place", "tape")
@@ -107,7 +107,7 @@ class OnTape(ArrayLike):
         return self.tape.state != "open"
 
     def _leaf(self, value: Any) -> Any:
-        """Return an input that no gradient is asked for."""
+        """Return an input whose gradient is not needed."""
         tape = self.tape
         tape.append(INPUT)
         return tape.classes[type(value)](value, tape, len(tape) - 1)
@@ -136,7 +136,7 @@ class BareVariable(OnTape):
         options: dict[str, Any],
         primal: Callable[..., Any] | None = None,
     ) -> Any:
-        """Record a call on this tape, which is the highest of the call's."""
+        """Record a call on this tape, which has the highest level in the call."""
         return self.tracing.call(primitive, primal, operands, options, self.tape)
 
 
@@ -144,7 +144,7 @@ Recording.tracer = BareVariable
 
 
 def into_field(bar: Any, cls: type, key: Any, length: int | None) -> Any:
-    """Return the cotangent of a structure that has one in a field, and zero elsewhere."""
+    """Return the cotangent of a structure with one in a field, and zero elsewhere."""
     return Tangent.of(cls, {key: bar}, length)
 
 

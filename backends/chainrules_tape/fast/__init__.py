@@ -1,1 +1,1 @@
-"""Short ways for the calls that programs are full of; each may be unplugged."""
+"""Fast paths for frequent calls; each can be removed."""

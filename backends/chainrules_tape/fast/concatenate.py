@@ -1,4 +1,4 @@
-"""Joining arrays by the shortest way: each gets a part of the cotangent, which is a subscript."""
+"""Fast path for joining arrays: the cotangent of each is a part, read by subscripting."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from chainrules_tape.core.variable import BareVariable
 
 
 class FastJoins(BareVariable):
-    """Variables that are joined by what was found once for their class."""
+    """Variables that are joined with what was looked up once for their class."""
 
     __slots__ = ()
 
     @classmethod
     def make_join(cls, operation: Primitive[..., Any]) -> Callable[..., Any] | None:
-        """Return what joins any number of variables of this class, given as a sequence."""
+        """Return a function that joins a sequence of variables of this class, or None."""
         own, classes = cls.payload_type, cls.results
         if not subscripts(own) or not hasattr(own, "dtype"):
             return None
@@ -53,7 +53,7 @@ class FastJoins(BareVariable):
             dtype, cls = y.dtype, type(y)
             if dtype not in dtypes:
                 dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
-            # Of another dtype the part would have to be converted.
+            # With another dtype the part would have to be converted.
             if not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
                 return operation(*xs, **options)
             index = len(tape)

@@ -1,8 +1,8 @@
-"""Reading parts of arrays by the shortest way: programs are full of slices.
+"""Fast path for reading parts of arrays, because programs are full of slices.
 
-Of an array whose library says that its elements are what subscripting gives, nothing is made of an
-index of integers, slices, None and Ellipsis: the array itself is subscripted with it, it is kept as
-it was written, and a cotangent is added to what the same index picks of a buffer.
+If the library declares that subscripting gives the elements of an array, an index of integers,
+slices, None and Ellipsis is not converted: it subscripts the array directly, it is kept unchanged,
+and a cotangent is added to the part of a buffer that the same index selects.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chainrules_tape.memory.accumulating_links import linked, rows_reader
 from chainrules_tape.memory.write import UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
-"""``(x, where)``, which gives ``x[where]``."""
+"""``(x, where)``, which returns ``x[where]``."""
 
 _BOUND = frozenset((int, type(None)))
 
@@ -37,16 +37,16 @@ class FastSlices(BareVariable):
     __slots__ = ()
 
     def _reader(self) -> Reader:
-        """Return what reads variables of its class by an index."""
+        """Return the function that reads variables of this class by an index."""
         return reader(type(self), self.payload)
 
 
 def general(x: Any, where: Any) -> Any:
-    """``x[where]`` by the operation."""
+    """Return ``x[where]`` by the operation."""
     return x._read(*Index.split(where))
 
 
-# In one piece: a call of a function of our own is a tenth of what a slice costs.
+# One function: a further Python call would be a tenth of the cost of a slice.
 def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     """Build the function that reads variables of a class by any index.
 
@@ -55,7 +55,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     cls : type
         The class of the variables.
     payload : array
-        One of those that such a variable stands for.
+        The payload of one of these variables.
     """
     own, classes = cls.payload_type, cls.results
     bound = cls.tracing.find(read, None, (own,), (True,))[1]
@@ -64,7 +64,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     pull = bound.run(None, payload, index=read_whole)[1][0]
     pull_part, pull_whole = _pulls(bound, pull, own)
     read_rows = rows_reader(cls)
-    plain = type_info(own).dispatch_type  # which another engine's array may stand for
+    plain = type_info(own).dispatch_type  # the class that another engine's array may represent
 
     def read_part(x: Any, where: Any) -> Any:  # noqa: C901
         kind, whole = type(where), False
@@ -75,7 +75,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
                 and (stop is None or type(stop) is int)
                 and (step is None or type(step) is int)
             ):
-                return general(x, where)  # what is counted with may be changed
+                return general(x, where)  # objects used as bounds may be mutable
             whole = start is None and stop is None and step is None
         elif kind is tuple:
             whole = True
@@ -135,7 +135,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
 
 
 def _pulls(bound: Bound, pull: Any, own: type) -> tuple[Any, Any]:
-    """Build the pulls ``(y_bar, where, of)`` of a part, and of all elements in another shape."""
+    """Build the pulls ``(y_bar, where, of)`` for a part, and for all elements in another shape."""
     pull_many = batched(pull)
     give_shape = reshaping(own)
 
