@@ -1,7 +1,7 @@
-"""Whole derivatives: Jacobians, Hessians, and products with them.
+"""Jacobians, Hessians, and products with them.
 
-A Jacobian is a batch of basis vectors, pushed or pulled through each rule at once; see
-docs/design/batched-seeds.md.
+A Jacobian is computed by pushing or pulling a batch of basis vectors through each rule at once;
+see docs/design/batched-seeds.md.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 P = ParamSpec("P")
 Rows: TypeAlias = list[Any]
-"""For each leaf of a result one block per leaf of the arguments; `NoTangent()` for a leaf that
-cannot be perturbed, of one or the other."""
+"""For each leaf of the result, one block per leaf of the arguments; `NoTangent()` for a leaf of
+either that cannot be perturbed."""
 
 
 def jacobian(
@@ -79,45 +79,45 @@ def jacobian(
     sparsity: Any = None,
     check: bool = True,
 ) -> Callable[P, Any]:
-    """All partial derivatives of a function.
+    """Return a function that computes all first partial derivatives of a function.
 
     Parameters
     ----------
     f : callable
         A function of arrays, numbers, and structures of them.
     argnums, argnames : optional
-        The arguments to differentiate in; see `grad`.
+        The arguments to differentiate with respect to; see `grad`.
     mode : {"auto", "forward", "reverse"}
-        Whether the basis of the inputs is pushed forward, or that of the results pulled back; by
-        default whichever is smaller, for which f may have to be run twice.
+        Whether the basis of the inputs is pushed forward, or the basis of the results pulled back;
+        by default the smaller of the two, for which f may have to run twice.
     has_aux : bool
         Whether f returns ``(result, aux)``; the Jacobian is then ``(jacobian, aux)``.
     holomorphic : bool
-        Says that f is holomorphic where a complex result depends on a complex argument: one matrix
-        J with ``dy = J dx`` is its derivative only then.
+        Asserts that f is holomorphic where a complex result depends on a complex argument: only
+        then is its derivative one matrix J with ``dy = J dx``.
     sparsity : "detect", sparse array or Plan, optional
-        Where the Jacobian may be other than zero: a pattern with a row for each number of the
-        result and a column for each number of the arguments, or "detect" to find it at the first
-        call. The Jacobian is then a ``csr_array`` of ``scipy.sparse``, computed by as many pushes
-        and pulls as its columns and rows have colors; for several arrays one block for each pair,
-        in a dict where it would be in a `Tangent`.
+        Where the Jacobian may be nonzero: a pattern with a row for each number of the result and a
+        column for each number of the arguments, or "detect" to find it at the first call. The
+        Jacobian is then a ``csr_array`` of ``scipy.sparse``, computed by one push or pull for each
+        color of its columns and rows. For several arrays there is one block for each pair, in a
+        dict where a dense Jacobian has a `Tangent`.
     check : bool
         Whether each sparse Jacobian is compared with the derivative in a random direction.
 
     Returns
     -------
     callable
-        Takes what f takes. Its result has the structure of f's result, and for each array in that
-        the structure of the argument (a tuple of these for several arguments), with arrays of shape
-        ``y.shape + x.shape``: ``J[i, j] = dy[i] / dx[j]``. Dense zeros where nothing flows, and
-        `NoTangent()` for what cannot be perturbed. For real y and complex x it is the gradient of
-        each y[i], as `grad` has it, for complex y and real x the derivative of y.
+        Takes the arguments of f. Its result has the structure of f's result, and for each array in
+        that the structure of the argument (a tuple for several arguments), with arrays of shape
+        ``y.shape + x.shape``: ``J[i, j] = dy[i] / dx[j]``. A block is a dense zero where y does not
+        depend on x, and `NoTangent()` for a leaf that cannot be perturbed. For real y and complex x
+        it is the gradient of each y[i], as in `grad`; for complex y and real x the derivative of y.
 
     Raises
     ------
     NotDifferentiableError
-        When called, if there is no real or complex number in the result, or it is not said to be
-        holomorphic where it has to be; if a pattern does not fit, or lacks entries.
+        When called, if the result holds no real or complex number, if complex arguments and results
+        need ``holomorphic=True``, or if a pattern does not fit or lacks entries.
 
     Examples
     --------
@@ -168,28 +168,28 @@ def hessian(
     sparsity: Any = None,
     check: bool = True,
 ) -> Callable[P, Any]:
-    """All second partial derivatives of a function.
+    """Return a function that computes all second partial derivatives of a function.
 
-    The gradient is taken in reverse mode, and its Jacobian in the mode of fewer directions.
+    The gradient is computed in reverse mode, and its Jacobian in the mode with fewer directions.
 
     Parameters
     ----------
     f : callable
-        A function of real arrays, numbers, and structures of them; most often with one number for a
-        result.
+        A function of real arrays, numbers, and structures of them; usually its result is one
+        number.
     argnums, argnames : optional
-        The arguments to differentiate in; see `grad`.
+        The arguments to differentiate with respect to; see `grad`.
     has_aux : bool
         Whether f returns ``(result, aux)``; the Hessian is then ``(hessian, aux)``.
     sparsity, check : optional
-        As `jacobian` takes them. The pattern of the Hessian of one number is symmetric, and its
-        mirrored entries are computed once.
+        As in `jacobian`. The pattern of the Hessian of one number is symmetric, and mirrored
+        entries are computed once.
 
     Returns
     -------
     callable
-        Takes what f takes. Its result has the structure of f's result, in that twice that of the
-        argument, with arrays of shape ``y.shape + x1.shape + x2.shape``.
+        Takes the arguments of f. Its result has the structure of f's result, nested in that twice
+        the structure of the argument, with arrays of shape ``y.shape + x1.shape + x2.shape``.
 
     Raises
     ------
@@ -254,25 +254,25 @@ def sparsity(
     has_aux: bool = False,
     symmetric: bool = False,
 ) -> Callable[P, Plan]:
-    """Make the function that detects where the Jacobian of f may be other than zero.
+    """Return a function that detects where the Jacobian of f may be nonzero.
 
     Parameters
     ----------
     f, argnums, mode, argnames, has_aux
-        As `jacobian` takes them.
+        As in `jacobian`.
     symmetric : bool
-        Whether the Jacobian is symmetric: with ``grad(f)`` for f the plan is one for `hessian`.
+        Whether the Jacobian is symmetric: pass ``grad(f)`` for f to get a plan for `hessian`.
 
     Returns
     -------
     callable
-        Takes what f takes, and gives a `Plan`, which `jacobian` and `hessian` take as
+        Takes the arguments of f and returns a `Plan`, which `jacobian` and `hessian` accept as
         ``sparsity=``.
 
     Warns
     -----
     DensePatternWarning
-        When called, if about all entries may be other than zero.
+        When called, if nearly all entries may be nonzero.
 
     Examples
     --------
@@ -305,24 +305,24 @@ def sparsity(
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
-    """Compute the product H v of a function's Hessian and a direction: the gradient's derivative.
+    """Compute the product H v of a function's Hessian and a direction.
 
-    It costs a few gradients, and no matrix is made.
+    It costs a few gradients, and no matrix is built.
 
     Parameters
     ----------
     f : callable
-        A function with one real number for a result.
+        A function whose result is one real number.
     primals : tuple
-        Its arguments; of one, also the argument itself, if that is no tuple.
+        Its arguments; a single argument may be passed by itself, if it is not a tuple.
     tangents : tuple
         The direction v: one tangent per primal.
 
     Returns
     -------
     tuple
-        One product per primal, in its structure; of an argument by itself, the product by itself,
-        as SciPy's ``hessp`` takes it: ``lambda x, v: hvp(f, x, v)``.
+        One product per primal, in its structure; for an argument passed by itself, the product by
+        itself, as SciPy's ``hessp`` needs it: ``lambda x, v: hvp(f, x, v)``.
 
     Raises
     ------
@@ -333,9 +333,10 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
 
     Notes
     -----
-    H v is the gradient of the derivative along v, so reverse mode over forward mode: the tape
-    records plain arrays. The other way round, B. A. Pearlmutter, "Fast exact multiplication by the
-    Hessian" (1994), the backward pass carries tangents along, at up to twice the time.
+    H v is the gradient of the derivative along v, so this is reverse mode over forward mode: the
+    tape records plain arrays. In forward mode over reverse mode, B. A. Pearlmutter, "Fast exact
+    multiplication by the Hessian" (1994), the backward pass carries tangents, at up to twice the
+    time.
 
     Examples
     --------
@@ -349,7 +350,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     ts = leaf_tangents("hvp", primals, tangents)
 
     def along(*xs: Any) -> Any:
-        """Compute the derivative of f in the direction, whose gradient is the product."""
+        """Compute the derivative of f in the direction; its gradient is the product."""
         forward = ForwardRun(f, xs, ts)
         check_scalar(forward.y, "hvp", f, xs)
         (y_dot,) = forward.outputs
@@ -371,10 +372,10 @@ def gauss_newton_vp(
     Parameters
     ----------
     f : callable
-        The inner function, as of the parameters of a model.
+        The inner function, for example of the parameters of a model.
     loss : callable
-        Of f's result, with one real number for a result. Where it is convex, the matrix is positive
-        semidefinite.
+        A function of f's result whose own result is one real number. If it is convex, the matrix is
+        positive semidefinite.
     primals : tuple
         The arguments of f.
     tangents : tuple
@@ -388,7 +389,7 @@ def gauss_newton_vp(
     Notes
     -----
     N. N. Schraudolph, "Fast curvature matrix-vector products for second-order gradient descent"
-    (2002). f is run twice: once with v pushed along, and once to pull back.
+    (2002). f runs twice: once to push v forward, and once to pull back.
 
     Examples
     --------
@@ -413,13 +414,13 @@ def _jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> tuple[LinearRun | ReverseRun, Rows]:
-    """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
+    """Run a function, and push or pull a basis through it; ``named`` is the one in messages."""
     xs, tree, spaces = _enter(xs)
     own, n = declares_space(tree), _size(spaces)
     if mode == "reverse" or (mode == "auto" and n > 1):
         try:
             recorded = ReverseRun(f, xs, has_aux=has_aux)
-        except NoRuleError:  # where only forward mode is stated, that is what "auto" is
+        except NoRuleError:  # "auto" means forward mode if a rule has only that
             if mode == "reverse":
                 raise
         else:
@@ -437,13 +438,13 @@ def _jacobian(
     blocks = _blocks(run.push, spaces, ys, adjoint=False)
     rows = _rows(lambda k, i: blocks(i, k), ys, spaces)
     if any([is_lost(block) for row in rows if isinstance(row, list) for block in row]):
-        with contextlib.suppress(ChainRulesError):  # a basis vector's zeros stay zero there
+        with contextlib.suppress(ChainRulesError):  # where zeros of a basis vector stay zero
             return _jacobian(f, xs, "reverse", named, has_aux=has_aux, holomorphic=holomorphic)
     return run, projected_rows(rows, ys, xs, tree) if own else rows
 
 
 def _enter(xs: tuple[Any, ...]) -> tuple[Any, TreeDef, list[Any]]:
-    """Return arguments as arrays, how they are taken apart, and the spaces of their leaves."""
+    """Return arguments as arrays, their tree, and the spaces of their leaves."""
     xs = map_leaves(as_array, xs) if tables else xs
     leaves, tree = flatten(xs)
     vary = list(map(can_vary, leaves))
@@ -452,7 +453,7 @@ def _enter(xs: tuple[Any, ...]) -> tuple[Any, TreeDef, list[Any]]:
 
 
 def _sparsely(sparsity: Any, check: bool, symmetric: bool = False) -> Any:
-    """Return what computes sparse blocks, as `_jacobian` computes dense ones."""
+    """Return a function that computes sparse blocks, as `_jacobian` computes dense ones."""
     from chainrules_kit.sparsity import Engine, SparseJacobian
 
     engine = Engine(LinearRun, ReverseRun, _enter, _spaces_of)
@@ -473,7 +474,7 @@ def _rows(entry: Callable[[int, int], Any], ys: Sequence[Any], xs: Sequence[Any]
 
 
 def _delivered(run: LinearRun | ReverseRun, rows: Rows, arguments: Arguments) -> list[Any]:
-    """Each row in the structure of the arguments."""
+    """Return each row in the structure of the arguments."""
     alone = len(rows) == len(run.leaves) == 1
     theirs = () if alone else (*run.leaves, *run.y_leaves)
     found = []
@@ -493,7 +494,7 @@ def _size(spaces: Sequence[Any]) -> int:
 def _spaces_of(
     run: LinearRun | ReverseRun, xs: Sequence[Any], f: Callable[..., Any], holomorphic: bool
 ) -> list[Any]:
-    """Return the spaces of a result, with `NoTangent()` for what is no real or complex number."""
+    """Return the spaces of a result; `NoTangent()` for leaves without real or complex numbers."""
     ys = [space(y) for y in run.y_leaves]
     ys = [y if type(y) is Space and y.kind != "int" else NoTangent() for y in ys]
     if all(map(is_zero, ys)):
@@ -521,18 +522,19 @@ def _blocks(
     *,
     adjoint: bool,
 ) -> Callable[[int, int], Any]:
-    """Return what gives the blocks of a Jacobian: images of a basis under it, or its adjoint.
+    """Return a function that returns a block of the Jacobian, from images of a basis.
 
     Parameters
     ----------
     apply : callable
-        ``apply(seeds, many)``, of one seed per space, gives one image per leaf of the other side.
+        ``apply(seeds, many)``, with one seed per space, returns one image per leaf of the other
+        side.
     spaces : sequence
-        What the basis is of; no `Space` where there is none.
+        The spaces of the basis; an entry that is no `Space` has none.
     others : sequence
         The spaces of the other side.
     adjoint : bool
-        Whether it is the adjoint, and the basis is of the results.
+        Whether the adjoint is applied, to a basis of the results.
     """
     sizes = [of.size if type(of) is Space else 0 for of in spaces]
     stops = list(itertools.accumulate(sizes, initial=0))
@@ -541,12 +543,12 @@ def _blocks(
     lender = arrays[0] if arrays and sum(sizes) > 1 else None
 
     def images_of(seed: Callable[[Space, Any], Any]) -> Any:
-        """Images of a basis, of which ``seed(space, t)`` makes the seeds."""
+        """Return the images of a basis, whose seeds ``seed(space, t)`` makes."""
         if lender is not None:
             found = iter(basis(chosen, lender))
             seeds = [seed(of, next(found)) if type(of) is Space else zero for of in spaces]
             return list(map(deliver, apply(seeds, True)))
-        # Of one direction, or of Python's numbers alone, which no array holds.
+        # For one direction, or for Python numbers alone, which no array holds.
         images = {}
         for i, of in enumerate(spaces):
             if sizes[i]:
@@ -565,7 +567,7 @@ def _blocks(
         return (row if adjoint else column)(t, slice(stops[i], stops[i + 1]), y, x)
 
     images = images_of(lambda of, t: t)
-    # Of a real y the gradient g has dy = Re(conj(g) dx): real part for 1, imaginary for i.
+    # For a real y the gradient g has dy = Re(conj(g) dx): real part for 1, imaginary for i.
     turned: Any = None
     if any([of.kind == "complex" for of in chosen]) and any(
         [type(of) is Space and of.kind != "complex" for of in others]
@@ -590,19 +592,19 @@ def _blocks(
 
 
 def projected_rows(rows: list[Any], ys: Sequence[Any], xs: Any, tree: Any) -> list[Any]:
-    """Return a Jacobian of which each row is a cotangent in the space that was declared.
+    """Project each row of a Jacobian into the declared space of cotangents.
 
-    A declared projection takes one tangent at a time, so there is one call of it for each number
-    of the result.
+    A declared projection takes one tangent at a time, so it is called once for each number of the
+    result.
 
     Parameters
     ----------
     rows : list
-        For each leaf of the result, its blocks, or `NoTangent()`.
+        For each leaf of the result its blocks, or `NoTangent()`.
     ys : sequence
-        Spaces of the leaves of the result.
+        The spaces of the leaves of the result.
     xs, tree
-        The arguments, and their `TreeDef`.
+        The arguments and their `TreeDef`.
     """
     onto = space(xs)
     return [

@@ -1,9 +1,9 @@
-"""Runs: what people hand in enters a mode of differentiation, f is called once, its result leaves.
+"""Runs: one call of a function in a mode of differentiation.
 
-A `Run` takes the primals apart, freezes them, makes tracers of those that can vary, calls the
-function, and takes its result apart, without a tracer of its own left in it. Each mode says what
-its tracers are, and what it can do when the function is over: a `ReverseRun` pulls cotangents
-back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so already.
+A `Run` flattens the primals, freezes them, makes tracers of those that can vary, calls the
+function, and flattens its result, without any of its own tracers left in it. Each mode defines its
+tracers and its operations afterwards: a `ReverseRun` pulls cotangents back, a `LinearRun` pushes
+tangents forward, and a `ForwardRun` has already done so.
 """
 
 from __future__ import annotations
@@ -93,26 +93,26 @@ class Run:
     f : callable
         The function.
     primals : tuple
-        Where to run it.
+        The point at which it runs.
     has_aux : bool
-        Whether it returns ``(result, aux)``.
+        Whether the function returns ``(result, aux)``.
 
     Attributes
     ----------
     leaves, tree
-        The primals, taken apart, as they were when the run began.
+        The flattened primals, as they were when the run began.
     tape
-        The records; none in forward mode.
+        The tape of the run; none in forward mode.
     inputs : sequence of int or None
-        Where the leaves are on it; None for those that cannot vary.
+        Indices of the leaves on the tape; None for those that cannot vary.
     y, value, aux
-        What the function gave, without tracers of this run. In y stands what tells that a value
-        without a derivative hangs on some; in what people get, that value.
+        The result of the function, without tracers of this run. A leaf without a derivative that
+        depends on the primals may be a marker in y; `value` and `aux` have its value instead.
     y_leaves, y_tree
-        y, taken apart.
+        The flattened y.
     outputs : list
-        Where the derivatives of the leaves of y are found, as `link_of` says; None for those that
-        do not depend on the primals.
+        The links of the leaves of y, from `link_of`; None for those that do not depend on the
+        primals.
     """
 
     __slots__ = (
@@ -131,22 +131,22 @@ class Run:
     tape: Any
     inputs: Sequence[int | None]
     level: Any = property(operator.attrgetter("tape.level"))
-    """Which differentiation it is: those that it begins have higher ones."""
+    """Level of the differentiation; differentiations that it begins have higher ones."""
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        """Return the leaves of the primals as the function gets them: traced, where they vary."""
+        """Return the leaves of the primals as the function gets them: tracers, where they vary."""
         vary = list(map(can_vary, leaves))
         made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
-        # Now, for what the function writes to in place goes on at another index.
+        # Read now, because a tracer that the function writes to in place gets another index.
         self.inputs = [x.place if v else None for x, v in zip(traced, vary, strict=True)]
         return traced
 
     def link_of(self, x: Any) -> Any:
-        """Where the derivative of a value is found; None of what is no tracer of this run."""
+        """Return the link of a value; None for a value that is no tracer of this run."""
         return x.place if issubclass(type(x), OnTape) and x.tape is self.tape else None
 
-    # In one piece: frames of our own are much of what a small gradient costs.
+    # One function: further Python calls would be much of the cost of a small gradient.
     def _run(  # noqa: C901
         self,
         f: Callable[..., Any],
@@ -154,10 +154,10 @@ class Run:
         has_aux: bool,
         close: Callable[[], object] = bool,
     ) -> None:
-        """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
+        """Call the function on tracers and flatten its result; ``close`` ends the tracing."""
         whole, self.tree = flatten(primals)
         given = as_arrays(whole) if tables else whole
-        if objects:  # an outer function made arrays of them
+        if objects:  # an outer function made arrays of objects
             given = list(map(joined, given))
         self.leaves = given
         for cls in set(map(type, given)):
@@ -178,7 +178,7 @@ class Run:
             self.notes = notes[self.level] = Notes()
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
             is_number = numbers[getattr(type(y), "payload_type", object)]
-            if not is_number:  # which no write outdates
+            if not is_number:  # no write can make a number outdated
                 y = settled(map_leaves(joined, y) if objects else y)
         except Exception as error:
             explain_error(error, objects.pop(self.level, None))
@@ -208,14 +208,14 @@ class Run:
             check((self.value, self.aux) if has_aux else self.value)
 
     def _aside(self, x: Any) -> Any:
-        """Return what a leaf of aux says by `__aside__` that it is without a derivative."""
+        """Return a leaf of aux without its derivative, by the `__aside__` of its class, if any."""
         told = getattr(type(x), "__aside__", None)
         return x if told is None else told(x, self._payload)
 
     def _leave(self, y: Any, f: Any = None, is_number: bool = False) -> None:
-        """Take a result of f apart, or a loss, with plain values for the tracers of this run."""
+        """Flatten a result of f, or a loss, with plain values for the tracers of this run."""
         link = self.link_of(y)
-        if link is not None:  # as most functions give
+        if link is not None:  # the most frequent case
             self.y = self.value = y.payload if is_number else handed_out(y)
             self.y_tree = LEAF
             self.y_leaves = [self.y]
@@ -227,19 +227,19 @@ class Run:
     def _apart(
         self, y: Any, f: Any, what: str = "the result"
     ) -> tuple[Any, TreeDef, list[Any], list[Any]]:
-        """Take apart what f gave: return it plain, its tree, its leaves, and where these are."""
+        """Flatten a result of f; return it with plain values, its tree, leaves and links."""
         given, tree = flatten(y)
-        lasting = [_below(x, self.level) for x in given]  # of those that f began and ended
+        lasting = [_below(x, self.level) for x in given]  # without levels that f began and ended
         outputs = list(map(self.link_of, lasting))
         leaves = list(map(self._plain, lasting))
         if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
             y = unflatten(tree, leaves)
-            _, tree = flatten(y)  # the other one may hold tracers, and be of other classes
+            _, tree = flatten(y)  # the first tree may hold tracers, and be of other classes
         refuse_hidden(f, what, leaves, self.level)
         return y, tree, leaves, outputs
 
     def _outside(self, y: Any, tree: TreeDef, leaves: list[Any]) -> Any:
-        """Return what people get for y: a leaf may say by `__outside__` what else that is."""
+        """Return y as users get it: the class of a leaf may replace it by its `__outside__`."""
         told = [getattr(type(x), "__outside__", None) for x in leaves]
         if not any(told):
             return y
@@ -247,48 +247,48 @@ class Run:
         return unflatten(tree, [f(x, self._payload) if f else x for f, x in pairs])
 
     def _payload(self, x: Any) -> Any:
-        """Return what a tracer of this run stands for."""
+        """Return the payload of a tracer of this run."""
         return _below(x, self.level - 1)
 
     def _plain(self, x: Any) -> Any:
-        """Return a leaf that f gave without a tracer of this run, and nobody else's."""
+        """Return a leaf of f's result without tracers of this run, and not shared with others."""
         return own(x, (x,)) if self.link_of(x) is None else handed_out(x)
 
     def delivered(
         self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any], dense: bool = True
     ) -> Any:
-        """Hand derivatives out: dense, in the form of a tree, each array the person's own.
+        """Return derivatives in the form of a tree, each array owned by the caller.
 
         Parameters
         ----------
         tree, xs
-            What they are derivatives in, or of: a structure, and its leaves.
+            The tree and the leaves of the structure that the derivatives are in, or of.
         ts : list
-            One for each leaf; maybe a thunk or a zero.
+            One derivative for each leaf; possibly a thunk or a zero.
         given : list
-            What they were made of, which is the person's already.
+            The values that they were computed from, which the caller already owns.
         dense : bool
-            Whether zeros are written out.
+            Whether zeros are returned as dense arrays.
         """
         mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves), dense=dense)
         return unflatten_tangent(tree, mine, plain="own")
 
 
 def _below(x: Any, level: int) -> Any:
-    """Return what a tracer of a higher level than this stands for."""
+    """Return the payload of a tracer of a higher level; other values unchanged."""
     while issubclass(type(x), Tracer) and x.level > level:
         x = x.__payload__
     return x
 
 
 class Recorded(Run):
-    """Records of a tape between values on it: what is pulled back."""
+    """Records of a tape between inputs and results, through which cotangents are pulled back."""
 
     __slots__ = ()
     tape: BareTape
 
     _name_of: Any = staticmethod(lambda x: None)
-    """Gives the name that an array without one has in messages."""
+    """Returns the name of an array in messages, or None."""
 
     def pull(
         self,
@@ -307,18 +307,18 @@ class Recorded(Run):
         seeds : sequence
             The cotangents of y's leaves.
         many : bool
-            Whether they have a leading axis, which counts directions.
+            Whether they have a leading axis of directions.
         consume, fetch
-            How the tape is played, see `backward`.
+            How the tape is played; see `backward`.
         watch : bool
-            Whether an input may be any record, and not only a leaf.
+            Whether an input may be any record, not only a leaf.
         repair : bool
-            Whether what is NaN is pulled again with zeros that are known by structure.
+            Whether cotangents with NaN are pulled again with structural zeros.
 
         Returns
         -------
         list
-            Cotangents of the inputs, maybe thunks; zero where nothing flows.
+            Cotangents of the inputs, possibly thunks; zero where y does not depend on them.
         """
         tape = self.tape
         if tape.guard.compares:
@@ -360,7 +360,7 @@ class Recorded(Run):
         return list(gather(each, tuple(seeds)))
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
-        """Return what gives the records for cotangents of many directions."""
+        """Return a function that returns records for cotangents of many directions."""
         tape = self.tape
         plain = tape.__getitem__ if tape.folds is None else tape.folds.fetching(tape, bars, None)
 
@@ -379,17 +379,17 @@ class Recorded(Run):
 
 @final
 class ReverseRun(Recorded):
-    """Run of a function, recorded on a tape of its own.
+    """Run of a function that is recorded on a new tape.
 
     Parameters
     ----------
     guard : Guard or {"lock", "sample", "full", "off"}
-        What watches over the arrays that the pullback depends on; locks have to be undone.
+        Guards the arrays that the pullback depends on; its locks have to be undone.
     names : sequence of int or str, optional
-        Which arguments the primals are, in messages.
+        Positions or names of the primals, for messages.
     """
 
-    new_tape: ClassVar[Callable[..., Any]]  # with all that is plugged into a tape
+    new_tape: ClassVar[Callable[..., Any]]  # the assembled tape
     __slots__ = ("names",)
 
     def __init__(
@@ -414,7 +414,7 @@ class ReverseRun(Recorded):
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         if all(map(numbers.__getitem__, map(type, leaves))):
-            # Which have no memory to watch: nothing is asked, for a call is a twentieth of all.
+            # Numbers have no memory to guard: skip all checks, a call is a twentieth of the cost.
             self.inputs, tape = range(len(leaves)), self.tape
             traced = []
             for i, x in enumerate(leaves):
@@ -430,14 +430,14 @@ class ReverseRun(Recorded):
         return super()._enter(leaves)
 
     def is_constant(self) -> bool:
-        """Tell whether the result depends on nothing that is differentiated here or outside."""
+        """Return whether the result depends on nothing that is differentiated, here or outside."""
         if any([i is not None for i in self.outputs]) or self.notes.inside or self.notes.steps:
             return False
         varying = [x for x, i in zip(self.leaves, self.inputs, strict=True) if i is not None]
         return bool(varying) and not any([issubclass(type(x), Tracer) for x in varying])
 
     def pull_sparsely(self, seeds: Sequence[Any]) -> list[Any]:
-        """Pull back once, with rows for the inputs of which rows were read."""
+        """Pull seeds back once, and return `Rows` for the inputs of which rows were read."""
         pieces = collect_rows(self.tape, [i for i in self.inputs if i is not None])
         found = self.pull(seeds, consume=True)
         for k, i in enumerate(self.inputs):
@@ -447,7 +447,7 @@ class ReverseRun(Recorded):
         return found
 
     def _name_of(self, x: Any) -> str | None:
-        """Return the name that an argument has in messages."""
+        """Return the name of an argument in messages."""
         for leaf, (number, *rest) in zip(self.leaves, self.tree.paths(), strict=True):
             if leaf is x:
                 name = number if self.names is None else self.names[number]
@@ -457,12 +457,12 @@ class ReverseRun(Recorded):
 
 @final
 class ForwardRun(Run):
-    """Run of a function on values that carry their tangents along.
+    """Run of a function on values that carry their tangents.
 
     Parameters
     ----------
     ts : list
-        The tangents of the primals' leaves, as `leaf_tangents` gives them.
+        The tangents of the primals' leaves, from `leaf_tangents`.
     """
 
     __slots__ = ("guard", "level", "ts")
@@ -479,14 +479,14 @@ class ForwardRun(Run):
     def _enter(self, leaves: list[Any]) -> list[Any]:
         level, traced = self.level, []
         for i, x in enumerate(leaves):
-            self.guard.hold(x)  # captured arrays are used at once, and are not watched
+            self.guard.hold(x)  # captured arrays are used at once and need no guard
             t = self.ts[i]
             t = frozen(t) if issubclass(type(t), Tracer) else t
             traced.append(x if type(t) in ZEROS else duals[type(x)](x, level, t))
         return traced
 
     def link_of(self, x: Any) -> Any:
-        """Return its tangent."""
+        """Return the tangent of a value; None if it is no dual of this run."""
         if not (issubclass(type(x), Dual) and x._level == self.level):
             return None
         t = x.tangent
@@ -502,7 +502,7 @@ class ForwardRun(Run):
 
 @final
 class LinearRun(Run):
-    """Run of a function, whose pushes are kept on a tape of their own."""
+    """Run of a function whose pushes are kept on a new tape."""
 
     __slots__ = ()
     tape: LinearTape
@@ -527,12 +527,12 @@ class LinearRun(Run):
         return self.tape.push(dots, outputs, many=many)
 
 
-# ----------------------------------------------------------- rows of inputs, which are kept as rows
+# ----------------------------------------------------------- gradients as rows
 
 
 @final
 class RowsInto:
-    """Link of a record that read rows of an input: they are collected beside the cotangents."""
+    """Link of a record that read rows of an input: they are collected besides the cotangents."""
 
     __slots__ = ("array", "found", "links", "of")
     parents = ()
@@ -541,7 +541,7 @@ class RowsInto:
         self.links, self.array, self.found = links, array, found
 
     def pull(self, bars: Any, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Keep the rows; what is traced goes the usual way."""
+        """Collect the rows; add a traced cotangent in the usual way."""
         y_bar = unthunk(y_bar)
         if isinstance(y_bar, Tracer) or not type_info(type(y_bar)).is_array:
             bar = record[0](y_bar, *record[2:])
@@ -553,7 +553,7 @@ class RowsInto:
 
 
 def collect_rows(tape: BareTape, inputs: Iterable[int]) -> dict[int, list[tuple[Any, Any]]]:
-    """Have records that read rows of these inputs by one array keep what they send back."""
+    """Replace the links of records that read rows of these inputs, so that rows are collected."""
     found: dict[int, list[tuple[Any, Any]]] = {i: [] for i in inputs}
     for i, record in enumerate(tape):
         half, links = record[0], record[1]
@@ -569,7 +569,7 @@ def collect_rows(tape: BareTape, inputs: Iterable[int]) -> dict[int, list[tuple[
 
 
 def _array_of(operation: Any, record: tuple[Any, ...]) -> Any:
-    """Return the array of places that rows were read by; None where it is read otherwise."""
+    """Return the array of indices that rows were read by; None for other reads."""
     if len(record) != 5 or type(record[2]) is not dict or not reads_rows(operation, record[2]):
         return None
     array = record[4]
@@ -578,7 +578,7 @@ def _array_of(operation: Any, record: tuple[Any, ...]) -> Any:
 
 
 def as_rows(pieces: list[tuple[Any, Any]], x: Any) -> Any:
-    """Return what was collected for an input as rows."""
+    """Return what was collected for an input as `Rows`."""
     n, row = x.shape[0], tuple(x.shape[1:])
     places = [shape_back(a, (-1,)) for a, _ in pieces]
     bars = [shape_back(b, (p.shape[0], *row)) for p, (_, b) in zip(places, pieces, strict=True)]
@@ -586,16 +586,16 @@ def as_rows(pieces: list[tuple[Any, Any]], x: Any) -> Any:
     return Rows(whole % n, bar, x)
 
 
-# ---------------------------------------------------------------- zeros that are known by structure
+# ---------------------------------------------------------------- structural zeros
 #
-# A pass back that gave NaN is played again. It multiplied what a mask, an index, or a maximum left
-# out with whatever partial there is, and 0 times infinity is NaN. One look at each gradient finds
-# out; only then a probe is pulled beside each cotangent, which says where nothing can flow
-# (`chainrules_py.registry.bind.flow`). What is NaN in forward mode stays NaN.
+# A backward pass that gave NaN is played again. It multiplied elements that a mask, an index or a
+# maximum left out with their partial derivatives, and 0 times infinity is NaN. Each gradient is
+# tested once; only if it has NaN, a probe is pulled along with each cotangent, which marks where
+# nothing can flow (`chainrules_py.registry.bind.flow`). NaN in forward mode stays NaN.
 
 
 def is_lost(bar: Any) -> bool:
-    """Tell whether a cotangent is NaN somewhere, or what it stands for, or its tangent."""
+    """Return whether a cotangent, its payload or its tangent has a NaN."""
     cls = type(bar)
     if cls in finite_tests:
         return not finite_tests[cls](bar) and _any(bar != bar)
@@ -606,14 +606,14 @@ def is_lost(bar: Any) -> bool:
 
 
 def can_repair(run: Any) -> bool:
-    """Tell whether the records of a run are all there, of arrays and numbers of NumPy's."""
+    """Return whether a run has all its records, with NumPy arrays and plain numbers only."""
     whole = run.tape.notes is None and run.tape.folds is None
     classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
     return whole and all([cls in finite_tests or cls in (float, int, bool) for cls in classes])
 
 
 def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:
-    """Pull one cotangent back, and a probe beside it; with ``watch`` inputs may be any records."""
+    """Pull one cotangent back along with a probe; with ``watch`` inputs may be any records."""
     tape, first = run.tape, -1
     bars, probes = Cotangents(len(tape)), Cotangents(len(tape))
     for index, bar in zip(run.outputs, seeds, strict=True):
@@ -642,7 +642,7 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
 def _pull(
     record: Any, index: int, bar: Any, probe: Any, bars: Cotangents, probes: Cotangents
 ) -> None:
-    """Pull one record, and send what it gives to its parents."""
+    """Pull through one record, and add the results at its parents."""
     pull, links = record[:2]
     if type(links) in (int, tuple, float, Links) and not isinstance(bar, AbstractTangent):
         ways = parents(links)
@@ -659,7 +659,7 @@ def _pull(
         probes[index] = probe
         play([record], probes, index, index - 1)
         return
-    for way in parents(links):  # a rule of its own: all may flow
+    for way in parents(links):  # a user-defined rule: all may flow
         if bars[way] is not None:
             probes.release(way)
             probes[way] = probe_like(unthunk(bars[way]))

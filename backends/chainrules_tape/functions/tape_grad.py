@@ -1,4 +1,4 @@
-"""Gradients that a tape in the user's hands is asked for."""
+"""The gradient method of a tape that the user creates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chainrules_tape.inspect.saved_calls import replayed
 
 
 class HasGradients(BareTape):
-    """Tapes that people ask for gradients themselves."""
+    """Tape with a public method for gradients."""
 
     __slots__ = ()
 
@@ -35,8 +35,8 @@ class HasGradients(BareTape):
         Parameters
         ----------
         loss
-            A variable of this tape with one real number; with a seed, any variable, or a structure
-            of them.
+            A variable of this tape whose value is one real number; with a seed, any variable, or a
+            structure of them.
         sources
             Variables of this tape, inputs or intermediates, in any structure.
         seed, optional
@@ -44,15 +44,16 @@ class HasGradients(BareTape):
 
         Returns
         -------
-        In the structure of the sources, a tuple, list or dict for one; ``ZeroTangent()`` where
-        nothing flows. Plain arrays, except on a differentiable tape: there, variables of it.
+        In the structure of the sources, a tuple, list or dict for each of these; ``ZeroTangent()``
+        where the loss does not depend on a source. Plain arrays, or variables of the tape if it is
+        differentiable.
 
         Raises
         ------
         TracerError
             If the tape was consumed, or a value does not belong to it.
         NotDifferentiableError
-            If the loss is not one real number, and no seed was given.
+            If the loss is not one real number and there is no seed.
         """
         differentiable = self.notes is not None and self.notes.differentiable
         if self.state == "consumed":
@@ -82,7 +83,7 @@ class HasGradients(BareTape):
         finally:
             if not self.persistent:
                 self.consume()
-        if differentiable:  # what a linear function gives is constant, and a variable all the same
+        if differentiable:  # the gradient of a linear function is constant, but must be a variable
             bars = [
                 x if is_zero(x) else own(x if find_tracers(x) else self.leaf(x), ())
                 for x in map(unthunk, bars)
@@ -96,7 +97,7 @@ class HasGradients(BareTape):
 
 @final
 class Asked(Recorded):
-    """Values on a tape in a person's hands: the sources are the inputs, the loss the result."""
+    """Values on a user's tape: the sources are the inputs, the loss is the result."""
 
     __slots__ = ()
 
@@ -131,10 +132,10 @@ class Asked(Recorded):
         self.leaves = [x.payload for x in found]
 
     def on_the_way(self, fetch: Callable[[int], Any]) -> Callable[[int], Any] | None:
-        """Return what gives the records that lie between the sources and the loss.
+        """Return a function that returns the records between the sources and the loss.
 
-        Others stand as inputs there; hooks and rules that always run count as sources. None where
-        all that there is leads to one, or records that were dropped are made again.
+        It returns other records as inputs; hooks and rules that always run count as sources. Return
+        None if every input is a source, or if dropped records have to be recomputed.
         """
         tape, notes = self.tape, self.tape.notes
         leads = {i for i in self.inputs if i is not None}
@@ -149,7 +150,7 @@ class Asked(Recorded):
         for i in range(last + 1):
             half, links = tape[i][:2]
             into = () if half is None else parents(links)
-            # Of a checkpoint that may be run again nobody knows the parents.
+            # The parents of a checkpoint that may run again are unknown.
             if not leads.isdisjoint(into) or (half is not None and not into and i > first):
                 leads.add(i)
                 played.add(i)

@@ -1,1 +1,1 @@
-"""Views into a tape: text, graphs, calls that were kept, NaNs."""
+"""Inspection of a tape: text, graphs, kept calls, NaNs."""

@@ -1,4 +1,4 @@
-"""Calls that a tape keeps beside its records: to show or record them, or to find a NaN in them."""
+"""Calls that a tape keeps besides its records: to show, re-record, or search them for NaN."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chainrules_tape.core.variable import BareVariable, reopen
 
 
 class KeptNotes(Notes):
-    """Facts about a tape, its calls among them.
+    """Facts about a tape, including its calls.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class KeptNotes(Notes):
         self.calls = {}
 
     def keep(self, index: int, *call: Any) -> None:
-        """Keep a call; under `debug_nans` look at its value."""
+        """Keep a call; inside `debug_nans` also check its value."""
         primitive, primal, opened, options, value = call
         where = source_line((value, *[payload for payload, _ in opened]))
         kept = KeptCall(primitive, primal, opened, options, value, where)
@@ -52,14 +52,14 @@ class KeptNotes(Notes):
             check_pushed(primitive, [payload for payload, _ in opened], (), value, None)
 
     def player(self) -> Any:
-        """Return the loop that plays records back inside `debug_nans`: it looks at each."""
+        """Return the loop that checks each record inside `debug_nans`, or None."""
         return trapped(self.calls) if self.calls is not None and trap_is_set() else None
 
 
 class KeptCall:
-    """A call as it was recorded: enough to show it, and to record it once more.
+    """Recorded call, with what is needed to show it and to record it again.
 
-    Operands are kept as pairs of payload and link, not as variables: they would hold the tape.
+    Operands are kept as pairs of payload and link, because variables would keep the tape alive.
     """
 
     __slots__ = ("opened", "options", "primal", "primitive", "value", "where")
@@ -81,18 +81,18 @@ class KeptCall:
         self.where = where
 
     def run(self, links: Any, xs: Sequence[Any]) -> Any:
-        """Make the call again, of other operands of these types: return the value and the record.
+        """Repeat the call with other operands of the same types; return the value and the record.
 
-        Bit by bit as it was: as the rule computes it.
+        The rule computes the value, so that it is bitwise equal to the first.
         """
         classes, wanted = tuple(map(type, xs)), tuple([at is not None for _, at in self.opened])
         _, bound = BareVariable.tracing.find(self.primitive, self.primal, classes, wanted)
-        assert bound is not None  # as it was when the call was recorded
+        assert bound is not None  # a rule was found when the call was recorded
         return bound.run(links, *xs, **self.options)
 
 
 def replayed(tape: BareTape) -> Callable[[int], Any]:
-    """Make a function that gives a tape's records, with saved values as variables of the tape."""
+    """Return a function that returns records with their saved values as variables of the tape."""
     calls = (tape.notes and tape.notes.calls) or {}
 
     def fetch(index: int) -> Any:
@@ -103,29 +103,29 @@ def replayed(tape: BareTape) -> Callable[[int], Any]:
         if record[0].statement.recipe.saves_values:
             values = [*call.opened, (call.value, index)]
             known = {id(value): (value, link) for value, link in values}
-            kinds = [type(value) for value, _ in values]  # of some the identity says nothing
+            kinds = [type(value) for value, _ in values]  # classes whose identity means nothing
             some = any([type_info(c).is_python_number or is_structure_type(c) for c in kinds])
             if len(known) == len(values) and not some:
                 found = [known.get(id(s), (s, None)) for s in record[2:]]
                 return (*record[:2], *[reopen(value, link, tape) for value, link in found])
         operands = [reopen(payload, link, tape) for payload, link in call.opened]
-        return call.run(record[1], operands)[1]  # so that what its rule computes is recorded
+        return call.run(record[1], operands)[1]  # so that the rule's operations are recorded
 
     return fetch
 
 
-# ----------------------------------------------------------------------------------- a trap for NaN
+# ----------------------------------------------------------------------------------- detecting NaN
 
 trap = Mode("debug_nans", on=os.environ.get("CHAINRULES_DEBUG") == "1")
 trap_is_set = trap.get
-"""Tells whether differentiation that begins now is inside `debug_nans`."""
+"""Return whether differentiation that begins now is inside `debug_nans`."""
 
 
 def debug_nans() -> AbstractContextManager[None]:
-    """Stop at the call that makes a NaN out of what was none.
+    """Raise at the first call that makes a NaN from operands without one.
 
-    Differentiation that begins inside keeps its calls and looks at every value and cotangent, so it
-    is slow; elsewhere nothing is paid for it.
+    Differentiation that begins inside keeps its calls and checks every value and cotangent, so it
+    is slow; outside it costs nothing.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def debug_nans() -> AbstractContextManager[None]:
 
 
 def has_nan(x: Any) -> bool:
-    """Tell whether a value, a tangent, or the value that a tracer stands for has a NaN."""
+    """Return whether a value, a tangent, or the payload of a tracer has a NaN."""
     while isinstance(x, Tracer):
         x = x.__payload__
     cls = type(x)
@@ -158,7 +158,7 @@ def has_nan(x: Any) -> bool:
 
 
 def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: Any) -> None:
-    """Raise if a call, or its push, made a NaN of what was none."""
+    """Raise if a call, or its push, makes a NaN from values without one."""
     for what, result, given in (
         ("", y, payloads),
         ("pushing through ", unthunk(y_dot), (y, *payloads, *tangents)),
@@ -170,12 +170,12 @@ def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: An
 
 
 def shown(primitive: Any, payloads: Any) -> str:
-    """Describe a call with its operands, as types and shapes."""
+    """Return the name of a call with the types and shapes of its operands."""
     return f"{primitive.__name__}({', '.join(map(describe, payloads))})"
 
 
 def source_line(values: tuple[Any, ...]) -> str:
-    """Where the program called what is being recorded: outside of the engine and the libraries."""
+    """Return the line of the program that makes the call: outside the engine and the libraries."""
     packages = {type_info(type(x)).dispatch_type.__module__.partition(".")[0] for x in values} - {
         "builtins"
     }
@@ -190,7 +190,7 @@ def source_line(values: tuple[Any, ...]) -> str:
 
 
 def trapped(calls: dict[int, Any]) -> Callable[..., None]:
-    """Make a player that plays records one by one, and checks the cotangents that each sends on."""
+    """Return a player that plays records one by one and checks the cotangents that each returns."""
 
     def play_trapped(records: Iterable[Any], bars: Any, start: int, stop: int) -> None:
         for index, record in zip(range(start, stop, -1), records, strict=True):

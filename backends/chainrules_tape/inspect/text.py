@@ -1,4 +1,4 @@
-"""A tape as text: one line for each record, as ``v3 = v2 * b``."""
+"""Text of a tape: one line for each record, such as ``v3 = v2 * b``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 
 if TYPE_CHECKING:
-    from chainrules_tape.pictures import Node  # imported where something is drawn: it costs 4 ms
+    from chainrules_tape.pictures import Node  # imported only for drawing, because it takes 4 ms
 
 
 _SIGNS = {
@@ -29,7 +29,7 @@ _SIGNS = {
 _infix = {w: _SIGNS[name] for name, (w, _) in binary_operators.items() if name in _SIGNS}
 _prefix = {w: _SIGNS[name] for name, (w, _) in unary_operators.items() if name in _SIGNS}
 _UNKNOWN = "…"
-"""What stands for a constant operand, where the tape does not keep the calls."""
+"""Placeholder of a constant operand, where the tape does not keep the calls."""
 
 
 class Named(BareVariable):
@@ -39,17 +39,17 @@ class Named(BareVariable):
 
     @property
     def tape_name(self) -> str:
-        """The name that it was given, or v and its number."""
+        """The given name, or v and a number."""
         return name_of(self.tape, self.place)
 
     def _repr_html_(self) -> str:
-        from chainrules_tape.pictures import of_variable  # which costs 4 ms
+        from chainrules_tape.pictures import of_variable  # which takes 4 ms
 
         return of_variable(self)
 
 
 def listing(tape: BareTape) -> str:
-    """List the records of a tape, a line for each, with values where the tape keeps them."""
+    """Return a line for each record of a tape, with values where the tape keeps them."""
     lines = []
     for index in range(len(tape)):
         line = f"{name_of(tape, index)} = {operation(tape, index)}"
@@ -59,7 +59,7 @@ def listing(tape: BareTape) -> str:
 
 
 def name_of(tape: BareTape, index: int) -> str:
-    """Return the name of a record: the one it was given, or v and its number among the unnamed."""
+    """Return the given name of a record, or v and its number among the unnamed."""
     names = tape.notes.names if tape.notes is not None else {}
     if index in names:
         return names[index]
@@ -67,21 +67,21 @@ def name_of(tape: BareTape, index: int) -> str:
 
 
 def value_of(tape: BareTape, index: int) -> Any:
-    """Return the value of a record, on tapes that keep them; else None."""
+    """Return the value of a record, on tapes that keep calls; otherwise None."""
     calls = tape.notes.calls if tape.notes is not None else None
     return calls[index].value if calls and index in calls else None
 
 
 def operation(tape: BareTape, index: int) -> str:
-    """Describe the operation of a record, in the operations of its line."""
+    """Return the right-hand side of a record's line, in terms of the names of its operands."""
     pull, links = tape[index][:2]
     if pull is None:
         return "input"
-    if isinstance(said := getattr(pull, "shown", None), str):  # by a record that was dropped
+    if isinstance(said := getattr(pull, "shown", None), str):  # a dropped record
         return f"{_UNKNOWN}  ({said})"
     statement = getattr(pull, "statement", None)
     calls = tape.notes.calls if tape.notes is not None else None
-    if statement is None:  # a field of a structure, which is kept as its key
+    if statement is None:  # the field of a structure, recorded with its key
         return f"{name_of(tape, links)}[{tape[index][3]!r}]"
     primitive = statement.primal
     if calls and index in calls:
@@ -121,7 +121,7 @@ SMALL = 6
 
 
 def nodes_of(tape: BareTape) -> list[Node]:
-    """List the nodes to draw."""
+    """Return the nodes to draw."""
     from chainrules_tape.pictures import Node
 
     nodes = []
@@ -135,7 +135,7 @@ def nodes_of(tape: BareTape) -> list[Node]:
 
 
 def _value(value: Any) -> str:
-    """Show a number, or the elements of a small array; of other values, the dtype and shape."""
+    """Show a number, or the elements of a small array; for other values, the dtype and shape."""
     if type_info(type(value)).is_number:
         return f"{value:.6g}"
     shown = describe(value)

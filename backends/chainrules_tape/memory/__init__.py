@@ -1,7 +1,7 @@
-"""Memory of traced arrays: who may write to it, and who sees that.
+"""Memory of traced arrays: which arrays may be written to, and which arrays see the write.
 
-A tracer that is written to takes over the value, and the record, of a functional operation. What it
-shares with others is noted in its `View`, once there is something to note::
+A tracer that is written to takes the value and the record of a functional operation. The memory
+that it shares with others is noted in its `View`, which is created at the first read or write::
 
     no view ──────── a part is read from it, or it is written to ───────▶ a view of its own
                                                                           (no parent)
@@ -15,20 +15,20 @@ shares with others is noted in its `View`, once there is something to note::
      │     of each are OUTDATED
      └── a write to it that is UNCLEAR: MutationError
 
-A current view and one that is outdated are the same object in two classes, so no operation asks
-which it is. How its memory lies decides whether reshaping gives a view; that is its *layout*, and
-gets less known, never more, unless it is read again::
+Writing, or reading, changes the class of a view between current and outdated, so that operations
+need no check. The memory layout decides whether reshaping gives a view. What is known about it, the
+*layout*, only decreases, unless the view is read again::
 
-    LIKE ──── a copy of a small part, or a new value, that lies otherwise ────▶ UNLIKE
+    LIKE ──── a copy of a small part, or a new value, laid out differently ───▶ UNLIKE
     (as NumPy's)  ◀── read again from a parent that is LIKE ──                    │
                                                                                reshape
                                                                                   ▼
                                                                                UNCLEAR
                                                           (a view in NumPy, or a copy)
 
-Memory itself is written to only where nobody else has it (`write.alone`); else the functional
-operation makes a copy. An array of the program's that a record needs is watched by the tape's guard
-(`chainrules_py.engines.guard`).
+Memory is written to only where nothing else refers to it (`write.alone`); otherwise the functional
+operation makes a copy. The tape's guard (`chainrules_py.engines.guard`) watches arrays of the
+program that a record needs.
 
 Read `write`, then `links`.
 """

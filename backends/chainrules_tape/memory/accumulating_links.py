@@ -1,6 +1,6 @@
-"""Links of records whose cotangents are collected in memory of our own, and added or read in place.
+"""Links of records whose cotangents are added into, or read from, a buffer in place.
 
-n elements that are read, or written, one by one build no n arrays on the way back.
+Reading or writing n elements one by one builds no n arrays in the backward pass.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from chainrules_tape.memory.write import View, fits, view_of
 
 
 class AddInto:
-    """Link of a record whose pull can add in place to what its parent has collected."""
+    """Link of a record whose pull can add in place to the collected cotangent of its parent."""
 
     __slots__ = ("parents", "pull_into")
 
@@ -54,10 +54,10 @@ class AddInto:
             self.pull_into(bars[link], y_bar, *record[2:])
 
     def collects(self, bars: Cotangents, y_bar: Any, record: tuple[Any, ...]) -> bool:
-        """Make the parent collect in a buffer of our own; False where it cannot, and it is added.
+        """Give the parent a buffer to collect in; otherwise add the cotangent and return False.
 
-        What is traced is written into a small part of a traced buffer. A first cotangent that is
-        traced becomes such a buffer.
+        A traced cotangent is added to a small part of a traced buffer. If the first cotangent is
+        traced, it becomes the buffer.
         """
         link, (where, *saved) = self.parents, record[2:]
         of: Any = next((s for s in saved if type(s) is Space), None)
@@ -94,9 +94,9 @@ class AddInto:
 
 
 def is_lazier(y_bar: Any, of: Any) -> bool:
-    """Tell whether a cotangent is another library's array, as Dask's is beside NumPy's parameters.
+    """Return whether a cotangent is another library's array, as Dask's for a NumPy parameter.
 
-    To write it into memory of its primal's library would compute it.
+    Writing it into memory of the primal's library would compute it.
     """
     info = type_info(type(y_bar))
     alone = info.host is None and info.is_array
@@ -104,7 +104,7 @@ def is_lazier(y_bar: Any, of: Any) -> bool:
 
 
 def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
-    """Tell whether a cotangent is that of a small part of a traced buffer of our own."""
+    """Return whether a cotangent is that of a small part of a traced buffer made here."""
     total = bars[link]
     return (
         issubclass(type(total), Tracer)
@@ -116,14 +116,14 @@ def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
 
 
 SMALL_PART = 8
-"""By how much a buffer is larger than what reading and writing a part of it is worth the calls."""
+"""Least ratio of the sizes of buffer and part at which adding to the part is worthwhile."""
 
 
 class AddingInPlace(Recording):
-    """Tracing of reverse mode, with pulls that add in place where they can."""
+    """Tracing of reverse mode with pulls that add in place where they can."""
 
     def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
-        """Return what makes the links of a record: where pulls add in place, they do."""
+        """Return the function that makes the links of a record; use in-place pulls if possible."""
         if flat and bound.pull_into is not None and not bound.may_be_zero:
             pull_into = bound.pull_into
             return lambda links: AddInto(links[0], pull_into)
@@ -138,7 +138,7 @@ class AddsInPlace(BareVariable):
 
 
 def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
-    """Build the function that reads variables of a class by an array of their own library."""
+    """Return a function that reads variables of a class by an array of the same library."""
     own, classes = cls.payload_type, cls.results
     rows_of = reading_rows(own)
     found: list[tuple[Any, Any]] = []
@@ -172,7 +172,7 @@ def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
 
 
 def linked(x: Any, view: View) -> SliceOf | None:
-    """Return what records of an array's parts share; None if its elements are no real numbers."""
+    """Return the link that reads of an array share; None if its elements are no real numbers."""
     of = space(x.payload)
     if type(of) is not Space or of.kind not in ("real", "complex"):
         return None
@@ -182,7 +182,7 @@ def linked(x: Any, view: View) -> SliceOf | None:
 
 
 def link_of(x: Any) -> SliceOf | None:
-    """Return what records of an array's parts share, made now if there is none yet."""
+    """Return the link that reads of an array share; create it if there is none."""
     view = view_of(x)
     link: SliceOf = view.link
     return link if link.parents == x.place else linked(x, view)
@@ -194,11 +194,11 @@ class SliceOf(AddInto):
     Attributes
     ----------
     parents : int
-        Where the array is on the tape.
+        Index of the array on the tape.
     of : Space
-        Its space.
+        The space of the array.
     element : type or None
-        What its elements are, if one was read: no tracer, and no array either.
+        The class of its elements, if one was read: no tracer and no array.
     rows : AddInto or None
         The link of the records that read rows of the same array.
     """
@@ -224,6 +224,6 @@ class SliceOf(AddInto):
         if type(part) is type(total) is cls:
             part += y_bar
         elif type(part) is cls or fits(total, y_bar):
-            total[where] = part + y_bar  # an element, or of another library: += would name its sum
+            total[where] = part + y_bar  # an element, or of another library: += would rebind `part`
         else:
             bars.add(link, record[0](y_bar, *record[2:]))
