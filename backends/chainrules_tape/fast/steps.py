@@ -1,15 +1,15 @@
-"""Calls settled once for the types of their operands: what each call of a program costs.
+"""Fast paths for calls: what the types of the operands decide is looked up once.
 
-The general way (`Trace.call`) looks at each operand of each call. Here everything that types settle
-is kept by them, and the steps of one and two operands are written out. Without this file the same
-records are made, more slowly.
+The general path (`Trace.call`) inspects each operand of each call. Here everything that the types
+decide is cached by type, and the steps of one and two operands are written out. Without this module
+the same records are made, more slowly.
 
-They are one function, unrolled: a frame is a tenth of an operation. Each is made of what runs and
-records a call (``run``, of a bound rule), of the general way, for operands of several tapes, and of
-the classes of variables by the type of what they stand for.
+The step factories are one function, unrolled, because a Python call costs a tenth of an operation.
+They take the function that runs and records a call (``run``, of a bound rule), the general path,
+for operands of several tapes, and the classes of variables by the type of their payload.
 
-A function that people wrote may give memory of its operands, and may have captured a traced value:
-its steps look at the result, without a call of ours where it is an array of its own.
+A user-defined function may return memory of its operands, and may have captured a traced value.
+Its steps check the result, inline for an array with memory of its own.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
 def _step_of_left(
     run: Run, general: Run, classes: Classes, plain: bool = False, objects: Any = None
 ) -> Run:
-    """Return the step where the other is no variable; ``plain`` if somebody may write to it.
+    """Return the step for a second operand that is no variable; ``plain`` if it can be written to.
 
     If its dtype is ``objects``, it may hold traced values.
     """
@@ -107,7 +107,7 @@ STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (True, False): _step_of_left,
     (False, True): _step_of_right,
 }
-"""What makes the step of a call, by which of its operands are variables."""
+"""Factory of the step of a call, by which of its operands are variables."""
 
 
 def _step_of_any(  # noqa: C901
@@ -118,15 +118,15 @@ def _step_of_any(  # noqa: C901
     views: Any = None,
     shared: Any = ((), None),
 ) -> Run:
-    """Return the step of a call with any operands and options; of one without a rule, ``run``.
+    """Return the step of a call with any operands and options; without a rule it calls ``run``.
 
     Parameters
     ----------
     views : Primitive, optional
-        What is called, if its results may be views of the first operand.
+        The primitive, if its results may be views of the first operand.
     shared
-        Places of arrays and ``share(made, operands, y, payloads)``, which notes whose memory a
-        result is, of functions that people wrote (`Trace.sharing`).
+        Indices of arrays, and ``share(made, operands, y, payloads)``, which notes whose memory a
+        result uses; for user-defined functions (`Trace.sharing`).
     """
     places, plain, n = settled.places, settled.plain, len(settled.places)
     holders, objects, bound = settled.holders, settled.objects, settled.bound
@@ -178,14 +178,14 @@ def _step_of_any(  # noqa: C901
 class FastSteps(SettledCalls, BareVariable):
     """Variables whose calls are settled once for the types of their operands.
 
-    Those without options take a step that is written out.
+    Calls with one or two operands and no options take a step that is written out.
     """
 
     __slots__ = ()
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return the step of a call with one or two operands, all options at their defaults."""
+        """Return the step of a call with operands of these classes and default options."""
         primitive = site.primitive
         if primitive.has_body:
             step = cls.any_step(primitive, site.primal, classes, site.general)
@@ -216,7 +216,7 @@ class FastSteps(SettledCalls, BareVariable):
 
     @classmethod
     def short_step(cls, mine: tuple[bool, ...], run: Run, general: Run) -> Run:
-        """Return the step of one or two operands, written out."""
+        """Return the written-out step of one or two operands."""
         return STEPS[mine](run, general, cls.results)
 
     @classmethod
@@ -226,7 +226,7 @@ class FastSteps(SettledCalls, BareVariable):
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
     ) -> Recorder:
-        """Return what records calls with operands of these classes."""
+        """Return a function that records calls with operands of these classes."""
         slow = super().recorder(primitive, primal, classes)
         general = lambda *operands, **options: slow(operands, options)
         step = cls.any_step(primitive, primal, classes, general)
@@ -240,7 +240,7 @@ class FastSteps(SettledCalls, BareVariable):
         classes: tuple[type, ...],
         general: Run,
     ) -> Run | None:
-        """Return the step of a call with any operands; None where types do not settle it."""
+        """Return the step of a call with any operands; None if the types do not settle it."""
         settled = cls.tracing.settle(primitive, primal, classes)
         bound = None if settled is None or settled.others else settled.bound
         if (

@@ -1,1 +1,1 @@
-"""Forward mode: dual numbers, and linear tapes."""
+"""Forward mode: dual numbers and linear tapes."""

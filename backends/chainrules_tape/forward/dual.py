@@ -1,4 +1,4 @@
-"""Forward mode: values that carry their tangent along."""
+"""Forward mode: values that carry their tangents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Run: TypeAlias = Callable[..., Any]
 class Pushing(Trace):
     """Tracing of forward mode: the link of a dual is its tangent. Nothing is kept for later.
 
-    Duals belong to one differentiation if they have its level, which is one object.
+    Duals belong to one differentiation if they share its level.
     """
 
     mode = "forward"
@@ -50,13 +50,13 @@ class Pushing(Trace):
         return unthunk(link[key])
 
     def leave(self, at: int, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
-        """Pair the value with its tangent, if it has one."""
+        """Pair the value with its tangent if the tangent is not zero."""
         y_dot = unthunk(out)
         made = duals[type(y)]
         return y if is_zero(y_dot) else made(y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
-        """Pair a value with its tangent, if it has one."""
+        """Pair a value with its tangent if the tangent is not zero."""
         return value if is_zero(link) else duals[type(value)](value, at, link)
 
     def note(self, at: int, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
@@ -67,7 +67,7 @@ class Pushing(Trace):
 
 
 class Dual(SettledCalls, Writable):
-    """A value with its tangent, at one level. It has a subclass for each type of payload."""
+    """Value with its tangent, at one level. It has a subclass for each type of payload."""
 
     __slots__ = ("_level", "payload", "tangent")
     state = __slots__
@@ -85,12 +85,12 @@ class Dual(SettledCalls, Writable):
 
     @property
     def level(self) -> int:
-        """The differentiation that it belongs to."""
+        """The level of its differentiation."""
         return self._level
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Make the step of a call without options."""
+        """Return the step of a call with operands of these classes and default options."""
         primitive, written = site.primitive, site.primitive.has_body
         if not written and (primitive.options or not len(classes) == len(primitive.operands) < 3):
             return super().make_step(site, classes)
@@ -117,7 +117,7 @@ class Dual(SettledCalls, Writable):
         self.tangent = duplicate(self.tangent)
 
     def _leaf(self, value: Any) -> Any:
-        """Return a value with a tangent of zeros, which can be written to as well."""
+        """Return a value with a zero tangent, which can be written to as well."""
         return duals[type(value)](value, self._level, zero_tangent(value))
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
@@ -140,8 +140,8 @@ class Dual(SettledCalls, Writable):
 
 Pushing.tracer = Dual
 
-# The steps of one and two operands are written out, as those of the tape are. Of an operand that is
-# an array one may have the dtype `objects`, and hold traced values.
+# The steps of one and two operands are written out, as those of the tape are. An operand that is
+# an array may have the dtype `objects` and hold traced values.
 
 
 def _step_of_one(run: Run, general: Run, objects: Any) -> Run:
@@ -188,7 +188,7 @@ def _step_of_right(run: Run, general: Run, objects: Any) -> Run:
 def _step_of_written(
     run: Any, general: Any, classes: Any, settled: Settled, arrays: list[int], share: Any
 ) -> Callable[..., Any]:
-    """Return the step of a function that people wrote, with any operands and options."""
+    """Return the step of a user-defined function, with any operands and options."""
     places = settled.places
     first = places[0]
     holders, objects = settled.holders, settled.objects
@@ -211,7 +211,7 @@ def _step_of_written(
         except Exception:
             if missing(tangents) is None:
                 raise
-            return general(*operands, **options)  # which says what is not implemented
+            return general(*operands, **options)  # whose error names what is not implemented
         y_dot = y_dot() if type(y_dot) is Thunk else y_dot
         made = y if type(y_dot) in ZEROS else classes[type(y)](y, level, y_dot)
         for i in arrays:

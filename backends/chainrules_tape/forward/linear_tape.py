@@ -1,7 +1,7 @@
-"""Linearization: a function is run once, and its derivative kept as a linear tape of pushes.
+"""Linearization: run a function once and keep its derivative as a linear tape of pushes.
 
-A `LinearTape` is to forward mode what a tape is to reverse mode: a record ``(push, links, *saved)``
-for each call, but played forwards, for one direction or for many at once.
+A `LinearTape` corresponds to the tape of reverse mode: it has a record ``(push, links, *saved)``
+for each call, but is played forwards, for one direction or for many at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from chainrules_tape.memory.write import Writable
 
 
 class LinearTape(BareTape):
-    """The records of one linearization, in the order of the calls."""
+    """Records of one linearization, in the order of the calls."""
 
     __slots__ = ("order",)
 
@@ -38,7 +38,7 @@ class LinearTape(BareTape):
         self.order: list[tuple[int, tuple[int, ...]]] = []
 
     def trim(self, outputs: Iterable[int]) -> None:
-        """Drop what the outputs do not depend on, and note who is the last to read each tangent."""
+        """Drop records that the outputs do not depend on, and find the last use of each tangent."""
         wanted = set(outputs)
         seen = set(wanted)
         for index in range(len(self) - 1, -1, -1):
@@ -55,16 +55,16 @@ class LinearTape(BareTape):
     def push(
         self, dots: dict[int, Any], outputs: Iterable[int], *, many: bool = False
     ) -> list[Any]:
-        """Push the tangents of the inputs to those of the outputs.
+        """Push the tangents of the inputs to the outputs.
 
         Parameters
         ----------
         dots : dict
-            From the indices of inputs to their tangents; it is used up.
+            From the indices of inputs to their tangents; the dict is consumed.
         outputs : iterable of int
-            The indices that `close` was told.
+            The indices that were passed to `trim`.
         many : bool
-            Whether the tangents have a leading axis, which counts directions.
+            Whether the tangents have a leading axis of directions.
         """
         self.guard.check()
         zero = ZeroTangent()
@@ -112,7 +112,7 @@ field.batched = True  # type: ignore[attr-defined]
 
 @final
 class Fields:
-    """The link of an operand that is a structure: those of its fields."""
+    """Link of an operand that is a structure: the links of its fields."""
 
     __slots__ = ("cls", "links")
 
@@ -122,7 +122,7 @@ class Fields:
 
     @property
     def parents(self) -> dict[Any, Any]:
-        """Where the tangents of the fields come from."""
+        """The links from which the tangents of the fields come."""
         return self.links
 
 
@@ -138,7 +138,7 @@ _ZERO = ZeroTangent()
 
 
 class Linearizing(Recording):
-    """Tracing of linearizations: as of reverse mode, but a record holds a push."""
+    """Tracing of linearization: as in reverse mode, but a record holds a push."""
 
     mode = "linearize"
 
@@ -147,16 +147,16 @@ class Linearizing(Recording):
         return Fields(cls, links)
 
     def part(self, at: BareTape, link: int, value: Any, key: Any) -> int:
-        """Record that a field was read from a result; give the index of that record."""
+        """Record that a field was read from a result; return the index of that record."""
         at.append((field, (link,), key))
         return len(at) - 1
 
     def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
-        """Return what makes the links of a record: the tuple of them."""
+        """Return the function that makes the links of a record: a tuple of indices."""
         return tuple
 
     def leave(self, at: BareTape, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
-        """Append the record, watch over the arrays, and return the variable."""
+        """Append the record, guard the arrays, and return the variable."""
         index = len(at)
         at.append(out)
         for array in arrays:
@@ -165,7 +165,7 @@ class Linearizing(Recording):
 
 
 class LinearVariable(SettledCalls, Writable, OnTape):
-    """A value whose tangent comes later. It has a subclass for each type of payload."""
+    """Value whose tangent is computed later. It has a subclass for each type of payload."""
 
     __slots__ = ()
     engine = "linear"

@@ -1,1 +1,1 @@
-"""Derivatives of functions, as people ask for them."""
+"""Public functions: gradients, pullbacks, Jacobians and hooks."""

@@ -1,4 +1,4 @@
-"""What a derivative is taken in, and of: chosen arguments that can vary, and one real number."""
+"""Select the arguments to differentiate with respect to, and check arguments and results."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ Names: TypeAlias = str | Sequence[str] | None
 
 @final
 class Arguments:
-    """The arguments of a function that are differentiated in.
+    """Arguments of a function that it is differentiated with respect to.
 
     Parameters
     ----------
     what : str
-        What they are chosen for: the name of a transformation.
+        The name of the transformation, for messages.
     f : callable
         The function.
     numbers : int, sequence of int or None
-        By position; of the positional arguments given where it counts from the end.
+        Positions; negative ones count from the last positional argument of the call.
     names : str, sequence of str or None
-        By name. Without numbers or names, the first argument is meant.
+        Names. Without numbers and names, the first argument is chosen.
     by_name : bool
-        Whether results are delivered in a dict, by the names of the arguments.
+        Whether results are returned in a dict, by the names of the arguments.
     """
 
     __slots__ = ("alone", "by_name", "f", "first", "names", "names_of_chosen", "numbers")
@@ -78,7 +78,7 @@ class Arguments:
         self.first = len(self.numbers) if in_front else 0
 
     def places(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[int | str]:
-        """Where they are in a call; keywords are completed where one is left at its default."""
+        """Locate the chosen arguments in a call; add defaults of missing ones to the keywords."""
         found = [self._place(which, len(operands), keywords) for which in self.names_of_chosen]
         if twice := [p for p in found if found.count(p) > 1]:
             what = f"argument {twice[0]}" if isinstance(twice[0], int) else repr(twice[0])
@@ -87,7 +87,7 @@ class Arguments:
         return found
 
     def _place(self, which: int | str, count: int, keywords: dict[str, Any]) -> int | str:
-        """Where one is in a call with so many positional arguments."""
+        """Locate one argument in a call with ``count`` positional arguments."""
         place, name = -1, str(which)
         if isinstance(which, int):
             place = which + count if which < 0 else which
@@ -136,7 +136,7 @@ class Arguments:
     def pick(
         self, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[tuple[Any, ...], Callable[..., Any]]:
-        """Pick the chosen arguments of a call, and build the function of them alone."""
+        """Return the chosen arguments of a call, and the function of them alone."""
         f, first = self.f, self.first
         if not keywords and 0 < first <= len(operands):
             rest = operands[first:]
@@ -144,7 +144,7 @@ class Arguments:
         keywords = dict(keywords)
         places = self.places(operands, keywords)
         xs = tuple([operands[p] if isinstance(p, int) else keywords[p] for p in places])
-        # What is known besides the chosen ones: these may be written to, if nobody else has them.
+        # Keep no reference to the chosen ones: arrays without other references may be written to.
         others = [None if i in places else x for i, x in enumerate(operands)]
         keywords |= dict.fromkeys([p for p in places if not isinstance(p, int)])
 
@@ -187,11 +187,11 @@ def _whole(n: Any, what: str) -> int:
     raise NotDifferentiableError(msg)
 
 
-# ------------------------------------------------------------ what a derivative can be taken in
+# ------------------------------------------------------------ values that can vary
 
 
 class _Numbers(dict[type, bool]):
-    """Whether classes are of real numbers that have no memory: of Python's, or of a library's."""
+    """Whether a class is of real numbers without memory, of Python or of a library."""
 
     def __missing__(self, cls: type) -> bool:
         info = type_info(cls)
@@ -207,17 +207,17 @@ class _Numbers(dict[type, bool]):
 
 
 numbers = _Numbers()
-"""What programs of scalars have thousands of, so that they are recognised first."""
+"""Classes that are frequent in programs of scalars, and are therefore tested first."""
 
 
 def can_vary(x: Any) -> bool:
-    """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
+    """Return whether a leaf is, or holds, numbers that can be differentiated with respect to."""
     cls = type(x)
     try:
         if numbers[cls] or (cls, getattr(x, "dtype", None)) in _varying:
             return True
         key = cls, getattr(x, "dtype", None)
-    except TypeError:  # of somebody else's, with no hash
+    except TypeError:  # a dtype of another library that has no hash
         key = cls, None
     if kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum):
         _check_no_numbers(x)
@@ -231,7 +231,7 @@ forgets(lambda: (_varying, numbers))
 
 
 def check_varies(leaves: list[Any], vary: list[bool]) -> None:
-    """Raise if there are leaves, and a derivative can be taken in none of them."""
+    """Raise if there are leaves and none of them can be differentiated with respect to."""
     if leaves and not any(vary):
         held = ", ".join(dict.fromkeys(map(describe, leaves)))
         msg = (
@@ -242,9 +242,9 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
 
 
 def _check_no_numbers(x: Any) -> None:
-    """Raise for what holds numbers of which no derivative is known: they would count as fixed.
+    """Raise for a leaf that holds numbers without a known derivative: it would count as constant.
 
-    What gives its parts one by one is not looked into: it may give any.
+    Iterators are not searched: they raise at once, because they may yield anything.
     """
     refuse_labelled(x)
     if hasattr(type(x), "__next__") or holds_numbers(x):
@@ -260,13 +260,13 @@ def _check_no_numbers(x: Any) -> None:
         raise NotDifferentiableError(msg)
 
 
-# ------------------------------------------------------------------------------------ what it gives
+# ------------------------------------------------------------------------------------ results
 
 _EXACT = (bool, int, float, complex, str, bytes, range, type(None), type(...))
 
 
 def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
-    """Split the answer of a function said to return ``(result, aux)`` into these two."""
+    """Split the result of a function with ``has_aux``, ``(result, aux)``, into these two."""
     if type(answer) is tuple and len(answer) == 2:
         return answer
     msg = (
@@ -277,23 +277,23 @@ def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
 
 
 def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
-    """Raise where an answer holds what is differentiated elsewhere than in its leaves.
+    """Raise if a result holds a tracer of this differentiation elsewhere than in its leaves.
 
     Parameters
     ----------
     f : callable or None
-        What gave it; a loss is nobody's.
+        The function that returned it; None for a loss.
     what : str
-        What part of the answer it is.
+        The name of the part of the result.
     leaves
-        It, taken apart, with plain values for tracers that are leaves.
+        Its leaves, with plain values for tracers that are leaves.
     level
-        Which differentiation it is.
+        The level of the differentiation.
 
     Raises
     ------
     NotDifferentiableError
-        Of an object, function or iterator that holds a tracer of this differentiation.
+        If an object, function or iterator holds a tracer of this differentiation.
     """
     for x in leaves:
         if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
@@ -307,7 +307,7 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
 
 
 def _may_hide(x: Any) -> bool:
-    """Tell whether a leaf may hold something else."""
+    """Return whether a leaf may hold other values."""
     cls = type(x)
     if cls in _EXACT or issubclass(cls, Tracer) or hasattr(cls, "__outside__"):
         return False
@@ -318,7 +318,7 @@ def _may_hide(x: Any) -> bool:
 
 
 def _is_of(x: Any, level: Any) -> bool:
-    """Tell whether a tracer is of a level, or stands for one that is."""
+    """Return whether a tracer, or one of its payloads, is of a level."""
     while issubclass(type(x), Tracer) and x.level != level:
         x = x.__payload__
     return issubclass(type(x), Tracer)
@@ -332,11 +332,11 @@ def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
     y
         The result.
     what : str
-        What needs one, as people call it.
+        The public function that needs one.
     f : callable or None
-        What gave it; the loss of a tape is nobody's.
+        The function that returned it; None for the loss of a tape.
     leaves
-        What is differentiated in.
+        The leaves that it is differentiated with respect to.
     """
     of = space(y)
     if type(of) is Space and of.kind == "real" and of.size == 1:
@@ -349,7 +349,7 @@ def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
 
 
 def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
-    """Return what to write where a result is no real number."""
+    """Return the remedy for a result that is not one real number."""
     if y is None:
         return "did you forget return?"
     has_aux = what in ("grad", "value_and_grad")
@@ -370,7 +370,7 @@ def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
 
 
 def unit(y: Any, what: str, f: Any, leaves: Sequence[Any] = ()) -> Any:
-    """Return the cotangent of a result that has to be one real number: one, as it is."""
+    """Return the unit cotangent of a result that has to be one real number."""
     cls = type(y)
     if cls in units:
         return units[cls]
@@ -379,11 +379,11 @@ def unit(y: Any, what: str, f: Any, leaves: Sequence[Any] = ()) -> Any:
     if of.dtype is not None and not type_info(of.like).is_number:
         return of.zeros() + 1
     found = 1.0 if of.dtype is None else of.like(1)
-    if type_info(cls).is_number:  # all of a class are alike, and the one cannot be written to
+    if type_info(cls).is_number:  # all of a class share it, because it cannot be written to
         units[cls] = found
     return found
 
 
 units: dict[type, Any] = {}
-"""The `unit` of classes of numbers."""
+"""The `unit` of each class of numbers."""
 forgets(lambda: (units,))

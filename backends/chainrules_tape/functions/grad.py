@@ -1,4 +1,4 @@
-"""Functions that users call first: values with gradients, pullbacks and pushes."""
+"""Public functions: `grad`, `value_and_grad`, `vjp`, `jvp`, `linearize` and `stop_gradient`."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ G = TypeVar("G", covariant=True)
 
 
 class Gradient(Generic[X, P, G]):
-    """Function that takes what another one takes, and gives a gradient in its first argument.
+    """Function with the signature of another one that returns a gradient in its first argument.
 
-    For type checkers alone: they read it in the signature of `grad`.
+    For type checkers only: they read it in the signature of `grad`.
     """
 
     @overload
@@ -64,7 +64,7 @@ class Gradient(Generic[X, P, G]):
     @overload
     def __call__(self, /, **keywords: Any) -> G: ...  # the first argument by its name
     def __call__(self, /, *operands: Any, **keywords: Any) -> Any:
-        """Compute it."""
+        """Compute the gradient."""
         raise NotImplementedError
 
 
@@ -78,18 +78,18 @@ def derivative(
     *operands: Any,
     **settings: Any,
 ) -> Callable[..., Any]:
-    """Return a derivative of f: a function that says what it computes, and not what f says.
+    """Return a derivative of f as a function whose docstring says what it computes.
 
     Parameters
     ----------
     call : callable
-        What computes it.
+        The function that computes it.
     maker, operands, settings
-        The transformation, and what it was given besides f.
+        The transformation, and its arguments besides f.
     arguments : Arguments
-        Those that are differentiated in.
+        The arguments that f is differentiated with respect to.
     what, gives : str
-        What it is called, and what its result is like.
+        The name of the derivative, and the description of its result.
     """
     found = made(call, f, maker, *operands, **settings)
     name = getattr(found, "__name__", "a function")
@@ -116,9 +116,9 @@ def vjp(
     Parameters
     ----------
     f, has_aux, guard
-        As `grad` takes them.
+        As in `grad`.
     *primals
-        Where to differentiate it.
+        The point at which f is differentiated.
 
     Returns
     -------
@@ -126,17 +126,17 @@ def vjp(
         ``f(*primals)``.
     pullback : callable
         ``pullback(y_bar)`` is a tuple with one cotangent per primal; it can be called any number
-        of times. ``pullback(y_bar, batched=True)`` takes and gives arrays with one more axis in
-        front, which counts cotangents: all are pulled back in one pass. Dense zeros where
-        nothing flows, `NoTangent()` for what cannot be perturbed; a tuple, list or dict for
-        one, `Tangent[P]` for other structures.
+        of times. ``pullback(y_bar, batched=True)`` takes and returns arrays with one more leading
+        axis, which counts cotangents: all are pulled back in one pass. A cotangent is a dense zero
+        where y does not depend on the primal, `NoTangent()` for a leaf that cannot be perturbed, a
+        tuple, list or dict for one of these, and `Tangent[P]` for other structures.
     aux
         Only with ``has_aux``.
 
     Raises
     ------
     ProjectionError
-        By the pullback, if a cotangent does not belong to y.
+        In the pullback, if a cotangent does not belong to y.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def vjp(
 
 @final
 class Mapped(Made):
-    """A pullback or push, which is pickled as the call that made it."""
+    """Pullback or push, which is pickled as the call that made it."""
 
     def __reduce__(self) -> Any:
         self.args[0].tape.guard.check()
@@ -160,12 +160,12 @@ class Mapped(Made):
 
 
 def _second(f: Any, maker: Callable[..., Any], *primals: Any, **settings: Any) -> Any:
-    """Make the pullback or push of a function once more, in another process."""
+    """Make the pullback or push of a function again, in another process."""
     return maker(f, *primals, **settings)[1]
 
 
 def pullback(run: ReverseRun, y_bar: Any, *others: Any, batched: bool = False) -> Any:
-    """Pull a cotangent back through a run, or many."""
+    """Pull one cotangent back through a run, or many."""
     if batched:
         seeds = many_directions("a pullback", run.y_tree, run.y, y_bar)
         return deliver_many(run.tree, run.leaves, run.pull(seeds, many=True), seeds, run.y_leaves)
@@ -187,24 +187,24 @@ def jvp(
     has_aux: bool = False,
     batched: bool = False,
 ) -> Any:
-    """Compute the value of a function and its derivative in a direction.
+    """Compute the value of a function and its directional derivative.
 
     Parameters
     ----------
     f, has_aux
-        As `grad` takes them.
+        As in `grad`.
     primals : tuple
-        Where to differentiate it.
+        The point at which f is differentiated.
     tangents : tuple
-        The direction: one tangent per primal, ``ZeroTangent()`` for one that is held fixed.
+        The direction: one tangent per primal, ``ZeroTangent()`` for a primal that is held fixed.
     batched : bool
-        Whether tangents have one more axis in front, which counts directions. f runs once.
+        Whether tangents have one more leading axis, which counts directions. f runs once.
 
     Returns
     -------
     y, y_dot
-        The value and its tangent; a dense zero where nothing flows. With ``batched`` the tangent
-        has the same axis in front.
+        The value and its tangent; a dense zero where y does not depend on the primals. With
+        ``batched`` the tangent has the same leading axis.
     aux
         Only with ``has_aux``.
 
@@ -237,31 +237,31 @@ def linearize(
     has_aux: bool = False,
     guard: GuardMode = "sample",
 ) -> Any:
-    """Compute the value of a function and its push: its derivative here, as a linear function.
+    """Compute the value of a function and its push: its derivative at a point, a linear function.
 
-    f is run once, when it is linearized; what pushing costs is its linear part alone.
+    f runs once, when it is linearized; a push costs the linear part alone.
 
     Parameters
     ----------
     f, has_aux, guard
-        As `grad` takes them.
+        As in `grad`.
     *primals
-        Where to linearize it.
+        The point at which f is linearized.
 
     Returns
     -------
     y
         ``f(*primals)``.
     push : callable
-        ``push(x_dot, ...)``, one tangent per primal, is the tangent of y; it can be called any
-        number of times.
+        ``push(x_dot, ...)``, with one tangent per primal, returns the tangent of y; it can be
+        called any number of times.
     aux
         Only with ``has_aux``.
 
     Raises
     ------
     ProjectionError
-        By the push, if a tangent does not belong to its primal.
+        In the push, if a tangent does not belong to its primal.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def value_and_grad(
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[..., Any]:
-    """Make a function that computes the value of f together with its gradient; see `grad`.
+    """Return a function that computes the value of f together with its gradient; see `grad`.
 
     With ``has_aux`` the value is ``(result, aux)``.
 
@@ -338,7 +338,7 @@ def value_and_grad(
     )
 
 
-# One function for both, in one piece: a call of ours is a tenth of the least gradient.
+# One function for both: a further Python call would be a tenth of the smallest gradient's cost.
 def _differentiating(
     f: Callable[..., Any],
     arguments: Arguments,
@@ -348,7 +348,7 @@ def _differentiating(
     unused: Unused,
     sparse: bool,
 ) -> Callable[..., Any]:
-    """Build the function that gives the gradient of f, or its value and its gradient."""
+    """Return a function that computes the gradient of f, or its value and its gradient."""
     if unused not in ("warn", "zero", "none", "raise"):
         msg = f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'"
         raise NotDifferentiableError(msg)
@@ -369,7 +369,7 @@ def _differentiating(
             else:
                 found = pulled(run, seeds, of_chosen, xs, has_aux)
             if run.tree.is_flat and all(map(numbers.__getitem__, map(type, found))):
-                bars: Any = tuple(found)  # numbers are handed out as they are
+                bars: Any = tuple(found)  # numbers are returned unchanged
             else:
                 dense = unused != "none"
                 bars = run.delivered(run.tree, run.leaves, found, seeds, dense)
@@ -382,7 +382,7 @@ def _differentiating(
             shorten_traceback(error)
             raise
         finally:
-            watch.undo()  # before anything else, for an interrupt may come at any call of ours
+            watch.undo()  # first, because an interrupt may come at any later call
         bars = bars[0] if alone else arguments.deliver(bars)
         if not with_value:
             return (bars, run.aux) if has_aux else bars
@@ -441,48 +441,48 @@ def grad(
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[..., Any]:
-    """Make the function that computes the gradient of f, whose result is one real number.
+    """Return a function that computes the gradient of f, whose result is one real number.
 
     Parameters
     ----------
     f : callable
         A function of arrays, numbers, and structures of them; other arguments may be anything.
     argnums : int or sequence of int, optional
-        The arguments to differentiate in, by position; the first by default. A negative one counts
-        from the last positional argument of the call.
+        The arguments to differentiate with respect to, by position; the first by default. A
+        negative number counts from the last positional argument of the call.
     argnames : str or sequence of str, optional
-        The same by name, whether they are given by position, by keyword, or left at their default.
+        The same by name, whether they are passed by position, by keyword, or left at their default.
     has_aux : bool
-        Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
+        Whether f returns ``(result, aux)``; aux is not differentiated, and is returned as plain
         values.
     guard : {"lock", "sample", "full", "off"}
-        How arrays that the gradient depends on are watched, so that none is written to before it is
-        taken: read-only meanwhile, and a sample of 64 elements compared; compared by this sample;
-        compared byte by byte; or not watched.
+        How to detect writes to the arrays that the gradient depends on before it is computed.
+        "lock" makes them read-only meanwhile and compares a sample of 64 elements; "sample"
+        compares the sample only; "full" compares all bytes; "off" does not check.
     unused : {"warn", "zero", "none", "raise"}
-        What the gradient is in an argument, or a leaf of one, that the result does not depend on:
-        a dense zero, with a warning if it depends on none of them; a dense zero; None; or an error
-        that names it.
+        The gradient in an argument, or a leaf of one, that the result does not depend on. "warn"
+        gives a dense zero, with a warning if the result depends on no argument; "zero" gives a
+        dense zero; "none" gives None; "raise" raises an error that names the argument.
     by_name : bool
-        Whether the gradients come in a dict, by the names of the arguments.
+        Whether the gradients are returned in a dict, by the names of the arguments.
     sparse : bool
-        Whether the gradient in an array of which only rows were read, by arrays of places
-        (``table[places]``), is `Rows`. Of whatever else was done with it, it is an array.
+        Whether the gradient is `Rows` in an array of which only rows were read, by arrays of
+        indices (``table[places]``). Otherwise the gradient is an array.
 
     Returns
     -------
     callable
-        Takes what f takes. For one argument its result is the gradient, for a sequence of them a
-        tuple, first those of ``argnums``; with ``has_aux``, ``(gradient, aux)``. It has the
-        structure of the argument: dense zeros where nothing flows, `NoTangent()` for what cannot be
-        perturbed, `Tangent[P]` for a dataclass. An integer counts as a number, and gets a floating
-        gradient.
+        Takes the arguments of f. Its result is the gradient for one argument, and a tuple for
+        several, those of ``argnums`` first; with ``has_aux``, ``(gradient, aux)``. The gradient has
+        the structure of the argument: a dense zero where the result does not depend on it,
+        `NoTangent()` for a leaf that cannot be perturbed, `Tangent[P]` for a dataclass. An integer
+        counts as a number and gets a floating-point gradient.
 
     Raises
     ------
     NotDifferentiableError
-        When called, if the result is not one real, floating-point number, or an argument that was
-        named is not there.
+        When called, if the result is not one real floating-point number, or if a named argument is
+        missing.
     MutationError
         If an array that the gradient depends on was written to.
 
@@ -523,10 +523,10 @@ def pulled(
     xs: tuple[Any, ...],
     has_aux: bool = False,
 ) -> list[Any]:
-    """Pull seeds back, and drop the records; where that gives NaN, pull with strong zeros.
+    """Pull seeds back and drop the records; if that gives NaN, pull again with strong zeros.
 
-    For this f is run again at xs. If it gives another number then, as a function that draws does,
-    or an error, the NaN stays.
+    The second pull runs f again at xs. If f then returns another number, as a function that draws
+    random numbers does, or raises, the NaN is returned.
     """
     for x in run.leaves:
         if (
@@ -534,7 +534,7 @@ def pulled(
             and x.size > _LARGE
             and not any([leaves_out(record[0]) for record in run.tape if record[0] is not None])
         ):
-            return run.pull(seeds, consume=True)  # a look costs, and could not help
+            return run.pull(seeds, consume=True)  # a test for NaN costs time and could not help
     found = run.pull(seeds, consume=True)
     for bar in found:
         cls = type(bar)
@@ -545,7 +545,7 @@ def pulled(
         ):
             continue
         if is_lost(bar) and can_repair(run):
-            run.tape.guard.unlock()  # f may write to what it looks up
+            run.tape.guard.unlock()  # f may write to arrays that it captures
             try:
                 again = ReverseRun(f, xs, has_aux=has_aux)
             except Exception:
@@ -557,13 +557,13 @@ def pulled(
 
 
 _LARGE = 100_000
-"""Size of arrays from which on the operations on a tape say whether a second pass could help."""
+"""Array size from which the recorded operations decide whether a second pass could help."""
 
 
 def without_zeros(
     run: ReverseRun, found: list[Any], bars: Any, unused: Unused, names: Sequence[int | str]
 ) -> Any:
-    """Replace the gradients in what the result does not depend on by None, or raise."""
+    """Replace by None the gradients in leaves that the result does not depend on, or raise."""
     none = [i is not None and is_zero(bar) for i, bar in zip(run.inputs, found, strict=True)]
     if not any(none):
         return bars
@@ -585,12 +585,12 @@ def stop_gradient(x: Any) -> Any:
     Parameters
     ----------
     x : array, number or structure
-        What stands for the values is taken out; strings, functions and the like are left alone.
+        Its tracers are replaced by their values; strings, functions and the like are unchanged.
 
     Returns
     -------
     same as x
-        Plain values. A function whose *result* is to count as constant is made with
+        Plain values. To make a function whose *result* counts as constant, use
         `chainrules_py.ignore_derivatives`.
 
     Examples
@@ -600,7 +600,7 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
     6.0
     """
-    return ignore_derivatives((x,))[0]  # of a function alone it would make another
+    return ignore_derivatives((x,))[0]  # in a tuple, because a function alone would be wrapped
 
 
-config.vjp, config.jvp = vjp, jvp  # what rules call back into
+config.vjp, config.jvp = vjp, jvp  # for rules that call back into the engine

@@ -1,4 +1,4 @@
-"""Hooks: cotangents that are handed to a function on their way, of values and of functions."""
+"""Hooks: functions that receive, and may replace, cotangents of values or of functions."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from chainrules_tape.forward.linear_tape import LinearVariable
 
 
 def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
-    """Hand the cotangent of a value, or of every result of a function, to a function.
+    """Pass the cotangent of a value, or of every result of a function, to a function.
 
     Parameters
     ----------
     x : Variable or callable
-        A value on a tape, input or intermediate: when the backward pass comes to it. Nothing
-        happens for what is on none, but what another engine traces, as in an exported function, is
-        refused. Or a function with a rule, whose results then have the hook wherever its rule is
-        used, in other engines as well, until it is removed.
+        A value on a tape, input or intermediate: f is called when the backward pass reaches it. A
+        value on no tape is ignored; a tracer of another engine, as in an exported function, is
+        refused. Or a function with a rule: its results have the hook wherever its rule is used,
+        in other engines as well, until the hook is removed.
     f : callable
-        ``f(x_bar)`` gives the cotangent to go on with, of the shape of x, and real if x is: a
-        clipped one, ``ZeroTangent()`` to stop; None to leave it as it is. An array that it is
-        given cannot be written to. Hooks run in the order they were hung on.
+        ``f(x_bar)`` returns the cotangent that continues, with the shape of x, and real if x is:
+        for example a clipped one, or ``ZeroTangent()`` to stop. None leaves it unchanged. An array
+        passed to f cannot be written to. Hooks run in the order in which they were registered.
     linear : bool
-        Whether f is linear. Then forward mode passes its transpose, for values from where it is
-        hung on, and derivatives of gradients pass through it. Otherwise both are errors: what a
-        hook changes is no derivative of anything.
+        Whether f is linear. Then forward mode applies its transpose, for values from the call of
+        `hook` on, and derivatives of gradients pass through it. Otherwise both are errors, because
+        a changed cotangent is not a derivative.
 
     Returns
     -------
     Hook
-        Its ``remove()`` takes it away.
+        Its ``remove()`` removes the hook.
 
     Raises
     ------
     TracerError
-        If x is another engine's, or in forward mode and the hook not linear.
+        If x is a tracer of another engine, or in forward mode and the hook is not linear.
     NotDifferentiableError
-        In a backward pass that is differentiated itself, if f changes the cotangent and is not
+        In a backward pass that is itself differentiated, if f changes the cotangent and is not
         linear; and in forward mode through a function with such a hook.
     ProjectionError
-        In the backward pass, if what f gave does not belong to x.
+        In the backward pass, if what f returned does not belong to x.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
     passing 3.0
     12.0
 
-    Of all calls of a function, in a block:
+    For all calls of a function, in a block:
 
     >>> import numpy as np
     >>> with hook(np.exp, lambda y_bar: np.clip(y_bar, -1.0, 1.0)):
@@ -92,7 +92,7 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
 
 
 def _push_from_here(x: Any, passing: Passing) -> None:
-    """Let the transpose of a hook act on the tangent of a value from now on."""
+    """Apply the transpose of a hook to the tangent of a value from now on."""
     if isinstance(x, Dual):
         x.tangent = passing.transposed(x.tangent)
         return
