@@ -1,12 +1,12 @@
-"""Writing to tracers in place: whose memory may be written to, and what others keep.
+"""In-place writes to tracers: which memory is written to, and which values see the write.
 
-A tracer that is written to takes over the value of a functional operation. Nothing that was
-recorded or handed out before sees the write: memory is written to only where nobody else has it,
-and is copied once where somebody has. So n writes to one buffer cost n.
+A tracer that is written to takes the value of a functional operation. Nothing that was recorded or
+returned before sees the write: memory is written to only if nothing else refers to it, and is
+copied once otherwise. So n writes to one buffer cost n.
 
 A write to a view is seen through all views of its array, as in NumPy: a view remembers the tracer
-that it was read from, and the call that read it. So the tracers of other arrays pay nothing for it.
-What becomes of them is drawn in `chainrules_tape.memory`.
+that it was read from and the call that read it. Tracers without views have no cost. The states of
+a view are drawn in `chainrules_tape.memory`.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ from chainrules_tape.core.variable import BareVariable
 # ----------------------------------------------------------------------------------------- views
 
 LIKE, UNLIKE, UNCLEAR = range(3)
-"""The layout of a tracer: whether its memory lies as NumPy's would, so that reshaping gives a view
-of both. If it is unlike, that cannot be found out here; it is unclear of what such a reshaping
-gave, which may be a copy, and no view at all."""
+"""Layouts of a tracer. LIKE: its memory is laid out as NumPy's would be, so that reshaping gives a
+view in both. UNLIKE: whether reshaping gives a view in NumPy cannot be decided here. UNCLEAR: it is
+the result of such a reshaping, which NumPy may return as a copy instead of a view."""
 
 
 class Call(tuple[Any, tuple[Any, ...], Any]):
     """Call that read a view, as ``(op, rest, options)``: ``op(parent, *rest, **options)``.
 
-    Each transpose of a program makes one, where that of a named tuple would be a call of ours.
+    Each transpose of a program creates one; a named tuple would cost a Python call.
     """
 
     __slots__ = ()
@@ -83,29 +83,29 @@ class Call(tuple[Any, tuple[Any, ...], Any]):
 
 @final
 class View:
-    """Memory that a tracer shares with others, noted once it was read from or written to.
+    """Memory that a tracer shares with others, created at the first read or write.
 
     Attributes
     ----------
     parent : tracer or None
-        What it was read from.
+        The tracer that it was read from.
     how : object
-        The index by which it was read, as it was written or an `Index`; or the `Call` of an
+        The index by which it was read, as the user wrote it or as an `Index`; or the `Call` of an
         operation.
     layout : {LIKE, UNLIKE, UNCLEAR}
         Whether its memory is laid out as NumPy's would be.
     written : bool
-        Whether it, or a part of it, was written to.
+        Whether the tracer, or a part of it, was written to.
     children : list or None
-        Weak references to what was read from it.
+        Weak references to the tracers that were read from it.
     limit : int
-        At how many children those that are gone are forgotten.
+        Number of children at which dead references are removed.
     link : object
-        What the records of the parts that were read last from it share; its ``parents`` says for
-        which value of the tracer it was made.
+        The link that the latest records of its parts share; its ``parents`` says for which value of
+        the tracer it was made.
     """
 
-    # No __init__: each slice of a program makes one, where a call of ours would be a tenth.
+    # No __init__: each slice of a program creates a view, and a Python call would be a tenth of it.
     parent: Any = None
     how: Any = None
     layout: int = LIKE
@@ -116,21 +116,21 @@ class View:
 
     @classmethod
     def of(cls, parent: Any, how: Any, layout: int) -> View:
-        """Return the view of a tracer that nothing was read from yet."""
+        """Return the view of a tracer from which nothing was read yet."""
         view = cls()
         view.parent, view.how, view.layout = parent, how, layout
         return view
 
     @property
     def pattern(self) -> Index | None:
-        """The index by which it was read; None if it was read by another operation."""
+        """The index by which it was read; None if another operation read it."""
         how = self.how
         if type(how) is Call:
             return None
         return how if type(how) is Index else Index.split(how)[0]
 
     def read_again(self) -> Any:
-        """Read it as it was read."""
+        """Repeat the read from the parent."""
         pattern = self.pattern
         if pattern is not None:
             return read(self.parent, index=pattern)
@@ -138,7 +138,7 @@ class View:
         return operation(self.parent, *rest, **options)
 
     def add(self, child: Any) -> None:
-        """Add a view of it; those that are gone are forgotten now and then."""
+        """Add a view of this tracer; dead references are removed from time to time."""
         if self.children is None:
             self.children = []
         self.children.append(weakref.ref(child))
@@ -146,18 +146,18 @@ class View:
             self.forget()
 
     def forget(self) -> None:
-        """Forget the views that are gone."""
+        """Remove dead references."""
         self.limit = 2 * len(self.living()) + 16
 
     def living(self) -> list[Any]:
-        """List the views of it that still exist."""
+        """Return the views of this tracer that still exist."""
         pairs = [(reference, reference()) for reference in self.children or ()]
         self.children = [reference for reference, child in pairs if child is not None]
         return [child for _, child in pairs if child is not None]
 
 
 def view_of(x: Any) -> View:
-    """Return the view of a tracer, which is a new one if nothing was read from it or written."""
+    """Return the view of a tracer; create it if there is none."""
     try:
         view: View = x.as_view
     except AttributeError:
@@ -166,7 +166,7 @@ def view_of(x: Any) -> View:
 
 
 def share(y: Any, x: Any) -> bool:
-    """Tell whether a value shares memory with another; for tracers, if it is a view of that one."""
+    """Return whether two values share memory; for tracers, whether y is a view of x."""
     if not isinstance(y, Tracer):
         return share_memory(y, x)
     while y is not x:
@@ -178,7 +178,7 @@ def share(y: Any, x: Any) -> bool:
 
 
 def fits(array: Any, *given: Any) -> bool:
-    """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
+    """Return whether an array, or its tracer, can hold values without another engine seeing it."""
     cls = type(array)
     if {cls}.issuperset(map(type, given)) and not issubclass(cls, Tracer):
         return True
@@ -192,8 +192,8 @@ def note_view(
 ) -> None:
     """Note that the result of a call is a view of its first operand, if it is one.
 
-    A small part of what is being written to gets memory of its own: what saves it would hold all of
-    that memory, which then had to be copied at each write.
+    A small part of an array that is being written to gets memory of its own: otherwise a record
+    that saves the part would keep the whole memory, which each write would then have to copy.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def note_view(
     operation, operands, options
         The call.
     y, payload
-        What the result and the first operand stand for.
+        The payloads of the result and of the first operand.
     """
     if type(y) is not type(payload):
         return  # an element
@@ -239,7 +239,7 @@ def _axes(x: Any) -> Any:
 
 
 def plain_holder(x: Any) -> Any:
-    """Return the tracer of the outermost level, which stands for a plain array."""
+    """Return the tracer of the outermost level, whose payload is a plain array."""
     while isinstance(x.payload, Tracer):
         x = x.payload
     return x
@@ -249,20 +249,20 @@ def plain_holder(x: Any) -> Any:
 
 
 def current(x: Any) -> Any:
-    """Return a tracer, read again if it is outdated."""
+    """Return a tracer, after reading it again if it is outdated."""
     if issubclass(type(x), Outdated):
         x._read_again()
     return x
 
 
 def _no_short_way(cls: type, site: Any, classes: Any) -> None:
-    """None: what is outdated is read again first."""
+    """Return None: an outdated tracer is read again first."""
 
 
 class Outdated:
-    """The first base of the classes of outdated tracers.
+    """First base of the classes of outdated tracers.
 
-    Whatever asks for the state of one reads it again first; then its class is what it was.
+    Access to the state of an outdated tracer reads it again and restores its class.
     """
 
     __slots__ = ()
@@ -309,7 +309,7 @@ forgets(lambda: (_outdated,))
 
 
 def _outdate(x: Any) -> None:
-    """Give a tracer the class of outdated ones of its kind, whose instances have the same slots."""
+    """Change the class of a tracer to its outdated variant, which has the same slots."""
     cls: Any = type(x)
     try:
         set_class(x, _outdated[cls])
@@ -332,13 +332,13 @@ def _state(name: str) -> property:
 
 
 def check_writable(x: Any) -> None:
-    """Raise if what is written to a view cannot be written to what it was read from.
+    """Raise if a view cannot be written to because the array it was read from cannot.
 
     Raises
     ------
     MutationError
-        If it is a view of one part of complex numbers, or one that the library gave to be read
-        only, or if it is not known whether NumPy would have given a copy.
+        If it is a view of the real or imaginary part of complex numbers, if its library made it
+        read-only, or if it is unknown whether NumPy would have made a copy.
     """
     view = getattr(x, "as_view", None)
     while view is not None and (view.parent is not None or view.layout is UNCLEAR):
@@ -366,15 +366,15 @@ def check_writable(x: Any) -> None:
 
 
 def _is_read_only(x: Any, view: View) -> bool:
-    """Tell whether nobody may write to a view, though one may to what it was read from."""
+    """Return whether a view is read-only although the array it was read from is writable."""
     if type(view.how) is Call and sharing.get(view.how[0]) == "filled":
-        return True  # a copy that stands for a view which is read-only
+        return True  # a copy in place of a view that is read-only
     flags = [getattr(innermost(each), "flags", None) for each in (x, view.parent)]
     return [getattr(each, "writeable", True) for each in flags] == [False, True]
 
 
 def replace_value(x: Any, z: Any) -> None:
-    """Write all of z to x, in the layout of the value before where that can be."""
+    """Write all of z to x, in the memory layout of the previous value where possible."""
     before = plain_holder(x).payload
     x._become(z)
     holder = plain_holder(x)
@@ -387,7 +387,7 @@ def replace_value(x: Any, z: Any) -> None:
 
 
 def _compare(x: Any, before: Any) -> None:
-    """Note it if a tracer's memory is not laid out as it was before."""
+    """Note whether the memory layout of a tracer differs from the previous one."""
     memory = type_info(type(before)).memory
     if memory is not None and memory.layout(plain_holder(x).payload) != memory.layout(before):
         view = view_of(x)
@@ -395,7 +395,7 @@ def _compare(x: Any, before: Any) -> None:
 
 
 def write_back(x: Any) -> None:
-    """Write a view that was written to back to where it was read, and so on; spread the rest."""
+    """Write a view that was written to back to its parents, and mark other views outdated."""
     view, unlike = _mark_written(x), []
     while view.parent is not None:
         if view.layout is not LIKE:
@@ -408,12 +408,12 @@ def write_back(x: Any) -> None:
             replace_value(parent, store(parent, x, index=pattern))
         view = _mark_written(parent, but=x)
         x = parent
-    for x in unlike:  # read again, it lies in memory as NumPy's does, if the array it is of does
+    for x in unlike:  # read again, so that its layout is NumPy's if the array's layout is
         _outdate(x)
 
 
 def _mark_written(x: Any, but: Any = None) -> View:
-    """Make outdated what was read from a tracer that was written to; return its own view."""
+    """Mark the views of a tracer that was written to as outdated; return the tracer's own view."""
     mine = view_of(x)
     rest = [(x, mine)]
     while rest:
@@ -424,18 +424,18 @@ def _mark_written(x: Any, but: Any = None) -> View:
                 continue
             if not isinstance(child, Outdated):
                 _outdate(child)
-            rest.append((child, child.as_view))  # of one that is outdated, some may be read again
+            rest.append((child, child.as_view))  # views of an outdated one may have been read again
     return mine
 
 
-# ------------------------------------------------------------------------------ whose memory it is
+# ------------------------------------------------------------------------------ sole references
 
 
 def alone(holder: Any, name: str = "payload") -> bool:
-    """Tell whether only its holder has an array, and no view of it is left, so writing is safe.
+    """Return whether an array has no reference but its holder's, and no view, so writing is safe.
 
-    Records, variables, people and views each hold a reference, and this counts them: nothing that
-    keeps an array can be forgotten.
+    Records, variables, the caller and views each hold a reference, so counting references finds all
+    that keep the array.
     """
     if _count(holder, name) > _ONE_HOLDER:
         return False
@@ -461,7 +461,7 @@ _ONE_HOLDER = _count(types.SimpleNamespace(payload=object()), "payload")
 
 
 def set_item(self: Any, where: Any, value: Any) -> None:
-    """Write ``self[where] = value``, for an index as Python writes it."""
+    """Write ``self[where] = value``, for an index as Python passes it."""
     if issubclass(type(self), Outdated):
         self._read_again()
     value = joined(value) if objects else value
@@ -482,11 +482,11 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     arrays = read_for(self, arrays) if arrays else arrays
     if traced:
         if own and value.as_view.pattern == pattern:
-            return  # the second half of x[1:3] += y: a part is written where it was read
+            return  # the second half of x[1:3] += y: a part is written back where it was read
         if value.level > self.level:
             refuse_inner(self, value)
         if kind_of(self) in ("int", "bool"):
-            value = converted(value, self.dtype)  # which is constant
+            value = converted(value, self.dtype)  # which has no derivative
     if arrays or not (traced or cls in _NUMBERS):
         arrays = tuple([plain(a) for a in arrays])
         for x in (value, *arrays):
@@ -498,7 +498,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
 
 
 def put_elements(target: Any, y: Any) -> Any:
-    """Write a traced array into an array of objects, one element after the other."""
+    """Write a traced array into an array of objects, element by element."""
     if y.shape != target.shape:
         refuse_plain(target, y)
     for where in itertools.product(*map(range, y.shape)):
@@ -510,15 +510,15 @@ _NUMBERS = (float, int, complex, bool)
 
 
 def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
-    """Make x the value z, in the shape and dtype of x, as an array is that is written over.
+    """Make x the value z, in the shape and dtype of x, as overwriting an array does.
 
-    ``natively(array)`` does the same to a plain array, and raises as its library does where the
-    two do not fit.
+    ``natively(array)`` does the same to a plain array; it raises its library's error where z does
+    not fit x.
     """
     if z.shape != x.shape or z.dtype != x.dtype:
         natively(duplicate(innermost(x)))
         z = converted(shaped(z, x.shape), x.dtype)
-    if not type_info(type(z)).is_array:  # as NumPy makes numbers of arrays without axes
+    if not type_info(type(z)).is_array:  # NumPy returns numbers for arrays without axes
         set_item(x, Ellipsis, z)
         return
     check_writable(x)
@@ -529,12 +529,12 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
 def in_place(
     operation: Callable[[Any, Any], Any], native: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], Any]:
-    """Make the method ``__iadd__`` from ``__add__``."""
+    """Return the method ``__iadd__`` for ``__add__``."""
 
     def method(self: Any, other: Any) -> Any:
         refuse_inner(current(self), other)
         if asks_first(self, other):
-            return NotImplemented  # so that x is another library's array from here on
+            return NotImplemented  # so that x becomes the other library's array
         other = read_for(self, other)
         z = operation(self, other)
         if z is NotImplemented:
@@ -562,7 +562,7 @@ def refuse_inner(x: Any, value: Any) -> None:
 
 
 class Writable(ArrayLike):
-    """A tracer that can be written to: its view, and what it takes over from what is written."""
+    """Tracer that can be written to, with its view."""
 
     __slots__ = ()
     joins_objects = True
@@ -575,12 +575,12 @@ class Writable(ArrayLike):
 
     @property
     def has_known_layout(self) -> bool:
-        """Whether it lies in memory as the program's own array would."""
+        """Whether its memory is laid out as the program's own array would be."""
         view = getattr(current(self), "as_view", None)
         return view is None or view.layout is LIKE
 
     def frozen(self) -> Any:
-        """Return it as it is now; the memory is shared until one of the two is written to."""
+        """Return a copy of the tracer that shares its memory until one of the two is written to."""
         current(self)
         made = object.__new__(type(self))
         for name in self.state:
@@ -588,60 +588,60 @@ class Writable(ArrayLike):
         return made
 
     def owned(self) -> Any:
-        """Return it as it is now, as an array of its own: no write is seen by both."""
+        """Return a copy as an array of its own: a write to one is not seen by the other."""
         if not hasattr(self, "__setitem__"):  # a number
             return self
         made = self.frozen()
         array = innermost(made)
-        # Where reshaping gives a copy, an array of the program's own may lie otherwise.
+        # If reshaping gives a copy, the program's own array may be laid out differently.
         alike = array.ndim < 2 or share_memory(shape_back(array, (-1,)), array)
         made.as_view = View.of(None, None, LIKE if alike else UNLIKE)
         return made
 
     def forget_view(self) -> None:
-        """Forget whose view it is: the function that gave it gives arrays of their own."""
+        """Forget the view: the function that returned it returns arrays of their own."""
         if hasattr(self, "as_view"):
             self.as_view = View()
 
     def view_unclearly(self, x: Any, f: Any) -> None:
         """Note that it is a view of x in the library, unless it is known here as one.
 
-        Both may be read. A write to one of them is not seen by the other, so that either that
-        raises, or using the other does.
+        Both can be read. A write to one is not seen by the other, so either the write raises or
+        the next use of the other does.
         """
         if not share(self, x):
             self.as_view = View.of(x, Call((f, (), {})), UNCLEAR)
             view_of(x).add(self)
 
     def note_shared(self, x: Any, f: Any, y: Any, payload: Any) -> None:
-        """Note that it is a view of an operand, if what they stand for shares memory."""
+        """Note that it is a view of an operand, if their payloads share memory."""
         if share(y, payload):
             if type(x) is type(self) and x.level == self.level:
                 self.view_unclearly(x, f)
-            elif hasattr(self, "__setitem__"):  # of an array that is not traced, or elsewhere
+            elif hasattr(self, "__setitem__"):  # a view of a plain array, or of another level
                 self.as_view = View.of(None, Call((f, (), {})), UNCLEAR)
 
     note_view = note_view  # pyright: ignore[reportAssignmentType]
 
     def own_memory(self) -> None:
-        """Copy what it holds, so that nothing holds the memory of what it was read from for it."""
+        """Copy the payload, so that it does not keep the memory of the array it was read from."""
         before = plain_holder(self).payload
         self.payload = duplicate(self.payload)
         _compare(self, before)
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
-        """Write a value into the memory itself; False, and nothing done, where others have it."""
+        """Write a value into the memory itself; return False, without effect, if it is shared."""
         return False
 
     def _constant(self, value: Any) -> Any:
-        """Return a plain value at this level, so that what is traced can be written into it."""
+        """Return a plain value at this level, so that traced values can be written into it."""
         if kind_of(value) not in ("real", "complex"):
             return value
         inner = self.payload
         return self._leaf(inner._constant(value) if isinstance(inner, ArrayLike) else value)
 
     def _become(self, z: Any) -> None:
-        """Take over the value, and all that is known of it, of another tracer or a plain array."""
+        """Take the value and the state of another tracer, or the value of a plain array."""
         if not isinstance(z, ArrayLike) or z.level != self.level:
             z = self._constant(z)
         set_class(self, type(z))
@@ -649,7 +649,7 @@ class Writable(ArrayLike):
             setattr(self, name, getattr(z, name))
 
     def _with_out(self, ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Call a ufunc that writes its result: also ``plain += x``, which NumPy makes one."""
+        """Call a ufunc with ``out``; NumPy also calls one for ``plain += x``."""
         if len(keywords["out"]) > 1:
             return call_native(ufunc, operands, keywords)
         (target,) = keywords["out"]
@@ -658,7 +658,7 @@ class Writable(ArrayLike):
             if objects and joined(target) is not target and target.ndim:
                 return put_elements(target, ufunc(*operands, **rest))
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
-        # Of the target, and so of no concern to the value; NumPy's own ``var`` says both.
+        # These concern the target, not the value; NumPy's own ``var`` passes both.
         how = {name: value for name, value in rest.items() if name not in ("subok", "casting")}
         z = ufunc(*operands, **how)
         plain = [innermost(x) for x in operands]
@@ -667,7 +667,7 @@ class Writable(ArrayLike):
 
 
 class WritableOnTape(Writable, BareVariable):
-    """A variable that can be written to: the write is recorded, and done in its own memory."""
+    """Variable that can be written to: the write is recorded, and done in its own memory."""
 
     __slots__ = ()
 
@@ -680,13 +680,13 @@ class WritableOnTape(Writable, BareVariable):
         asks = arrays or issubclass(type(y), Tracer) or type_info(type(y)).host is not None
         if not alone(self) or (asks and not fits(self.payload, y, *arrays)):
             return False
-        if type(tape).append is not list.append:  # it is closed, and says so when it records
+        if type(tape).append is not list.append:  # a closed tape, which raises when it records
             return False
         classes = (self.payload_type, type(y), *map(type, arrays))
         try:
             pull = _puts.table[classes, mine]
         except KeyError:
-            # What is no number NumPy converts, or refuses: whether or not the types are known.
+            # NumPy converts or refuses a value that is no number, whatever types are known.
             like = self.payload if kind_of(y) == "other" else y
             pull = _find_put(classes, mine, (self.payload, like, *arrays), pattern)
         if pull is None:
@@ -704,11 +704,11 @@ class WritableOnTape(Writable, BareVariable):
 
 
 class Overwrite:
-    """Link of a write into memory of our own: what was written over gets no cotangent.
+    """Link of a write into memory of a tracer: the overwritten elements get no cotangent.
 
-    The cotangent of the result becomes that of the buffer before the write, with zeros in place of
-    what was written; where it is a sum of our own, the zeros are written into it, so that n writes
-    cost n on the way back as well.
+    The cotangent of the result becomes that of the buffer before the write, with zeros at the
+    elements that were written. If it is a sum made here, the zeros are written into it, so that n
+    writes cost n in the backward pass as well.
     """
 
     __slots__ = ("links",)
@@ -718,12 +718,12 @@ class Overwrite:
 
     @property
     def parents(self) -> int | tuple[int, int]:
-        """Where a pull sends what it gives: to the buffer, and to the value if that is traced."""
+        """The records that get cotangents: the buffer, and the value if it is traced."""
         x, y = self.links
         return x if y is None else (x, y)
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Read what goes to the value, and pass the rest on."""
+        """Send the value its part of the cotangent, and the buffer the rest."""
         (x, y), pull, saved = self.links, record[0], record[2:]
         mine = bars.release(index)
         bars[index] = None
@@ -746,11 +746,11 @@ _puts = Cache()
 def _find_put(
     classes: tuple[type, ...], mine: bool, operands: tuple[Any, ...], pattern: Any
 ) -> Any:
-    """Find the pull of `store` for these types; None if a rule of their own records otherwise."""
+    """Return the pull of `store` for these types; None if its rule is not linear."""
     table = _puts.open()
     rule = find_rule(store, classes, config)
     wanted = (True, mine, *[False] * (len(classes) - 2))
-    primal = _unchanged  # for the write is done, and only the record is wanted
+    primal = _unchanged  # because the write is done, and only the record is needed
     bound = rule and bind(rule, classes, wanted, "reverse", primal=primal, config=config)
     pull = None
     if bound and bound.is_linear:
@@ -763,11 +763,11 @@ def _unchanged(x: Any, *_: Any, index: Any) -> Any:
     return x
 
 
-# ------------------------------------------------------------------- what writes shall not change
+# ------------------------------------------------------------------- writes that must not happen
 
 
 def settled(y: Any) -> Any:
-    """Bring the tracers of a result up to date, now that the function that gave it is over."""
+    """Read outdated tracers of a result again, when the function that returned it is over."""
     cls = type(y)
     if issubclass(cls, Tracer):
         if issubclass(cls, Outdated):
@@ -784,7 +784,7 @@ def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
     Raises
     ------
     MutationError
-        The function has computed with their values of before, and NumPy would not have.
+        If one was: the function has computed with the values before the write, unlike in NumPy.
     """
     for x, before in zip(given, leaves, strict=True):
         if x is not before and any([getattr(x, n) is not getattr(before, n) for n in x.state]):
@@ -797,12 +797,12 @@ def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
 
 
 def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
-    """Raise if an argument was written to whose memory the function knows by another name.
+    """Raise if an argument was written to whose memory the function can also reach by another name.
 
     Raises
     ------
     MutationError
-        There the write is not seen, and NumPy's would have been.
+        If one was: the write is not seen through the other name, unlike in NumPy.
     """
     for i, (x, before) in enumerate(zip(traced, leaves, strict=True)):
         view = None if x is before else getattr(x, "as_view", None)
@@ -828,7 +828,7 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
 
 
 def handed_out(x: Any) -> Any:
-    """Return the value that a tracer stands for, as a user may keep and write to it."""
+    """Return the payload of a tracer, as an array that the caller may keep and write to."""
     payload = x.payload
     cls = type(payload)
     if issubclass(cls, Tracer):

@@ -1,6 +1,6 @@
-"""Drawings of what is recorded: the graph of a list of calls, for Graphviz, or as SVG; formulas.
+"""Pictures of recorded calls: graphs for Graphviz or as SVG, and formulas.
 
-Nothing here knows what a tape or a program is: nodes go in, and text comes out.
+This package knows neither tapes nor programs: its functions take nodes and return text.
 """
 
 from chainrules_tape.pictures.formulas import formula

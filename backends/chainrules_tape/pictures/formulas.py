@@ -1,7 +1,7 @@
-"""Formulas: what a list of calls computes, in LaTeX.
+"""Write the computation of a list of calls as a formula in LaTeX.
 
-A value that is used once stands where it is used; a longer one that is used again gets a letter of
-its own, and a line ahead of the formula.
+A value that is used once is written where it is used; a longer value that is used several times
+gets a letter and an equation before the formula.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from chainrules_py.program import Call, Program, Value
 
 Part: TypeAlias = tuple[str, int]
-"""A piece of a formula, and how tightly it holds together."""
+"""Text of a part of a formula, and how tightly it binds."""
 
 TRUTH, SUM, PRODUCT, PREFIX, POWER, ATOM = range(-1, 5)
 LETTERS = "uvwpqrst"
 _SHORT, _SIMPLE = 24, 12
 
-# What stands for a call: its operands by number, and after a colon how tight each has to be.
+# The text of a call: its operands by number, and after the colon how tightly each has to bind.
 _FORMS: dict[str, tuple[str, int]] = {
     "add": ("{0:0} + {1:0}", SUM),
     "sub": ("{0:0} - {1:1}", SUM),
@@ -73,7 +73,7 @@ _SAME = {
     "equal": "eq",
     "not_equal": "ne",
 }
-_NAMES = {  # the argument without parentheses, where it is a letter
+_NAMES = {  # the argument is written without parentheses if it is a letter
     **{name: rf"\{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     **{f"arc{name}": rf"\arc{name}" for name in ("sin", "cos", "tan")},
     "log": r"\ln",
@@ -109,20 +109,20 @@ _KNOWN = {
 
 
 def formula(program: Program, names: Mapping[str, str] | None = None) -> str:
-    r"""Write the outputs of a program as a formula, in LaTeX.
+    r"""Write the outputs of a program as a formula in LaTeX.
 
     Parameters
     ----------
     program : Program
         Calls of operations, or of functions that are called like operations.
     names : mapping of str to str, optional
-        What stands for an input, if not its name.
+        The text of an input, if not its name.
 
     Returns
     -------
     str
-        One formula, or several joined by commas; ahead of them, letters for what is used more than
-        once, as ``u = e^{x}``.
+        One formula, or several separated by commas, after equations such as ``u = e^{x}`` for
+        values that are used several times.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _applied(call: Call, operands: list[Part]) -> Part:
 
 
 class _Operand:
-    """Operand in a form: `format` asks for it at the tightness that its place needs."""
+    """Operand in a form: `format` gets it with the tightness that its position needs."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -219,7 +219,7 @@ def _number(x: Any) -> Part:
 
 
 def as_letter(name: str) -> str:
-    r"""Write a name as a letter of a formula.
+    r"""Return a name as a letter of a formula.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The graph of a list of calls: for Graphviz, or drawn here."""
+"""Draw the graph of a list of calls: for Graphviz, or as SVG."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ WIDTH_OF_LETTER, HEIGHT, GAP, STEP, MARGIN = 7.2, 40, 24, 76, 16
 
 @dataclasses.dataclass
 class Node:
-    """What was computed by one call, in the picture.
+    """The value of one call in the picture.
 
     Attributes
     ----------
     title, detail : str
-        Its two lines: what is computed, and what came of it.
+        Its two lines: the operation, and its value.
     parents : tuple of int
-        Where its operands stand.
+        Indices of its operands.
     is_input : bool
-        Whether it was given, and not computed.
+        Whether it is an input.
     x, y : float
-        The middle of its box, once it is placed.
+        The center of its box, once `place` has set it.
     """
 
     title: str
@@ -34,24 +34,24 @@ class Node:
 
     @property
     def width(self) -> float:
-        """Width of the node: that of the longer line."""
+        """Width of the node, from its longer line."""
         return max(WIDTH_OF_LETTER * max(len(self.title), len(self.detail)) + 20, HEIGHT)
 
 
 def graphviz(nodes: Sequence[Node], name: str) -> str:
-    r"""Write the graph in the language of Graphviz.
+    r"""Return the graph in the DOT language of Graphviz.
 
     Parameters
     ----------
     nodes : sequence of Node
-        What was computed, in its order.
+        The calls, in their order.
     name : str
         Name of the graph.
 
     Returns
     -------
     str
-        One node for each, with an edge from each of its operands.
+        The graph with one node for each call, and an edge from each of its operands.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def graphviz(nodes: Sequence[Node], name: str) -> str:
 
 
 def svg(nodes: Sequence[Node]) -> str:
-    """Draw the graph: inputs on top, everything below the values it was computed from.
+    """Draw the graph: inputs on top, each value below the values it was computed from.
 
     Parameters
     ----------
     nodes : sequence of Node
-        What was computed, in its order; they are told where they stand.
+        The calls, in their order; their positions are set.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def svg(nodes: Sequence[Node]) -> str:
 
 
 def place(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Put nodes into rows by how far they are from the inputs, near to what they are made of."""
+    """Arrange nodes in rows by their distance from the inputs, close to their operands."""
     depth: list[int] = []
     for node in nodes:
         depth.append(max((depth[p] + 1 for p in node.parents), default=0))

@@ -1,6 +1,7 @@
-"""Values of the project as HTML, in notebooks: ``%load_ext chainrules_tape.pictures``.
+"""Show values of the project as HTML in notebooks: ``%load_ext chainrules_tape.pictures``.
 
-Nothing here imports what it shows: classes are named, and their texts and fields are read.
+This module does not import the classes that it shows: it names them, and reads their text and
+fields.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ def table(head: tuple[str, ...], rows: list[tuple[Any, ...]], caption: str = "")
 
 
 def code(text: str, summary: str) -> str:
-    """Return code behind a line that opens it."""
+    """Return code in HTML, folded behind a summary."""
     return f"<details><summary>{escape(summary)}</summary><pre>{escape(text)}</pre></details>"
 
 
 def of_variable(x: Any) -> str:
-    """Show a traced value: what it stands for, which is a constant."""
+    """Show a traced value, by its payload."""
     value = x.value
     shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", type(value).__name__)
     rows = [("shape", shape), ("dtype", dtype), ("value", value)]
@@ -47,7 +48,7 @@ def of_variable(x: Any) -> str:
 
 
 def of_tangent(x: Any) -> str:
-    """Show a structural tangent: its fields."""
+    """Show the fields of a structural tangent."""
     rows = [(name, _shape(value), value) for name, value in x._entries.items()]
     return table(("field", "shape", "tangent"), rows, type(x).__name__) if rows else _text(x)
 
@@ -63,7 +64,7 @@ def of_compiled(x: Any) -> str:
 
 
 def of_report(x: Any) -> str:
-    """Show what the judge found: a row for each check, and where Jacobians differ."""
+    """Show a report of checks: a row for each check, and where Jacobians differ."""
     rows = [(f.check, f.verdict, f.pattern or "") for f in x.findings]
     jacobian = x.jacobian if x.failures else None
     picture = "" if jacobian is None else jacobian._repr_html_()
@@ -85,11 +86,11 @@ SHOWN: dict[tuple[str, str], Callable[[Any], str]] = {
     ("chainrules_compile.compiled", "Compiled"): of_compiled,
     ("chainrules_py.testing.report.report", "Report"): of_report,
 }
-"""By module and name of a class, what shows its instances."""
+"""From the module and name of a class to the function that shows its instances."""
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let a notebook show these values as HTML; called by ``%load_ext``."""
+    """Register HTML views of these classes in a notebook; called by ``%load_ext``."""
     formatter = shell.display_formatter.formatters["text/html"]
     for (module, name), show in SHOWN.items():
         formatter.for_type_by_name(module, name, show)

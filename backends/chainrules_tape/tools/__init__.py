@@ -1,23 +1,23 @@
-"""Tools above the engines: they use the tape, the compiler and the rules, and none uses them.
+"""Tools that use the tape, the compiler and the rules.
 
 ``vmap``
-    A function of one example becomes one of many.
+    Map a function of one example over many.
 ``taylor``
-    The coefficients of a program's power series.
+    Coefficients of the power series of a program.
 ``profile``
     Time and memory of each rule, by line.
 ``derive_rule``, ``text_rule``, ``numeric_rule``
-    Rules from a program, from text, and from finite steps.
+    Rules derived from a program, from text, and from finite differences.
 ``no_record``
     A block that counts as constant.
 ``show_saved``
-    The arrays that a gradient keeps, and why.
+    The arrays that a gradient keeps, and the reason for each.
 ``checkpoint_chain``, ``reversible``
-    Loops: of few of whose values much is computed again; whose steps are inverted on the way back.
+    Loops that keep few values and recompute the rest, and loops whose steps are inverted.
 ``oracle``
     Calls of operations, with their derivatives, as JSON.
 ``chainrules_tape.tools.functions``
-    Functions that users of ChainRules.jl look for.
+    Functions under the names of ChainRules.jl.
 """
 
 from chainrules_tape.tools.batching import vmap

@@ -1,4 +1,4 @@
-"""JAX's private name that is used here: whether JAX traces something."""
+"""Private name of JAX that is used here: the test whether JAX is tracing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 
 def jax_traces() -> bool:
-    """Tell whether JAX traces something; without its own answer, whether what it makes is traced.
+    """Return whether JAX is tracing; without JAX's own test, whether a new array is traced.
 
-    The public way sees what is compiled, and not what is differentiated without being compiled.
+    The public way detects compilation, but not differentiation without compilation.
     """
     jax = sys.modules.get("jax")
     if jax is None:

@@ -1,9 +1,9 @@
-"""Maps over examples: a function is run once on values that stand for one example of many.
+"""Maps over examples: a function runs once on values that represent all examples.
 
-Each operation is called on all examples at once where its rule says how: element by element;
-linear, with an axis of directions in front; a product of matrices. Any other operation is called
-example by example, and a function that looks at values is run once for each: what comes out is the
-same.
+Each operation is called on all examples at once if its rule allows it: an elementwise operation, a
+linear one with an axis of directions in front, a product of matrices. Any other operation is called
+example by example, and a function that depends on values runs once for each example. The result is
+the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from chainrules_py.ops import creation, predicates
 from chainrules_tape.tools.draws import Draws
 
 Axis: TypeAlias = Any
-"""A number, None, or a dict, list or tuple of these, like the argument."""
+"""An integer, None, or a dict, list or tuple of these, like the argument."""
 Axes: TypeAlias = int | Sequence[Axis] | None
 
 
@@ -45,21 +45,23 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     f : callable
         A function of one example: of arrays, numbers, and structures of them.
     in_axes : int, None, or sequence of these
-        Which axis of the arrays counts examples, of all arguments or of each; None for one that is
-        the same for all. Of a dict, a list or a tuple maybe one for each entry.
+        The axis of the arrays that counts examples, for all arguments or for each; None for an
+        argument that is the same for all examples. For a dict, a list or a tuple there may be one
+        for each entry.
     out_axes : int
-        Which axis of the results counts them.
+        The axis of the results that counts examples.
 
     Returns
     -------
     callable
-        Takes what f takes with that axis, by position, and gives what f gives with it. It can be
-        differentiated, and f may take gradients: ``vmap(grad(loss))`` gives those of each example.
+        Takes the positional arguments of f with that axis, and returns the results of f with it. It
+        can be differentiated, and f may compute gradients: ``vmap(grad(loss))`` computes one for
+        each example.
 
     Raises
     ------
     NotDifferentiableError
-        When called, if there is no axis of examples, or the arguments count different numbers.
+        When called, if there is no axis of examples, or the numbers of examples differ.
 
     Examples
     --------
@@ -91,7 +93,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
         if n == 0 and as_loop:
             msg = f"vmap of {name_of(f)}, which looks at values, and there is no example"
             raise NotDifferentiableError(msg)
-        # It looks at values, which differ, writes, draws or fails: each example runs by itself.
+        # It depends on values, writes, draws or fails: each example runs by itself.
         drawing.put_back()
         each = [f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)]
         return _stacked(each, out_axes)
@@ -113,7 +115,7 @@ def _pairs(operands: Sequence[Any], axes: Sequence[Axis]) -> list[tuple[Any, Axi
 
 
 def _each(x: Any, axis: Axis, make: Callable[[Any], Any]) -> Any:
-    """Make something of the arrays in an argument, with the axis of examples in front."""
+    """Apply ``make`` to the arrays in an argument, with the axis of examples in front."""
     if axis is None:
         return x
     if isinstance(axis, dict):
@@ -138,7 +140,7 @@ def _is_array(x: Any) -> bool:
 
 
 def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
-    """Count the examples."""
+    """Return the number of examples."""
     found: dict[int, Any] = {}
     for x, axis in _pairs(operands, axes):
         _each_leaf(f, x, axis, found)
@@ -150,7 +152,7 @@ def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
 
 
 def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
-    """Note the arrays of an argument by how many examples they count."""
+    """Collect the arrays of an argument by their number of examples."""
     if isinstance(axis, (dict, list, tuple)):
         keys = axis.keys() if isinstance(axis, dict) else range(len(axis))
         like = isinstance(x, dict) if isinstance(axis, dict) else type(x) in (list, tuple)
@@ -166,7 +168,7 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
 
 
 def _stacked(ys: list[Any], axis: int) -> Any:
-    """Put results of single examples together, leaf by leaf."""
+    """Stack results of single examples, leaf by leaf."""
     trees = [flatten(y) for y in ys]
     leaves = [_stack(list(column), axis) for column in zip(*[t[0] for t in trees], strict=True)]
     return unflatten(trees[0][1], leaves)
@@ -180,15 +182,15 @@ def _stack(ys: list[Any], axis: int) -> Any:
             raise NotDifferentiableError(msg)
         return ys[0]
     if info.is_python_number and not find_tracers(ys):
-        import numpy as np  # Python's numbers have no library of their own
+        import numpy as np  # because Python's numbers belong to no array library
 
         return np.stack(ys, axis=axis)
     return v.stack(*ys, axis=axis)
 
 
 def _out(y: Any, n: int, level: int, axis: int) -> Any:
-    """Return a result with its axis of examples; one that is the same for all is repeated."""
-    while issubclass(type(y), Tracer) and y.level > level:  # of a differentiation that is over
+    """Return a result with its axis of examples; a result that is the same for all is repeated."""
+    while issubclass(type(y), Tracer) and y.level > level:  # from a differentiation that is over
         y = y.__payload__
     if isinstance(y, Batch) and y.level == level:
         y = y.payload
@@ -203,12 +205,12 @@ def _out(y: Any, n: int, level: int, axis: int) -> Any:
     return y if axis == 0 else v.permute_dims(y, axes=tuple(order))
 
 
-# ------------------------------------------------------------------------------- one of many
+# ------------------------------------------------------------------------------- batches
 
 
 OPEN, REFUSED = "open", "refused"
 _state: dict[int, str] = {}
-"""The maps that are being run, by level, and whether they have to be run example by example."""
+"""The maps in progress, by level, and whether they have to run example by example."""
 
 
 def _refuse(x: Any, *_: Any) -> Any:
@@ -219,12 +221,12 @@ def _refuse(x: Any, *_: Any) -> Any:
 
 
 def _write(x: Any, *_: Any) -> Any:
-    """Refuse to write to an array; a number gets another one."""
+    """Refuse to write to an array; return NotImplemented for a number."""
     return _refuse(x) if x.ndim else NotImplemented
 
 
 def _class_of_one(x: Any) -> type:
-    """Return the class of one example, which is that of a number where arrays hold them."""
+    """Return the class of one example: of a number, if it is an element without axes."""
     held = x.payload
     while issubclass(type(held), Tracer):
         held = held.payload if issubclass(type(held), Batch) else held.__payload__
@@ -232,7 +234,7 @@ def _class_of_one(x: Any) -> type:
 
 
 class Batch(ArrayLike):
-    """Value of one example, which stands for those of all: the payload has them in front."""
+    """Value of one example that represents all: the payload has the axis of examples in front."""
 
     __slots__ = ("_level", "payload")
     state = __slots__
@@ -251,12 +253,12 @@ class Batch(ArrayLike):
 
     @property
     def level(self) -> int:
-        """The map that it belongs to."""
+        """The level of its map."""
         return self._level
 
     @property
     def __payload__(self) -> Any:
-        """There is no single value."""
+        """Refuse, because there is no single value."""
         return _refuse(self)
 
     value: Any = __payload__
@@ -291,7 +293,7 @@ class Batch(ArrayLike):
             raise TracerError(msg)
         try:
             return self._called(primitive, operands, options, primal)
-        except Exception:  # of one example, maybe: f is to see that of each
+        except Exception:  # maybe of one example only: f runs for each by itself
             _state[self._level] = REFUSED
             raise
 
@@ -324,12 +326,12 @@ class Batch(ArrayLike):
 
 
 def batch(x: Any, level: int) -> Any:
-    """Return an array, with examples counted by its first axis, as one of these."""
+    """Return an array whose first axis counts examples as a `Batch`."""
     return _classes_of_one(type(x))(x, level) if _is_array(x) else x
 
 
 def _classes_of_one(cls: type) -> Any:
-    """Return the class of values that stand for arrays of a class; they say what one of them is."""
+    """Return the subclass of `Batch` for a class of arrays, with the class of one example."""
     base: Any = _classes[cls]
     found = _ones.get(cls)
     if found is None or found.__base__ is not base:
@@ -347,20 +349,20 @@ def _marked(xs: Sequence[Any], marks: Sequence[bool]) -> list[tuple[Any, bool]]:
 
 _classes = Classes(Batch, lambda value, *_: value)
 _MADE = {getattr(v, name) for name in creation.__all__ if name.endswith("_like")}
-"""Operations that read of their first operand its library, its shape and its dtype."""
+"""Operations that read only the library, shape and dtype of their first operand."""
 _PLAIN = {getattr(v, name) for name in predicates.__all__} | {
     v.where,
     v.sign,
     v.floor_divide,
     v.remainder,
 }
-"""Operations that act element by element, and are constant, or linear in some operands."""
+"""Operations that are elementwise, and constant, or linear in some operands."""
 
 
 def _at_once(
     operation: Any, operands: Sequence[Any], options: dict[str, Any], mine: Sequence[bool]
 ) -> Callable[[Callable[..., Any]], Any] | None:
-    """Return the call of an operation for all examples, given what computes it, or None."""
+    """Return the call of an operation for all examples, as a function of its primal, or None."""
     classes = tuple([getattr(type(x), "__dispatch_type__", type(x)) for x in operands])
     rule = find_rule(operation, classes)
     statement: Any = None if rule is None else rule.reverse or rule.forward
@@ -390,13 +392,13 @@ def _at_once(
 
 
 def _aligned(x: Any, ndim: int) -> Any:
-    """Put axes of length one behind that of the examples, as broadcasting would in front."""
+    """Insert axes of length one after that of the examples, as broadcasting does in front."""
     missing = ndim + 1 - x.ndim
     return v.reshape(x, shape=(x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
 
 
 def _product(f: Any, a: Any, b: Any, of_a: bool, of_b: bool) -> Any:
-    """Multiply matrices and vectors, of which one or both are those of examples."""
+    """Multiply matrices and vectors, one or both of which have an axis of examples."""
     column, row = b.ndim - of_b == 1, a.ndim - of_a == 1
     a = v.expand_dims(a, axis=-2) if row else a
     b = v.expand_dims(b, axis=-1) if column else b

@@ -1,4 +1,4 @@
-"""Schedules of checkpoints along a loop: which of its values are kept, and when."""
+"""Checkpoint schedules along a loop: which of its values are kept, and when."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def checkpoint_chain(
     Parameters
     ----------
     step : callable
-        From a value, and the number of the step, to the next value.
+        Maps a value and the number of the step to the next value.
     n : int
-        How many steps.
+        The number of steps.
     segments : int, optional
-        In how many checkpointed parts; by default the root of n.
+        The number of checkpointed parts; by default the root of n.
     slots : int, optional
-        How many values are kept at once, the first among them, in place of segments. The steps are
-        then run again as seldom as can be with so many, `repeated_steps` times, by the binomial
+        The number of values that are kept at once, including the first; an alternative to segments.
+        The steps are then repeated as rarely as possible, `repeated_steps` times, by the binomial
         schedule: with s slots and each step run r times, a chain may have (s + r)! / (s! r!) steps.
 
     Returns
     -------
     callable
-        From the first value to the last.
+        Maps the first value to the last.
 
     Notes
     -----
@@ -99,7 +99,7 @@ def _binomial(
 
 
 def repeated_steps(n: int, slots: int) -> int:
-    """Count the steps that run again in a chain of n with so many slots: the least there can be.
+    """Return the least number of repeated steps in a chain of n steps with so many slots.
 
     Examples
     --------
@@ -115,13 +115,13 @@ def repeated_steps(n: int, slots: int) -> int:
 
 
 def first_part(n: int, more: int) -> int:
-    """Choose how many steps lie before the next value that is kept, with ``more`` slots left."""
+    """Return the number of steps before the next value that is kept, with ``more`` slots left."""
     if more == 0:
         return n - 1
     r = 1
     while math.comb(more + 1 + r, r) < n:
         r += 1
-    # One of the ends of the interval of the best, which binomial numbers bound.
+    # One end of the interval of the best choices, which binomial numbers bound.
     ends = (
         math.comb(more + r - 1, r - 2) if r > 1 else 1,
         math.comb(more + r, r - 1),

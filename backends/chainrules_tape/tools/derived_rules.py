@@ -1,4 +1,4 @@
-"""Rules from programs: the derivative of a function's own body, compiled, as its rule."""
+"""Rules from programs: the compiled derivative of a function's own body as its rule."""
 
 from __future__ import annotations
 
@@ -25,29 +25,30 @@ from chainrules_tape import jvp, vjp
 
 
 def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[..., Any]:
-    """Make one operation of a function, whose rule is the derivative of its body.
+    """Make a function one operation, whose rule is the derivative of its body.
 
-    Engines see one call with one rule in place of all that f calls. The rule is a compiled program
-    for arrays of NumPy; operands that are traced by another differentiation, or by another engine,
-    are differentiated through the body.
+    Engines see one call with one rule instead of all calls in f. The rule is a compiled program
+    for NumPy arrays; operands that another differentiation, or another engine, traces are
+    differentiated through the body.
 
     Parameters
     ----------
     f : callable
         A function of arrays, numbers and structures of them, without options.
     *samples : tuple
-        Operands to compile and to try it at, one tuple for each kind: at least one.
+        Operands at which the rule is compiled and tested, one tuple for each combination of types:
+        at least one.
 
     Returns
     -------
     Primitive
-        Takes what f takes. Both modes are stated.
+        Takes the arguments of f. Its rule has both modes.
 
     Raises
     ------
     RuleError
-        If there is no sample, f has options, or the program gives another derivative than the body
-        at a sample.
+        If there is no sample, if f has options, or if the program's derivative differs from the
+        body's at a sample.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
 
     def derived_rrule(*xs: Any) -> Any:
         def pulled_back(y_bar: Any) -> Any:
-            # The body runs again: an engine sees operands in a closure, and nothing in a tape.
+            # The body runs again: an engine sees operands in a closure, but nothing on a tape.
             bars = (pulled if varies((y_bar, xs)) else pull)(y_bar, *xs)
             return tuple([canonicalize(x, bar) for x, bar in zip(xs, bars, strict=True)])
 
@@ -95,7 +96,7 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
 
 
 def _compare(operation: Primitive[..., Any], found: Any, expected: Any) -> None:
-    """Raise unless two derivatives are the same but for rounding."""
+    """Raise unless two derivatives are equal up to rounding."""
     pairs = zip(flatten(found)[0], flatten(expected)[0], strict=True)
     numbers = [(a, b) for a, b in pairs if kind_of(b) in ("real", "complex")]
     if not all([np.allclose(a, b, rtol=1e-6, atol=1e-9, equal_nan=True) for a, b in numbers]):

@@ -1,4 +1,4 @@
-"""Generators of random numbers that a function names: whether it drew, and where it began."""
+"""Track the random generators a function uses: whether they advanced, and from which state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_py.extend import closed_and_generators
 
 @final
 class Draws:
-    """State of the generators that a function or its module names, and of those all share."""
+    """States of the generators that a function or its module names, and of the global ones."""
 
     __slots__ = ("_before",)
 
@@ -21,11 +21,11 @@ class Draws:
         self._before = [(get, put, get()) for get, put in filter(None, found)]
 
     def went_on(self) -> bool:
-        """Tell whether anybody has drawn since."""
+        """Return whether a generator has advanced."""
         return any([pickle.dumps(get()) != pickle.dumps(s) for get, _, s in self._before])
 
     def put_back(self) -> None:
-        """Have them draw the same once more."""
+        """Restore the states of the generators."""
         for _, put, state in self._before:
             put(state)
 
@@ -37,7 +37,7 @@ def _shared() -> list[Any]:
 
 
 def _access(g: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]] | None:
-    """Return what reads a generator's state, and what puts one back; None for other kinds."""
+    """Return the functions that get and set a generator's state; None for other classes."""
     if hasattr(g, "get_state") and hasattr(g, "set_state"):
         return g.get_state, g.set_state
     if g is random or isinstance(g, random.Random):
