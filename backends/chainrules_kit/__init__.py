@@ -1,16 +1,16 @@
-"""What adapters share besides the core: entries of tangents, functions that are run again, rows.
+"""Common parts of adapters: entries of tangents, repeated calls, and derived aliases.
 
-It imports no engine. `forms` states derivatives as other systems do, `solvers` computes the
-operations that take functions, and `fallbacks` computes operations in other words.
+This package imports no engine. `forms` states derivatives as other systems do, `solvers` computes
+the operations that take functions, and `fallbacks` computes operations by other operations.
 
-Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
-`assembled`, `dense`, ...), or checked and handed out with an axis of directions
-(`many_directions`, `deliver_many`). What is run again is compared (`check_same`); what an engine
-cannot see in a function is refused (`refuse_captured`), and what functions captured that were
-imported from another (`own_function`). Bodies that compute
-with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
-transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
-library are derived from those of another (`derive`).
+Tangents are flattened into lists of entries, as most engines represent them (`opened`, `flat`,
+`assembled`, `dense`, ...), or checked and returned with an axis of directions (`many_directions`,
+`deliver_many`). Repeated calls are compared with the first (`check_same`); captured values that an
+engine cannot see are refused (`refuse_captured`), and so are those of functions that were imported
+from another engine (`own_function`). Bodies that compute with NumPy are tried on numbers and called
+back (`tried`, `check_promised`). The transformations of an engine are listed as data
+(`Transformations`), so that they can be tried (`supported`). Aliases of one library are derived
+from those of another (`derive`).
 """
 
 import importlib
@@ -38,7 +38,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first asked for: the first gradient needs few of them."""
+    """Import a name on first use, because the first gradient needs few of them."""
     if name not in _HOME_OF:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

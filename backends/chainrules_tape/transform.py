@@ -1,4 +1,4 @@
-"""The transformations of the tape, stated for others to run."""
+"""The transformations of the tape, listed for others to run."""
 
 from __future__ import annotations
 

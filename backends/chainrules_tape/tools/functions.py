@@ -1,7 +1,7 @@
-"""Functions that users of ChainRules.jl look for, written in NumPy's: each has its derivatives.
+"""Functions of ChainRules.jl, written with NumPy functions that have derivatives.
 
-They take arrays, numbers and traced values. docs/features.md says, file by file of ChainRules.jl,
-what each function is here.
+They accept arrays, numbers and traced values. docs/features.md lists the counterpart of each
+function, file by file of ChainRules.jl.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chainrules_py.ops.higher_order import scan
 
 
 def sinpi(x: Any) -> Any:
-    """Compute sin(π x), exact where x is a whole number or half of one.
+    """Compute sin(π x), exact where x is an integer or a half-integer.
 
     Examples
     --------
@@ -26,12 +26,12 @@ def sinpi(x: Any) -> Any:
     (0.0, 1.0)
     """
     r = x - 2.0 * round(x / 2.0)
-    # Branches that are equal as functions: derivatives of all orders agree at their ends.
+    # The branches are equal as functions: derivatives of all orders agree at their ends.
     return np.sin(np.pi * where(r > 0.5, 1.0 - r, where(r < -0.5, -1.0 - r, r)))
 
 
 def cospi(x: Any) -> Any:
-    """Compute cos(π x), exact where x is a whole number or half of one."""
+    """Compute cos(π x), exact where x is an integer or a half-integer."""
     r = x - 2.0 * round(x / 2.0)
     return np.sin(np.pi * where(r < 0.0, 0.5 + r, 0.5 - r))
 
@@ -173,7 +173,7 @@ def cis(x: Any) -> Any:
 
 
 def cispi(x: Any) -> Any:
-    """Compute exp(i π x), exact where x is a whole number or half of one."""
+    """Compute exp(i π x), exact where x is an integer or a half-integer."""
     return cospi(x) + 1j * sinpi(x)
 
 
@@ -183,7 +183,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 
 def evalpoly(x: Any, coefficients: Sequence[Any]) -> Any:
-    """Compute a polynomial by Horner's scheme; coefficients are those of 1, x, x², ...
+    """Evaluate a polynomial by Horner's scheme; coefficients are those of 1, x, x², ...
 
     Examples
     --------
@@ -197,14 +197,14 @@ def evalpoly(x: Any, coefficients: Sequence[Any]) -> Any:
 
 
 def findmax(x: Any) -> tuple[Any, Any]:
-    """Return the largest element and its place in the flat array: the first of several."""
+    """Return the largest element and its first index in the flattened array."""
     flat = np.ravel(x)
     place = np.argmax(flat)
     return flat[place], place
 
 
 def findmin(x: Any) -> tuple[Any, Any]:
-    """Return the smallest element and its place in the flat array: the first of several."""
+    """Return the smallest element and its first index in the flattened array."""
     flat = np.ravel(x)
     place = np.argmin(flat)
     return flat[place], place
@@ -216,7 +216,7 @@ def foldl(f: Callable[[Any, Any], Any], xs: Any, initial: Any) -> Any:
 
 
 def accumulate(f: Callable[[Any, Any], Any], xs: Any, initial: Any) -> Any:
-    """Return all that `foldl` comes by, stacked."""
+    """Return all intermediate results of `foldl`, stacked."""
 
     def step(carry: Any, x: Any) -> Any:
         y = f(carry, x)
@@ -226,26 +226,26 @@ def accumulate(f: Callable[[Any, Any], Any], xs: Any, initial: Any) -> Any:
 
 
 def partialsort(x: Any, k: int) -> Any:
-    """Return the element that stands at place k of the sorted array, of one axis."""
+    """Return the element at index k of the sorted array, which has one axis."""
     return np.sort(x)[k]
 
 
 def symmetric(a: Any, lower: bool = False) -> Any:
-    """Return the symmetric matrix of which a has one triangle; the other one is not read."""
+    """Return the symmetric matrix with one triangle of a; the other triangle is ignored."""
     triangle = np.tril(a) if lower else np.triu(a)
     rest = np.tril(a, -1) if lower else np.triu(a, 1)
     return triangle + np.swapaxes(rest, -1, -2)
 
 
 def hermitian(a: Any, lower: bool = False) -> Any:
-    """Return the Hermitian matrix of which a has one triangle; the diagonal counts as real."""
+    """Return the Hermitian matrix with one triangle of a; the diagonal counts as real."""
     rest = np.tril(a, -1) if lower else np.triu(a, 1)
     on = np.real(np.diagonal(a, axis1=-2, axis2=-1))
     return rest + np.conj(np.swapaxes(rest, -1, -2)) + on[..., None] * np.eye(a.shape[-1])
 
 
 def triangular(a: Any, lower: bool = False, unit: bool = False) -> Any:
-    """Return one triangle of a matrix, maybe with ones on its diagonal; no other is read."""
+    """Return one triangle of a matrix, with ones on its diagonal if ``unit`` is true."""
     if unit:
         return (np.tril(a, -1) if lower else np.triu(a, 1)) + np.eye(a.shape[-1])
     return np.tril(a) if lower else np.triu(a)
@@ -262,7 +262,7 @@ def logdet(a: Any) -> Any:
     Raises
     ------
     NotDifferentiableError
-        If it is not: `numpy.linalg.slogdet` gives the sign as well.
+        If it is not positive: `numpy.linalg.slogdet` returns the sign as well.
     """
     sign, found = np.linalg.slogdet(a)
     if not np.all(sign > 0):
@@ -272,12 +272,12 @@ def logdet(a: Any) -> Any:
 
 
 def nrm2(x: Any) -> Any:
-    """Return the length of a vector."""
+    """Return the Euclidean norm of a vector."""
     return np.linalg.norm(x)
 
 
 def asum(x: Any) -> Any:
-    """Return the sum of the sizes of real and imaginary parts."""
+    """Return the sum of the absolute values of real and imaginary parts."""
     return np.sum(np.abs(np.real(x)) + np.abs(np.imag(x)))
 
 

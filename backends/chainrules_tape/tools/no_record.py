@@ -1,4 +1,4 @@
-"""Blocks in which nothing is recorded: what is computed there counts as constant."""
+"""Blocks in which nothing is recorded: values computed there count as constant."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _WRITES = {put_at, scatter_add, put_along_axis_add}
 
 @contextlib.contextmanager
 def no_record() -> Iterator[None]:
-    """Take all that is computed in a ``with`` block to be constant.
+    """Treat all values that are computed in a ``with`` block as constant.
 
-    Differentiations that are under way in this thread record nothing of it, and keep nothing for
-    it; those that begin inside are as ever. PyTorch's own does not record either.
+    Differentiations in progress in this thread record and keep nothing of the block; those that
+    begin inside are not affected. The block also enters ``torch.no_grad()`` if PyTorch is imported.
 
     Raises
     ------
     TracerError
-        In forward mode, whose tangents are there already, and in a function that JAX traces:
-        `chainrules_tape.stop_gradient` takes single values to be constant everywhere.
+        In forward mode, whose tangents already exist, and in a function that JAX traces:
+        `chainrules_tape.stop_gradient` makes single values constant everywhere.
     MutationError
-        If something is written to that the gradient goes through: its other elements would lose
-        theirs.
+        If the block writes to a value that the gradient goes through: its other elements would lose
+        their gradient.
 
     Examples
     --------
@@ -71,12 +71,12 @@ def _tape_of(run: Any) -> BareTape:
 
 
 def _restore(tape: Any, muted: type, before: type) -> None:
-    if type(tape) is muted:  # it was not closed in between
+    if type(tape) is muted:  # unless it was closed in between
         object.__setattr__(tape, "__class__", before)
 
 
 def _muted(cls: Any, start: int) -> type:
-    """Make a class of tapes whose records are those of inputs."""
+    """Return a class of tapes whose records are those of inputs."""
 
     class Muted(cls):  # type: ignore[misc]
         """Tape in a block that records nothing."""
@@ -84,7 +84,7 @@ def _muted(cls: Any, start: int) -> type:
         __slots__ = ()
 
         def append(self, record: Any, /) -> None:
-            """Record an input in place of a call."""
+            """Record an input instead of a call."""
             statement = getattr(record[0], "statement", None)
             operation = None if statement is None else statement.primal
             if operation in _WRITES and any([i < start for i in parents(record[1])[:1]]):

@@ -1,4 +1,4 @@
-"""Rules by numbers: derivatives of functions that nobody has stated, by steps."""
+"""Numeric rules: derivatives by finite steps, for functions without a stated rule."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ from chainrules_py.extend import Tracer, describe, is_structure_type, kind_of, n
 
 
 class NumericDerivativeWarning(UserWarning):
-    """A derivative is that of finite steps, and right to some of its digits alone."""
+    """Warns that a derivative is computed by finite steps and has limited precision."""
 
 
 def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
-    """Make a primitive of a function, with a rule that takes finite steps.
+    """Make a primitive of a function, with a rule that computes derivatives by finite steps.
 
-    It is a fall-back that somebody asks for: nothing chooses it by itself, and the first
-    derivative warns. Where the body takes complex numbers, and both ways agree, the steps are
-    imaginary, which costs no digits; else they are central differences, of about ten digits, and
-    of fewer where the function changes within a small part of a thousandth of its operand.
+    The rule is a fallback for explicit use: nothing selects it automatically, and its first
+    derivative warns. If the body accepts complex numbers and both methods agree, the step is
+    imaginary, which loses no digits. Otherwise the rule uses central differences, with about ten
+    digits, and fewer where the function changes within much less than a thousandth of its operand.
 
     Parameters
     ----------
     f : callable
-        A function of real arrays and numbers of NumPy that gives one array or number.
+        A function of real NumPy arrays and numbers that returns one array or number.
 
     Returns
     -------
     Primitive
-        Takes what f takes.
+        Takes the arguments of f.
 
     Raises
     ------
     NotDifferentiableError
-        By its derivative, where f is not smooth, and by a second derivative, which has too few
-        digits left.
+        In its derivative, if f is not smooth, and in a second derivative, which has too few digits
+        left.
 
     Warns
     -----
     NumericDerivativeWarning
-        The first time that its derivative is taken.
+        When its derivative is first computed.
 
     Notes
     -----
-    A push is six calls of f, a pull six for each element of each operand, and four more for each
-    time that steps have to be shorter. In other engines the steps are taken by NumPy, in double
-    precision.
+    A push calls f six times, a pull six times for each element of each operand, and four times more
+    each time that the step has to be shortened. In other engines NumPy computes the steps, in
+    double precision.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
 
 
 def _unstated(operation: Any) -> LinearMap:
-    """Return the derivative of a derivative."""
+    """Return the linear map of a second derivative, which is not implemented."""
     unknown = NotImplementedTangent(
         f"{operation.__name__} has a numeric rule, and its derivative is to be differentiated: "
         f"too few "
@@ -118,11 +118,11 @@ def _map(push: Any, pull: Any, xs: tuple[Any, ...]) -> LinearMap:
 
 
 _EXPORTERS = ("torch", "jax", "mlx")
-"""The engines whose arrays NumPy does not compute with."""
+"""Engines whose arrays NumPy cannot compute with."""
 
 
 def _call(half: Any, *xs: Any) -> Any:
-    """Call half of the rule; arrays of another engine's come back as that engine's."""
+    """Call half of the rule; for arrays of another engine, return that engine's arrays."""
     homes = [type_info(type(x)).home for x in xs if not isinstance(x, Tracer)]
     for home in filter(None, homes):
         engine = next((e for e in _EXPORTERS if e in home.__name__.split(".")), None)
@@ -131,13 +131,14 @@ def _call(half: Any, *xs: Any) -> Any:
 
 
 _ROUNDING = {"round", "around", "rint", "floor", "ceil", "trunc", "fix", "digitize"}
-"""The names of functions that are meant to be flat, with jumps."""
+"""Names of functions that are flat with jumps by intention."""
 
 
 def _halves(f: Callable[..., Any], name: str, k: int, unstated: LinearMap) -> tuple[Any, Any]:
-    """Make the derivative in one operand, and its transpose: primitives, which engines call back.
+    """Return the derivative in one operand and its transpose, as primitives that engines call back.
 
-    Each is linear in its first operand, and of its derivative in the others nobody knows digits.
+    Each is linear in its first operand. Its derivative in the others is not implemented, because no
+    digits would be left.
     """
     rounds = not _ROUNDING.isdisjoint(getattr(getattr(f, "__code__", None), "co_names", ()))
 
@@ -174,7 +175,7 @@ def _stated(half: Any, other: Any, unstated: LinearMap) -> Callable[..., Any]:
 
 
 def _by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Compute by NumPy, in double precision, what may be given arrays of another library."""
+    """Wrap a function to compute with NumPy in double precision on arrays of any library."""
 
     def computed(t: Any, *xs: Any) -> Any:
         y = f(*map(_wide, (t, *xs)))
@@ -192,9 +193,9 @@ def _wide(x: Any) -> Any:
 
 
 def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool) -> Any:
-    """Differentiate along a line, in two ways or with two steps, which have to agree.
+    """Differentiate along a line, by two methods or two steps, which have to agree.
 
-    Where they do not, for some numbers of the result, the steps are too long for what changes.
+    Where they do not agree for some elements of the result, the step is too long and is shortened.
     """
     if kind_of(x) == "complex":
         msg = f"{name} has a numeric rule, which is of real numbers, and was given {describe(x)}"
@@ -212,12 +213,12 @@ def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool)
         while np.any(off > _NEAR) and step >= 1e-6 * min(least, first):
             slope, apart = _differences(f, step, here, off > _NEAR)
             among = 1e-7 + np.max(np.abs(found), initial=0.0)
-            near = np.isinf(off) | (np.abs(slope - found) <= off * among)  # else it is noise
+            near = np.isinf(off) | (np.abs(slope - found) <= off * among)  # otherwise it is noise
             better = (apart < off) & (apart <= _FAR) & near
             if np.any(better) and step < first:
                 again, _ = _central(f, step / 4.0, here)
                 better &= np.abs(again - slope) <= _FAR * (1e-7 + np.abs(slope))
-            # What is flat close by alone is so between jumps, or has few digits.
+            # A function that is flat only nearby is flat between jumps, or has few digits.
             better &= (slope != 0.0) | (here == 0.0) | (step == first) | rounds
             found[better], short[better], off[better] = slope[better], step, apart[better]
             step /= 64.0
@@ -241,17 +242,17 @@ _EPS, _NEAR, _FAR = 2.0**-52, 1e-5, 1e-3
 
 
 def _differences(f: Callable[[Any], Any], h: float, here: Any, asked: Any) -> tuple[Any, Any]:
-    """Return slopes by two steps, and how far these are apart, of the numbers that are asked for.
+    """Return slopes from two steps and their relative difference, for the elements in ``asked``.
 
-    Infinitely far where there is no slope.
+    The difference is infinite where there is no slope.
     """
     (wide, far), (narrow, near) = [_central(f, step, here) for step in (h, h / 2.0)]
     found = (4.0 * narrow - wide) / 3.0
     finite = np.abs(found[asked & np.isfinite(found)])
-    # Beside large ones small ones have few digits; where some have no slope each is by itself.
+    # Next to large slopes small ones have few digits; if some have none, compare each by itself.
     beside = np.max(finite, initial=0.0)
     for among in (1e-7 + beside, 1e-7 + np.abs(found)):
-        # How far the slopes of both sides are apart goes with the step, but not at a kink.
+        # The one-sided slopes differ in proportion to the step, except at a kink.
         bent = np.abs(near) > 0.8 * np.abs(far) + 1e-5 * among
         apart = np.where(asked & ~bent, np.abs(narrow - wide) / among, np.inf)
         if np.all(apart[asked] <= _FAR):
@@ -262,7 +263,7 @@ def _differences(f: Callable[[Any], Any], h: float, here: Any, asked: Any) -> tu
 def _is_of_small_steps(
     f: Callable[[Any], Any], found: Any, here: Any, short: Any, scale: float
 ) -> Any:
-    """Tell where steps far shorter give the slopes as well, as those over many stairs do not."""
+    """Return where much shorter steps give the same slopes, unlike slopes over many stairs."""
     same = np.ones(here.shape, bool)
     among = 1e-7 + np.max(np.abs(found), initial=0.0)
     for h in 1e-3 * scale * 2.0 ** np.arange(-6.0, -31.0, -4.0):
@@ -273,17 +274,17 @@ def _is_of_small_steps(
 
 
 def _central(f: Callable[[Any], Any], h: float, here: Any) -> tuple[Any, Any]:
-    """Return the central difference, and how far the differences of both sides are apart."""
+    """Return the central difference, and the difference of the two one-sided ones."""
     ahead, behind = np.asarray(f(h)), np.asarray(f(-h))
     return (ahead - behind) / (2.0 * h), (ahead + behind - 2.0 * here) / h
 
 
 def _imaginary(f: Callable[[Any], Any], h: float) -> Any:
-    """Differentiate by an imaginary step; None where the body takes no complex numbers."""
+    """Differentiate by an imaginary step; None if the body does not accept complex numbers."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             y: Any = np.asarray(f(1j * h))
-    except Exception:  # whatever a body says to complex numbers
+    except Exception:  # any error of a body for complex numbers
         return None
     return y.imag / h if y.dtype.kind == "c" else None

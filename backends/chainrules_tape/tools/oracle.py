@@ -1,4 +1,4 @@
-"""Samples as data that others can read: calls of operations, with their values and derivatives."""
+"""Export calls of operations, with their values and derivatives, as JSON."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from chainrules_tape import vjp
 
 
 def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str, Any]]]) -> str:
-    """Write calls of operations as JSON, for other engines to test against.
+    """Return calls of operations as JSON, for other engines to test against.
 
     Parameters
     ----------
     calls : iterable of tuple
-        ``(operation, operands, options)``; operations that give one array or number.
+        ``(operation, operands, options)``; the operation returns one array or number.
 
     Returns
     -------
     str
         A list of objects with ``function``, ``operands``, ``options``, ``value``, ``cotangent`` (of
-        the value) and ``expected``: a gradient for each operand, None where there is none. Arrays
-        are objects with ``dtype``, ``shape`` and ``data`` in C order; complex numbers are pairs,
-        and their cotangents those of the real adjoint.
+        the value) and ``expected``: a gradient for each operand, None for operands without one.
+        Arrays are objects with ``dtype``, ``shape`` and ``data`` in C order; complex numbers are
+        pairs, and their cotangents are those of the real adjoint.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Profiles: the time and the memory of each rule, forward and on the way back, by line."""
+"""Profiles: time and memory of each rule, in forward and backward pass, by line."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Row(NamedTuple):
     where : str
         The line of the program.
     calls, pulls : int
-        How often it was called, and pulled back.
+        The number of calls and of pulls.
     forward, backward : float
-        Seconds of both.
+        The time of the calls and of the pulls, in seconds.
     nbytes : int
-        Bytes that its records hold.
+        The number of bytes that its records hold.
     """
 
     rule: str
@@ -58,12 +58,12 @@ class Profile:
 
     @property
     def rows(self) -> list[Row]:
-        """A row for each rule and line, the dearest first."""
+        """A row for each rule and line, the most expensive first."""
         rows = [Row(*key, *sums) for key, sums in self._sums.items()]
         return sorted(rows, key=lambda row: -(row.forward + row.backward))
 
     def by_rule(self) -> list[Row]:
-        """Return a row for each rule, whatever the line."""
+        """Return a row for each rule, summed over lines."""
         whole = Profile()
         for rule, _, *amounts in self.rows:
             whole.add(rule, "", *amounts)
@@ -74,7 +74,7 @@ class Profile:
         return json.dumps([row._asdict() for row in self.rows], indent=1)
 
     def svg(self, width: int = 900) -> str:
-        """Return a flame graph: lines of the program, and on each its rules, forward and back."""
+        """Return a flame graph as SVG: lines of the program, and on each the times of its rules."""
         total = sum([row.forward + row.backward for row in self.rows]) or 1.0
         lines: dict[str, list[Row]] = {}
         for row in self.rows:
@@ -122,9 +122,9 @@ class Profile:
 def profile() -> Iterator[Profile]:
     """Measure the rules that reverse mode uses in a ``with`` block.
 
-    Differentiation that begins inside (`grad`, `vjp`, `jacobian` in reverse mode) is measured, of
-    all threads, and slower; elsewhere nothing is paid for it. The time of a rule has that of the
-    value in it.
+    Differentiation that begins inside (`grad`, `vjp`, `jacobian` in reverse mode) is measured in
+    all threads, and is slower; outside it costs nothing. The time of a rule includes that of the
+    value.
 
     Yields
     ------
@@ -164,7 +164,7 @@ def _new_tape(**settings: Any) -> Any:
 
 
 class _Timing(Recording):
-    """Tracing that measures the calls, and the pulls of their records."""
+    """Tracing that measures calls and the pulls of their records."""
 
     def __init__(self, found: Profile) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class _Timing(Recording):
         self.inner = 0.0
 
     def call(self, primitive: Any, primal: Any, operands: Any, options: Any, at: Any) -> Any:
-        """Trace a call, and add its time without that of the calls inside."""
+        """Trace a call and add its time, without the time of nested calls."""
         outer, self.inner, start = self.inner, 0.0, time.perf_counter()
         try:
             return super().call(primitive, primal, operands, options, at)
@@ -208,7 +208,7 @@ class _Profiled(Variable):
 
     @classmethod
     def classes(cls) -> Any:
-        """Return the classes of its kind, by the type of a value."""
+        """Return the classes of variables, by the type of a value."""
         cls.tracing.tracer = cls
         cls.results = Classes(cls, cls.tracing.wrap_fields)
         return cls.results

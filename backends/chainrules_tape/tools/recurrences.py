@@ -1,7 +1,7 @@
 """Recurrences: the coefficients of a function's series, from those of its operands.
 
-Coefficients stand in a list, or, where they are plain arrays, in one array with an axis in front:
-then a sum of products is one call of NumPy.
+Coefficients are in a list, or, if they are plain arrays, in one array with a leading axis, so that
+a sum of products is one call of NumPy.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from chainrules_py.extend import type_info, untraced
 
 
 class Constant(tuple[Any]):
-    """Coefficients of a value that does not vary: the first alone."""
+    """Coefficients of a constant value: the first alone."""
 
     __slots__ = ()
 
 
 PIECE = 4096
-"""How many numbers of large arrays are taken at once."""
+"""Number of elements of a large array that are processed at once."""
 SMALL = 256
-"""Up to how many numbers in a coefficient a product is one call, with twice the products."""
+"""Largest size of a coefficient for which one call computes a product, with twice the work."""
 
 
 def _new(y: Any, like: Any) -> Any:
-    """Make room for coefficients, of which the first is y."""
+    """Allocate coefficients, of which the first is y."""
     if type(like) is not np.ndarray:
         return [y, *[None] * (len(like) - 1)]
     room = np.empty((len(like), *y.shape), np.result_type(y, like))
@@ -40,7 +40,7 @@ def _new(y: Any, like: Any) -> Any:
 
 
 def zeros(x: Any) -> Any:
-    """Make the zero of a value's kind and shape, also where the value is infinite."""
+    """Return a zero of a value's class and shape, also if the value is infinite."""
     if type_info(type(x)).is_array:
         return v.zeros_like(x)
     plain = untraced(x)
@@ -48,9 +48,9 @@ def zeros(x: Any) -> Any:
 
 
 def _infinite(x: Any) -> bool:
-    """Tell whether numbers are plain, and one is infinite or NaN: products with 0 are 0 there.
+    """Return whether numbers are plain and one is infinite or NaN: a product with 0 is 0 there.
 
-    Huge ones count as well: their product with themselves is asked, which is the quickest way.
+    Very large numbers count as infinite: the test squares them, because that is fastest.
     """
     if type(x) is np.ndarray:
         return x.dtype.kind in "fc" and not cmath.isfinite(np.vdot(x, x))
@@ -58,7 +58,7 @@ def _infinite(x: Any) -> bool:
 
 
 def _ratio(t: Any, x: Any) -> Any:
-    """Divide a coefficient by a value, which leaves 0 where the value is 0."""
+    """Divide a coefficient by a value; a zero stays 0 where the value is 0."""
     if type(x) is np.ndarray:
         away = np.count_nonzero(x) == x.size
     else:
@@ -70,7 +70,7 @@ def _ratio(t: Any, x: Any) -> Any:
 
 
 def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
-    """Sum ``x[j] y[k - j]`` over j from first to last."""
+    """Return the sum of ``x[j] y[k - j]`` over j from first to last."""
     if k == 0:
         return x[0] * y[0]
     if (first == 0 and _infinite(x[0])) or (last == k and _infinite(y[0])):
@@ -86,7 +86,7 @@ def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
 
 
 def _times_place(x: Any) -> Any:
-    """Multiply each coefficient by its place: those of the slope, one place further."""
+    """Multiply each coefficient by its index: the coefficients of the slope, shifted by one."""
     if type(x) is np.ndarray:
         places = np.arange(len(x), dtype=np.real(x).dtype)
         return x * places.reshape(-1, *(1,) * (x.ndim - 1))
@@ -142,7 +142,7 @@ def _product(x: Any, y: Any) -> Any:
 
 
 def _in_one_call(x: Any, y: Any) -> Any:
-    """Sum all products by one call, over windows of y with zeros in front."""
+    """Compute all sums of products in one call, over windows of y with zeros in front."""
     n = len(y)
     padded = np.zeros((2 * n - 1, y[0].size), y.dtype)
     padded[n - 1 :] = y.reshape(n, -1)
@@ -150,7 +150,7 @@ def _in_one_call(x: Any, y: Any) -> Any:
     shape, strides = (n, n, padded.shape[1]), (row, -row, item)
     windows: Any = np.ndarray(shape, y.dtype, padded, (n - 1) * row, strides)
     found = np.einsum("ji,kji->ki", x.reshape(n, -1), windows).reshape(x.shape)
-    found[0] = x[0] * y[0]  # a sum has no zero with a sign
+    found[0] = x[0] * y[0]  # a sum loses the sign of zero
     return found
 
 
@@ -213,12 +213,12 @@ def _root(x: Any) -> Any:
 
 
 def _away(x: Any) -> bool:
-    """Tell whether numbers are plain, and none is zero."""
+    """Return whether numbers are plain and none is zero."""
     return type(x) in (float, np.ndarray, np.float64) and bool(np.all(x != 0))
 
 
 def _pair(x: Any, even: Any, odd: Any, sign: float) -> tuple[Any, Any]:
-    """Sine and cosine, or, with the sign of one, the hyperbolic ones."""
+    """Return the series of sine and cosine, or of the hyperbolic ones if ``sign`` is one."""
     slope = _times_place(x)
     if type(x) is np.ndarray:
         both = _new(np.stack([even, odd]), x)
@@ -253,7 +253,7 @@ def _tangent(x: Any, start: Any, sign: float) -> Any:
 
 
 def _arc(x: Any, start: Any, square: float, one: float) -> Any:
-    """Integrate ``y' = x' / sqrt(one + square x²)``; of complex x the root may have its sign."""
+    """Integrate ``y' = x' / sqrt(one + square x²)``; None for complex x: its root has two signs."""
     if np.iscomplexobj(x[0]):
         return None
     below = _root(_shifted(_scaled(_square(x), square), one))
@@ -265,7 +265,7 @@ def _scaled(x: Any, c: float) -> Any:
 
 
 def _power(x: Any, p: Any) -> Any:
-    """Powers with a constant number; whole ones by products, which hold at zero as well."""
+    """Return a power with a constant exponent; integers by products, which also hold at zero."""
     if type(p) is not Constant or type(x) is Constant or type(p[0]) not in (int, float):
         return None
     c = p[0]
@@ -338,9 +338,9 @@ RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
 
 
 def computed(operation: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
-    """Compute the coefficients of an operation's result; None where it has no recurrence for these.
+    """Compute the coefficients of an operation's result; None if it has no recurrence for them.
 
-    Large arrays are cut into pieces, whose coefficients stay in the cache.
+    Large arrays are cut into pieces whose coefficients stay in the processor's cache.
     """
     stacks = [x for x in xs if type(x) is np.ndarray]
     numbers = [type(x) is Constant and not np.ndim(x[0]) for x in xs]

@@ -1,4 +1,4 @@
-"""Steps that are inverted on the way back: nothing is kept of a march but its end."""
+"""Loops whose steps are inverted in the backward pass, which keep the final state alone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from chainrules_py.extend import HigherOrder, flatten, kind_of, name_of
 def reversible(
     step: Callable[[Any, int], Any], inverse: Callable[[Any, int], Any], n: int
 ) -> Callable[[Any], Any]:
-    """Make the loop of n steps whose gradient keeps its end alone, and goes back by inverses.
+    """Build a loop of n steps whose gradient keeps the final state alone and goes back by inverses.
 
-    The memory of a gradient does not grow with n; it costs n inverses more. What the steps lose to
-    rounding, the inverses do not find again, so it is compared.
+    The memory of a gradient does not grow with n; it costs n calls of the inverse more. The
+    inverses do not recover what the steps lose to rounding, so the recovered start is compared with
+    the real one.
 
     Parameters
     ----------
@@ -25,17 +26,17 @@ def reversible(
     inverse : callable
         ``inverse(step(x, k), k)`` is x.
     n : int
-        How many steps.
+        The number of steps.
 
     Returns
     -------
     callable
-        Takes the state before all steps. What step and inverse captured has gradients.
+        Takes the state before all steps. Values that step and inverse capture have gradients.
 
     Raises
     ------
     RuleError
-        By the gradient, if going back does not end where it began.
+        In the gradient, if the inverses do not end at the first state.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def reversible(
 
 @HigherOrder
 def march(step: Any, inverse: Any, x: Any, *, n: int) -> Any:
-    """Take n steps."""
+    """Run n steps."""
     for k in range(n):
         x = step(x, k)
     return x
@@ -78,7 +79,7 @@ def _march_rrule(config: Config, step: object, inverse: object, x: object, *, n:
 
 
 def _compare(inverse: Any, z: Any, x: Any) -> None:
-    """Raise where going back ended elsewhere than it began."""
+    """Raise if the inverses do not end at the first state."""
     for found, wanted in zip(flatten(z)[0], flatten(x)[0], strict=True):
         if kind_of(wanted) not in ("real", "complex") or 0 in getattr(wanted, "shape", ()):
             continue

@@ -15,18 +15,18 @@ from chainrules_tape.inspect.saved_calls import KeptCall, source_line
 
 
 class SavedValue(NamedTuple):
-    """An array that is kept.
+    """Array that a gradient keeps.
 
     Attributes
     ----------
     nbytes : int
-        Its bytes.
+        Its number of bytes.
     what : str
         Its dtype and shape.
     by : str
         The function whose derivative reads it.
     why : str
-        What it is to that call.
+        Its role in that call.
     where : str
         The line of the call.
     """
@@ -40,14 +40,14 @@ class SavedValue(NamedTuple):
 
 @final
 class Saved:
-    """The arrays that a gradient keeps; its repr is a table.
+    """Arrays that a gradient keeps; its repr is a table.
 
     Attributes
     ----------
     rows : list of SavedValue
-        The largest first, each once.
+        The arrays, each once, the largest first.
     nbytes : int
-        The bytes of all.
+        The total number of bytes.
     """
 
     def __init__(self, rows: list[SavedValue]) -> None:
@@ -63,7 +63,7 @@ class Saved:
 
 
 class _Lines(Notes):
-    """Notes of the calls, with their lines, on a tape that forgets as any other."""
+    """Notes of calls with their lines, on a tape that keeps no more values than any other."""
 
     __slots__ = ("seen",)
 
@@ -72,26 +72,26 @@ class _Lines(Notes):
         self.seen: dict[int, KeptCall] = {}
 
     def keep(self, index: int, *call: Any) -> None:
-        """Note a call."""
+        """Keep a call with its line."""
         where = source_line((call[-1], *[payload for payload, _ in call[2]]))
         kept = self.seen[index] = KeptCall(*call)
         kept.where = where
 
 
 def show_saved(f: Callable[..., Any], *operands: Any) -> Saved:
-    """List what the gradient of a function keeps until it is taken: arrays, their bytes, and why.
+    """List the arrays that the gradient of a function keeps, with their bytes and the reasons.
 
     Parameters
     ----------
     f : callable
-        The function, maybe with checkpoints in it.
+        The function, possibly with checkpoints.
     *operands
-        What it is called with.
+        Its arguments.
 
     Returns
     -------
     Saved
-        Printing it gives a table, the largest first.
+        Its repr is a table, the largest array first.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def show_saved(f: Callable[..., Any], *operands: Any) -> Saved:
 
 
 def _why(array: Any, call: KeptCall | None) -> str:
-    """Tell what an array is to the call whose record holds it."""
+    """Return the role of an array in the call whose record holds it."""
     if call is None:
         return "held"
     for k, (x, link) in enumerate(call.opened):
@@ -130,7 +130,7 @@ def _why(array: Any, call: KeptCall | None) -> str:
 
 
 def _held(tape: Any, calls: dict[int, KeptCall]) -> Iterator[tuple[Any, str, KeptCall | None, str]]:
-    """Go through the arrays that the records of a tape hold."""
+    """Iterate over the arrays that the records of a tape hold."""
     for index, (half, links, *saved) in enumerate(tape):
         call = calls.get(index)
         by = "input" if call is None else call.primitive.__name__

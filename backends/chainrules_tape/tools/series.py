@@ -1,8 +1,8 @@
-"""Taylor series of a program: values that carry the coefficients of a power series along.
+"""Taylor series of a program: values that carry the coefficients of a power series.
 
-Sums, products, quotients and the functions that programs are full of have recurrences. Any other
-operation follows from its rule: the derivative of the series of y is the push of that of x, along a
-series that is one term shorter, so that the rule itself runs on series.
+Sums, products, quotients and frequent functions have recurrences. Any other operation follows from
+its rule: the derivative of the series of y is the push of that of x, along a series that is one
+term shorter, so that the rule itself runs on series.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     f : callable
         A function of one argument: an array, a number, or a structure of them.
     x
-        Where the curve begins.
+        The start of the curve.
     directions
-        The direction of a line, a tangent of x; or a list of tangents, the coefficients of t,
-        t², ... of the curve.
+        The direction of a line, a tangent of x; or a list of tangents, the coefficients of t, t²,
+        ... of the curve.
     order : int
         The highest power of t.
 
@@ -66,16 +66,17 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     -------
     list
         ``order + 1`` values in the structure of f's result: the coefficients of 1, t, t², ... of
-        ``f(x + t direction)``. The k-th derivative is k! times the k-th of them.
+        ``f(x + t direction)``. The k-th derivative is k! times the k-th coefficient.
 
     Raises
     ------
     NotDifferentiableError
-        If the order is no whole number, or an operation on the way has no derivative.
+        If the order is no integer >= 0, or an operation in f has no derivative.
 
     Notes
     -----
-    It nests with other differentiation: coefficients have gradients, and f may take some.
+    `taylor` nests with other differentiation: coefficients have gradients, and f may compute
+    gradients.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def _term_of(y: Any, k: int, level: int) -> Any:
 
 
 def _term(y: Any, k: int, level: int) -> Any:
-    """Return a coefficient of a result; of what is no series, it is constant."""
+    """Return a coefficient of a result; a result that is no series is constant."""
     if isinstance(y, Series) and y.level == level:
         return y.terms[k - 1] if k else y.payload
     numbers = kind_of(y) in ("real", "complex", "int")
@@ -121,7 +122,7 @@ def _term(y: Any, k: int, level: int) -> Any:
 
 
 class SeriesConfig(Config):
-    """Configuration of series, as rules see it: they may push through functions."""
+    """Configuration of series as rules see it: they may push through functions."""
 
     capabilities = frozenset((ForwardMode,))
     jvp: Any = property(lambda _: any_engine.jvp)
@@ -133,12 +134,12 @@ def _write(x: Any, *_: Any) -> Any:
 
 
 def _write_by(x: Any, *_: Any) -> Any:
-    """Refuse to write to an array; a number gets another one."""
+    """Refuse to write to an array; return NotImplemented for a number."""
     return _write(x) if getattr(x.payload, "shape", ()) else NotImplemented
 
 
 class Series(ArrayLike):
-    """Value with the coefficients of t, t², ... beside it."""
+    """Value with the coefficients of t, t², ..."""
 
     __slots__ = ("_level", "payload", "stack", "terms")
     state = __slots__
@@ -164,12 +165,12 @@ class Series(ArrayLike):
 
     @property
     def level(self) -> int:
-        """The expansion that it belongs to."""
+        """The level of its expansion."""
         return self._level
 
     @property
     def orders(self) -> int:
-        """How many derivatives it carries: what solves an equation by steps takes as many."""
+        """The number of derivatives it carries; iterative solvers take as many steps."""
         return len(self.terms)
 
     def __trace__(
@@ -179,7 +180,7 @@ class Series(ArrayLike):
         options: dict[str, Any],
         primal: Callable[..., Any] | None = None,
     ) -> Any:
-        """Compute the series of a call, of which this expansion is the highest."""
+        """Compute the series of a call in which this expansion has the highest level."""
         level, f = self._level, primal or primitive
         mine = [x for x in find_tracers(operands) if isinstance(x, Series) and x.level == level]
         order = min([len(x.terms) for x in mine])
@@ -209,7 +210,7 @@ class Series(ArrayLike):
         if rule is None or rule.forward is None:
             if looked_into(primitive, classes, self.config):
                 return primitive.__wrapped__(*operands, **options)
-            return demand_rule(primitive, classes, self.config, "forward")  # which says why
+            return demand_rule(primitive, classes, self.config, "forward")  # which raises
         bound = bind(rule, classes, wanted, "forward", primal=primal, config=self.config)
         if bound is None:
             return f(*[_value(x, level) for x in operands], **options)
@@ -251,16 +252,16 @@ def _each_coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
 
 
 def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
-    """Return a coefficient of an operand; of one that is constant, zero behind the first."""
+    """Return a coefficient of an operand; for a constant, zero after the first."""
     if isinstance(x, Series) and x.level == level:
         return x.terms[k - 1] if k else x.payload
     return zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
 
 
 def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
-    """Return a value with its coefficients; what cannot vary stands for itself.
+    """Return a value with its coefficients; a value that cannot vary is returned unchanged.
 
-    They may stand in one array, ``stack``, with an axis in front.
+    The coefficients may be in one array, ``stack``, with a leading axis.
     """
     if kind_of(y) not in ("real", "complex"):
         return y
@@ -268,7 +269,7 @@ def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
 
 
 def _stacked(y: Any, level: int, terms: Sequence[Any]) -> Any:
-    """Return a value with its coefficients, in one array if they are plain ones of one kind."""
+    """Return a value with its coefficients, in one array if they are NumPy arrays of one dtype."""
     plain = [type(t) is np.ndarray and t.dtype == y.dtype and t.shape == y.shape for t in terms]
     if type(y) is not np.ndarray or y.dtype.kind not in "fc" or not all(plain):
         return series(y, level, terms)
@@ -277,7 +278,7 @@ def _stacked(y: Any, level: int, terms: Sequence[Any]) -> Any:
 
 
 def _is_plain(x: Any) -> bool:
-    """Tell whether it is the coefficient of a constant that is a number, or NumPy's array."""
+    """Return whether it is the coefficient of a constant number or NumPy array."""
     return type(x) is Constant and type(x[0]) in (int, float, complex, np.float64, np.ndarray)
 
 
@@ -293,7 +294,7 @@ def _is_mine(x: Any, level: int) -> bool:
 
 
 def _cut(x: Any, level: int, order: int) -> Any:
-    """Return a series with fewer terms; with none it is its value."""
+    """Return a series with fewer terms; without terms it is its value."""
     if not _is_mine(x, level):
         return x
     return series(x.payload, level, x.terms[:order]) if order else x.payload
@@ -322,7 +323,7 @@ def _integrated(y: Any, slope: Any, level: int, order: int) -> Any:
         ]
         return rebuild(y, parts)
     start = _value(y, level)
-    if isinstance(slope, NotImplementedTangent):  # a coefficient has no place for it
+    if isinstance(slope, NotImplementedTangent):  # which a coefficient cannot represent
         raise NotDifferentiableError(slope.reason)
     if is_zero(slope):
         zero = zeros(start) if kind_of(start) in ("real", "complex") else None

@@ -1,4 +1,4 @@
-"""Rules stated as text: a formula for each operand, which is read into operations."""
+"""Rules stated as text: a formula for each operand, parsed into operations."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def text_rule(f: Callable[..., Any], **formulas: str) -> None:
     Parameters
     ----------
     f : callable
-        A primitive, or a library's function that engines can see being called.
+        A primitive, or a library's function whose calls engines see.
     **formulas : str
-        By the names of the operands: the cotangent, as a formula of ``y_bar``, of the result
-        ``y``, the operands, the options, numbers, operators and operations. ``"0"``
-        says that f is constant in an operand.
+        From the name of an operand to its cotangent: a formula of ``y_bar``, the result ``y``, the
+        operands, the options, numbers, operators and operations. ``"0"`` states that f is constant
+        in an operand.
 
     Raises
     ------
     RuleError
-        If an operand has no formula, or one is no formula of these that is linear in ``y_bar``.
+        If an operand has no formula, or a formula has other parts or is not linear in ``y_bar``.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def text_rule(f: Callable[..., Any], **formulas: str) -> None:
 
 
 class Formula:
-    """Formula of operations: read, checked to be linear in the cotangent, and evaluated.
+    """Formula of operations: parsed, checked to be linear in the cotangent, and evaluated.
 
     Attributes
     ----------
     text : str
-        As it was written.
+        The formula as it was written.
     """
 
     def __init__(self, text: str, operand: str, primal: Primitive[..., Any]) -> None:
@@ -119,7 +119,7 @@ class Formula:
         return operation
 
     def _degree(self, node: ast.expr) -> int:
-        """Return the degree of a formula in y_bar: zero or one, or it is refused."""
+        """Return the degree of a formula in y_bar, zero or one; raise for any other formula."""
         match node:
             case ast.Constant(value=bool() | int() | float() | complex() | None):
                 return 0
@@ -158,7 +158,7 @@ class Formula:
         return self._refuse(f"is not linear in y_bar at {ast.unparse(node)!r}")
 
     def value(self, known: Mapping[str, Any]) -> Any:
-        """Evaluate it, by words."""
+        """Evaluate the formula with values by name."""
         return ZeroTangent() if self.is_zero else self._evaluate(self.tree, known)
 
     def _evaluate(self, node: Any, known: Mapping[str, Any]) -> Any:
