@@ -1,7 +1,7 @@
-"""Bodies that leave an engine: they compute with NumPy, or look at values, and are called back.
+"""Bodies that run outside an engine, because they use NumPy or values, and are called back.
 
-An engine that traces programs has to know beforehand what such a body gives. Where nobody says so,
-the body is tried on some numbers.
+An engine that traces programs needs the shapes and dtypes of the results in advance. Unless they
+are stated, the body is tried on some numbers.
 """
 
 from __future__ import annotations
@@ -43,36 +43,35 @@ UNFIT = (
     ArithmeticError, AssertionError, AttributeError, BufferError, ChainRulesError, LookupError,
     NameError, RuntimeError, TypeError, ValueError, Warning,
 )  # fmt: skip
-"""What bodies raise for arrays of a library that they were not written for.
+"""Exceptions that bodies raise for arrays of a library that they do not support.
 
-Anything else is somebody's who interrupts them: a signal handler's, or an engine's that has seen
-enough.
+Any other exception is an interruption: by a signal handler, or by an engine that stops early.
 """
 
 
 def tried(
     f: Any, body: Callable[..., Any], operands: Any, options: dict[str, Any], module: str
 ) -> Any:
-    """Return what a body gives for some numbers of these shapes and dtypes.
+    """Return what a body returns for some numbers of the given shapes and dtypes.
 
     Parameters
     ----------
     f : Primitive
-        Whose body it is.
+        The primitive that the body implements.
     body : callable
-        Takes NumPy's arrays.
+        A function of NumPy arrays.
     operands : sequence
-        Those of a call; what has a shape and a dtype stands for an array.
+        The operands of a call; a value with a shape and a dtype counts as an array.
     options : dict
         Options of the call.
     module : str
-        Where the engine's `callback` is.
+        The module that has the engine's `callback`.
 
     Raises
     ------
     NoRuleError
-        If the body raises, or gives an array without elements: then it has to be said what it
-        gives.
+        If the body raises or returns an array without elements: the shapes of its results then
+        have to be stated.
     """
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -81,7 +80,7 @@ def tried(
                 msg = "results of other shapes for other numbers"
                 raise ValueError(msg)
             y = body(*map_leaves(_some, tuple(operands)), **options)
-            # A compiler never calls what gives nothing, so that nobody would see it give more.
+            # A compiler removes a call with empty results, so a wrong shape would go unnoticed.
             if _is_empty(y) and not any(map(_is_empty, operands)):
                 msg = "a result without elements"
                 raise ValueError(msg)
@@ -100,7 +99,7 @@ def _is_empty(x: Any) -> bool:
 
 
 def _some(x: Any) -> Any:
-    """Numbers between 0 and 1, which are in the domain of most functions; ones for integers."""
+    """Return numbers between 0 and 1, in the domain of most functions; ones for integers."""
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
     made = np.ones(x.shape, x.dtype)
@@ -112,23 +111,23 @@ def _some(x: Any) -> Any:
 def check_promised(
     f: Any, found: Sequence[Any], shapes: Sequence[tuple[int, ...]], *, batched: bool
 ) -> None:
-    """See that a body gives arrays of the shapes that are promised.
+    """Check that a body returns arrays of the promised shapes.
 
     Parameters
     ----------
     f : Primitive
-        Whose body it is.
+        The primitive that the body implements.
     found : sequence
-        The arrays that it gave.
+        The arrays that it returned.
     shapes : sequence of tuple of int
-        Those.
+        The promised shapes.
     batched : bool
-        Whether further axes may be in front.
+        Whether arrays may have further leading axes.
 
     Raises
     ------
     RuleError
-        If it gives others.
+        If the shapes differ.
     """
     given = [tuple(y.shape) for y in found]
     if batched:
@@ -143,12 +142,12 @@ def check_promised(
 
 
 def unstated(f: Any) -> NoRuleError:
-    """Return the error for a body that NumPy computes, where its derivative is asked for.
+    """Return the error for a derivative of a body that NumPy computes and that has no rule.
 
     Parameters
     ----------
     f : Primitive
-        Whose body it is.
+        The primitive that the body implements.
     """
     return NoRuleError(
         f"{f.__name__} is computed by NumPy and has no rule, so that its derivative would be lost; "
@@ -159,12 +158,12 @@ def unstated(f: Any) -> NoRuleError:
 def refuse_captured(
     f: Callable[..., Any], operands: Sequence[Any], is_traced: Callable[[Any], bool], engine: str
 ) -> None:
-    """Raise for a function that captured a value of an engine's, which sees operands alone.
+    """Raise for a function that captured a value traced by an engine, which sees operands only.
 
     Raises
     ------
     TracerError
-        It names what was captured: its derivative would be lost.
+        If a value was captured: its derivative would be lost. The message names the value.
     """
     functions = [f, *filter(callable, operands)]
     if isinstance(f, Primitive):
@@ -180,23 +179,23 @@ def refuse_captured(
 
 
 def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
-    """Raise for exported code that asks an engine's arrays for values.
+    """Raise for exported code that needs values of an engine's arrays.
 
     Parameters
     ----------
     error : Exception
-        What the engine, or NumPy, said.
+        The error of the engine or of NumPy.
     f : callable
-        What was exported.
+        The exported function.
     engine : str
         The engine's name.
     asked : bool
-        Whether it is the engine that says that it was asked for values.
+        Whether the error is the engine's for code that needs values.
 
     Raises
     ------
     NotDifferentiableError
-        If that is what the error is about.
+        If the error has this cause.
     """
     if isinstance(error, ChainRulesError):
         return
@@ -221,7 +220,7 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
 
 
 def exported_line(line: Line | None, engine: str) -> str:
-    """Return what to write where exported code asks an engine's arrays for values."""
+    """Return the remedy for exported code that needs values of an engine's arrays."""
     if line is not None and isinstance(line.node, ast.Call):
         if (write := advised_at(line)) is not None:
             return write
@@ -238,15 +237,15 @@ _NAMES = {"PyTorch": "torch", "JAX": "jax", "autograd": "autograd", "MLX": "mlx"
 
 
 def refuse_bare(f: Any, operands: Sequence[Any], options: Mapping[str, Any], engine: str) -> None:
-    """Raise for a function of NumPy's or SciPy's that nothing is stated of, and is given arrays.
+    """Raise for a NumPy or SciPy function without a stated derivative that gets an engine's arrays.
 
-    It may take an engine's arrays for something else, and go on: what asks `isinstance(x,
-    np.ndarray)` takes another branch, with another value.
+    The function may mistake these arrays for something else: a test `isinstance(x, np.ndarray)`
+    takes another branch, with another value.
 
     Raises
     ------
     NotDifferentiableError
-        If it is one, and gets arrays of the engine's.
+        If f is one of these functions and gets arrays of the engine.
     """
     f = unbind(f, ())[0]
     named = hasattr(f, "__qualname__") and not isinstance(f, types.MethodType | type)
@@ -277,7 +276,7 @@ def _has_row(f: Any) -> bool:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Tell whether a value is an array of neither NumPy's nor SciPy's, or stands for one."""
+    """Return whether a value is a tracer, or an array of neither NumPy nor SciPy."""
     info = type_info(type(x))
     if issubclass(type(x), Tracer) or info.host is not None:
         return True
@@ -292,27 +291,27 @@ def run_resolved(
     asked: Callable[[Exception], bool],
     around: Callable[[Callable[[], Any]], Any] = lambda code: code(),
 ) -> Any:
-    """Run an exported function: its primitive by an engine, or the code that is made of several.
+    """Run an exported function: its primitive by an engine, or code that calls several primitives.
 
     Parameters
     ----------
     f : callable
-        What was exported.
+        The exported function.
     call : Resolved
-        The call.
+        The resolved call.
     run : callable
-        ``run(operation, operands, options)`` has the engine run a primitive.
+        ``run(operation, operands, options)`` runs a primitive by the engine.
     engine : str
         The engine's name.
     asked : callable
-        Tells of an error whether the engine said with it that it was asked for values.
+        Returns whether an error is the engine's for code that needs values.
     around : callable, optional
         ``around(code)`` runs the code.
 
     Raises
     ------
     NotDifferentiableError
-        For code that asks the engine's arrays for values.
+        If the code needs values of the engine's arrays.
     """
     if call.operation is None:
         assert call.call is not None

@@ -1,7 +1,8 @@
-"""Rows of one library's functions, derived from those of another with the same names.
+"""Derive the aliases of one library's functions from those of another with the same names.
 
-CuPy's ``sum`` is NumPy's, as far as it goes. What NumPy's row says of a parameter holds for CuPy's
-of the same name; what only one of the two has is left out, or refused where it is used.
+CuPy's ``sum`` has the meaning of NumPy's for the parameters they share. What NumPy's alias states
+of a parameter holds for CuPy's of the same name; a parameter that only one of the two has is left
+out, or refused where it is used.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from chainrules_py.extend import REQUIRED, Alias, alias, aliases, parameters_of,
 
 
 def rows_of(root: str) -> dict[str, Alias]:
-    """Return the rows of a library, by the names of its functions behind its own.
+    """Return the aliases of a library, by the names of its functions without the root module.
 
     Parameters
     ----------
@@ -50,23 +51,23 @@ def rows_of(root: str) -> dict[str, Alias]:
 def derive(
     native: Callable[..., Any], row: Alias, *, parameters: Mapping[str, Any] | None = None
 ) -> Alias | None:
-    """Enter a row for a function that is the same as one of another library.
+    """Add an alias for a function that is the same as one of another library.
 
     Parameters
     ----------
     native : callable
         The function.
     row : Alias
-        The other's row.
+        The alias of the other function.
     parameters : mapping, optional
-        Name to default, for a function whose signature cannot be read.
+        From name to default, for a function whose signature cannot be read.
 
     Returns
     -------
     Alias or None
-        None if it has a parameter that has to be given and that the other has not.
+        None if one of the functions has a required parameter that the other lacks.
     """
-    if row.hands_on:  # whatever it is called with
+    if row.hands_on:  # all arguments are passed on
         return alias(native, to=row.operation, parameters={})
     if parameters is None:
         try:
@@ -99,7 +100,7 @@ def derive(
 
 
 def _read(native: Callable[..., Any], row: Alias) -> dict[str, Any]:
-    """Read the parameters of a function; those that it hands on by ``**`` are the other's."""
+    """Return the parameters of a function with defaults; for ``**`` those of the other function."""
     found = parameters_of(native)
     names = (*found.positional, *([found.variadic] if found.variadic else ()), *found.keyword_only)
     parameters = {name: found.defaults.get(name, REQUIRED) for name in names}
@@ -112,13 +113,13 @@ def _read(native: Callable[..., Any], row: Alias) -> dict[str, Any]:
 
 
 def _matched(parameters: Mapping[str, Any], row: Alias) -> dict[str, str]:
-    """For each parameter the other's of its name; where neither has the name, at its place."""
+    """Map each parameter to the other function's of the same name, or else of the same position."""
     optional = {n for n in row.refuse if parameters.get(n) is not REQUIRED}
     found = {n: n for n in parameters if n in optional or (n in row.names and n not in row.refuse)}
     order = list(row.names)
     for place, n in enumerate(parameters):
         other = order[place] if place < len(order) else None
-        required = parameters[n] is REQUIRED  # one that may be left out may mean anything
+        required = parameters[n] is REQUIRED  # an optional one may have any meaning
         if n not in found and required and other is not None and other not in parameters:
             found[n] = other
     return found

@@ -1,4 +1,4 @@
-"""Many directions in one call: tangents and cotangents with a leading axis, handed in and out."""
+"""Many directions in one call: check and return tangents with a leading axis of directions."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from chainrules_py.ops import full_like
 
 
 def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
-    """Check tangents with a leading axis that a person gave, and list those of the leaves.
+    """Check tangents with a leading axis, and return those of the leaves.
 
     Parameters
     ----------
     what : str
-        Who asks.
+        The name of the function, for messages.
     tree, value
-        The value that they are tangents of, and how it is taken apart.
+        The value that they are tangents of, and its tree.
     ts
-        In the structure of the value.
+        The tangents, in the structure of the value.
 
     Raises
     ------
     ProjectionError
-        If one is of another shape or kind, or the leading axes differ, or all are zero.
+        If a tangent has another shape or kind, if the leading axes differ, or if all are zero.
     """
     found = [] if is_zero(ts) else flatten_tangent(tree, canonicalize(value, ts))
     n = None
@@ -65,7 +65,7 @@ def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
 def deliver_many(
     tree: TreeDef, xs: list[Any], ts: Sequence[Any], given: Sequence[Any], theirs: Sequence[Any]
 ) -> Any:
-    """Hand derivatives of many directions out, dense, with the leading axis of those given."""
+    """Return dense derivatives of many directions, with the leading axis of those in ``given``."""
     if declares_space(tree):
         msg = (
             "batched=True gives tangents field by field, and a structure here declares its own: "

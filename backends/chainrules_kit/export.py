@@ -1,10 +1,10 @@
-"""What a call comes down to, and what every exporter asks of it.
+"""Resolve calls for exporters, and wrap functions for engines that see nothing inside.
 
-`resolved` finds the one primitive of a call, and `partition` takes its operands apart into the flat
-list of arrays that engines work with. Rules are bound by `chainrules_py.extend.bind`; where the
-engine does not say beforehand which half it will need, for both. An engine that sees primitives
-being called in a program that it traces registers so with `chainrules_py.extend.register_host`. For
-engines that see nothing inside of a function, a `Kernel` computes, and so do its derivatives.
+`resolved` finds the one primitive of a call, and `partition` flattens its operands into the list of
+arrays that engines work with. Rules are bound by `chainrules_py.extend.bind`, for both halves if
+the engine does not know in advance which it needs. An engine that traces programs and sees the
+primitives called in them registers with `chainrules_py.extend.register_host`. For engines that see
+nothing inside a function, a `Kernel` computes it and its derivatives.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from chainrules_py.extend import (
 
 
 class Support(NamedTuple):
-    """Support of an engine for an exported function: the transformations that it can apply.
+    """Transformations that an engine supports for an exported function.
 
     Attributes
     ----------
     grad, jvp : bool
-        Whether there is reverse mode, and forward mode.
+        Whether reverse mode and forward mode are supported.
     vmap, jit : bool
         Whether it can be mapped over a batch, and compiled.
     order : float
-        To which order it can be differentiated: ``inf`` for rules written in words, 0 where no
-        derivative flows.
+        The highest order of differentiation: ``inf`` for rules written in operations, 0 for a
+        function without derivative.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def stated(
     options: dict[str, Any],
     config: Config | None = None,
 ) -> Support:
-    """Tell how much of a call the rules state: exporters say so, or what their engine can do of it.
+    """Return the support that the rules of a call state; exporters return it or their engine's own.
 
     Examples
     --------
@@ -97,23 +97,23 @@ def stated(
     return Support(grad=grad, jvp=jvp, vmap=False, jit=False, order=math.inf if flows else 0)
 
 
-# ---------------------------------------------------------------------------- what a call is
+# ---------------------------------------------------------------------------- resolved calls
 
 
 @final
 class Resolved:
-    """Resolution of a call: the one primitive it comes down to, or code that calls several.
+    """Resolved call: the one primitive that it calls, or code that calls several.
 
     Attributes
     ----------
     operation : Primitive or None
-        What is called, if it is one primitive; None for code that is made of several.
+        The primitive; None for code that calls several.
     operands, options
-        In the one form: operands by position, all options by name.
+        In canonical form: operands by position, all options by name.
     call : callable or None
-        Without an operation, ``call()`` runs the code on what was given.
+        Without an operation, ``call()`` runs the code on the given arguments.
     after : tuple of callable
-        What is applied to the result of the operation, in order.
+        Functions that are applied to the result of the operation, in order.
     """
 
     __slots__ = ("after", "call", "operands", "options", "operation")
@@ -134,19 +134,19 @@ class Resolved:
 
 
 def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Resolved:
-    """Resolve a call of a function: it is one primitive, or code that calls several.
+    """Resolve a call of a function to one primitive, or to code that calls several.
 
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        As in `export`.
     operands, options
-        As a person gave them.
+        The arguments, as the user passes them.
 
     Raises
     ------
     UnsupportedKeywordError
-        If f is a library's function, and a keyword has no derivative.
+        If f is a library's function and a keyword has no derivative.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
         homes = [type_info(type(x)).home for x in (*operands, *options.values())]
         home = next((home for home in homes if home is not None), None)
         call = called_beside(home, row.call, operands, options)
-        # np.where(x) is np.nonzero(x); a composite stands for SciPy's function and for itself.
+        # np.where(x) is np.nonzero(x); a composite represents SciPy's function and itself.
         if not call.after and call.operation is not f and _row(call.operation) is not None:
             return resolved(call.operation, tuple(call.operands.values()), call.options)
         if isinstance(call.operation, Primitive):
@@ -198,13 +198,13 @@ def _row(f: Any) -> Alias | None:
         return None
 
 
-# ---------------------------------------------------------------------- what functions look up
+# ------------------------------------------------------------------- user-defined functions
 
 
 def lookups(operation: Primitive[..., Any]) -> tuple[Any, ...]:
-    """Return what people wrote of a function, its body first, if any of it captured values.
+    """Return a primitive's body and its user-defined rules, if any of them captured values.
 
-    It is empty if none did, or nobody stated a rule of their own.
+    The tuple is empty if none captured values, or if there are no user-defined rules.
     """
     try:
         return operation._cache.table[lookups]  # type: ignore[no-any-return]
@@ -224,7 +224,7 @@ def check_options(
     is_traced: Callable[[Any], bool],
     operands: Sequence[Any] = (),
 ) -> None:
-    """Raise for what is static, and another engine differentiates: rules see no derivative in it.
+    """Raise for static arguments that another engine differentiates, which rules would ignore.
 
     Parameters
     ----------
@@ -233,16 +233,16 @@ def check_options(
     options : dict
         Its options.
     is_traced : callable
-        Tells whether a value is differentiated.
+        Returns whether a value is being differentiated.
     operands : sequence, optional
-        Its operands, of which some may be held fixed.
+        Its operands, some of which may be held fixed.
 
     Raises
     ------
     NotDifferentiableError
-        It names the option, or the operand.
+        For an option, or a fixed operand; the message names it.
     TracerError
-        It names the value that a function or object among the options holds.
+        For a value that a function or object among the options holds; the message names it.
     """
     for i in operation.fixed if operands else ():
         if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
@@ -276,7 +276,7 @@ def check_options(
 def _held_by(
     operation: Primitive[..., Any], name: str, option: Any, is_traced: Callable[[Any], bool]
 ) -> list[str]:
-    """Name an option that is, or directly holds, a function or object that captured a value."""
+    """Return the option's name if it is or holds a function or object that captured a value."""
     return [name] if captured(flatten(option)[0], is_it=is_traced) else []
 
 
@@ -286,30 +286,30 @@ def is_captured(
     among: bool,
     operands: Sequence[Any] = (),
 ) -> bool:
-    """Tell whether a function with a rule captured a value that another engine differentiates.
+    """Return whether a function with a rule captured a value that another engine differentiates.
 
     Parameters
     ----------
     operation : Primitive
         The function.
     is_traced : callable
-        Tells whether a value is one.
+        Returns whether a value is being differentiated.
     among : bool
-        Whether there is one among the operands as well. If not, the engine can differentiate
+        Whether an operand is being differentiated as well. If not, the engine can differentiate
         through the body.
     operands : sequence, optional
-        What it is called with: functions that it holds fixed are looked through as well.
+        The operands of the call: functions among its fixed operands are searched as well.
 
     Raises
     ------
     TracerError
-        If there is: the rule says nothing of the derivative in what was captured.
+        If both are: the rule has no derivative in captured values.
     """
     names = captured(lookups(operation), is_it=is_traced)
     for i in operation.fixed if operands else ():
         leaves = flatten(operands[i])[0]
         hidden = [x for x in leaves if not is_traced(x)]  # `check_options` sees the others
-        # A closure is taken apart into what it captured, of which nobody else tells.
+        # The leaves of a closure are the values it captured, which no other check sees.
         seen = not callable(operands[i]) and len(hidden) < len(leaves)
         held = hidden if seen else operands[i]
         names += _held_by(operation, operation.operands[i], held, is_traced)
@@ -329,22 +329,22 @@ def is_captured(
 
 @final
 class Kernel:
-    """A function of arrays alone that gives a tuple of arrays, and its derivatives as such.
+    """Function of arrays alone that returns a tuple of arrays, with its derivatives as kernels.
 
-    An engine to which a function is one opaque operation calls it, and what `pull` and `push` give;
-    these are kernels as well, so that it can differentiate again. They run on an engine, which
-    finds the rules of what is called inside.
+    An engine for which a function is one opaque operation calls the kernel, and the kernels that
+    `pull` and `push` return, so that it can differentiate again. They run on an engine that finds
+    the rules of the calls inside.
 
     Parameters
     ----------
     f : callable
-        Of arrays, by position; it gives an array, a number, or a structure of these.
+        A function of arrays by position that returns an array, a number, or a structure of these.
     count : int
-        How many it takes.
+        The number of arrays that it takes.
     moving : sequence of int, optional
-        The places of those that derivatives are taken in; by default all.
+        Indices of the arrays to differentiate with respect to; by default all.
     engine : object, optional
-        It has ``vjp(f, *xs)`` and ``jvp(f, xs, dots)``; by default the engine that is installed.
+        An object with ``vjp(f, *xs)`` and ``jvp(f, xs, dots)``; by default the installed engine.
 
     Examples
     --------
@@ -383,7 +383,7 @@ class Kernel:
         return of_some(self, xs, self.moving), tuple([xs[i] for i in self.moving])
 
     def pull(self, outputs: int) -> Kernel:
-        """From the operands and one cotangent per output to one for each operand that moves."""
+        """Return the kernel from operands and output cotangents to moving operands' cotangents."""
 
         def pull(*given: Any) -> tuple[Any, ...]:
             along, moved = self._along(given[: self.count])
@@ -393,7 +393,7 @@ class Kernel:
         return self._derived(pull, f"pull_of_{self.name}", outputs)
 
     def push(self) -> Kernel:
-        """From the operands and one tangent for each that moves to the tangents of the outputs."""
+        """Return the kernel from operands and tangents of the moving ones to output tangents."""
 
         def push(*given: Any) -> tuple[Any, ...]:
             along, moved = self._along(given[: self.count])

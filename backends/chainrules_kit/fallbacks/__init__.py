@@ -1,8 +1,8 @@
-"""Operations that the array-API standard has no function for, in words that it has.
+"""Fallbacks for operations that the array-API standard lacks, written in its functions.
 
-They serve libraries that say nothing else, so that registering a namespace is enough to bring one.
-None is as fast as what a library can do itself: one that minds implements the operation. What NumPy
-has beside the operations is written in them in `chainrules_kit.fallbacks.composites`.
+They serve libraries without implementations of their own, so that registering a namespace is enough
+to support a library. A library that needs speed implements the operation. NumPy functions beyond
+the operations are written in operations in `chainrules_kit.fallbacks.composites`.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +14,6 @@ __all__ = ["in_operations"]
 
 
 def in_operations(table: Mapping[Primitive[..., Any], Callable[..., Any]]) -> None:
-    """Say for each of several operations how other operations compute it."""
+    """Register for each of several operations how other operations compute it."""
     for operation, computed in table.items():
         operation.fallback(computed)

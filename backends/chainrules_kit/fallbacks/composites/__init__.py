@@ -1,1 +1,1 @@
-"""NumPy-like functions written in words, shared by every library that names them its own."""
+"""NumPy-like functions written in operations, shared by all libraries that have them."""

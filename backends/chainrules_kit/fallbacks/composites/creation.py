@@ -1,4 +1,4 @@
-"""Functions that make arrays of numbers that may be differentiated in, written in words."""
+"""Functions that create arrays from differentiable numbers, written in operations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chainrules_py.extend import manipulation_composites as manipulation
 
 
 def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:
-    """Make an array of this shape, filled with a value."""
+    """Return an array of this shape, filled with a value."""
     filled = v.broadcast_to(fill_value, shape=shape)
     return filled if dtype is None else v.astype(filled, dtype=dtype)
 
@@ -18,7 +18,7 @@ def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any
 def full_of(
     x: Any, fill_value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
 ) -> Any:
-    """Make an array in the shape and dtype of x, filled with a value."""
+    """Return an array in the shape and dtype of x, filled with a value."""
     dtype = x.dtype if dtype is None else dtype
     return full(fill_value, dtype, x.shape if shape is None else shape)
 
@@ -32,7 +32,7 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Numbers at equal distances from start to stop, on a new axis, and the distance if wanted."""
+    """Return evenly spaced numbers on a new axis, and their distance if ``retstep`` is true."""
     y = v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis)
     if dtype is not None:
         found = v.astype(y, dtype=dtype)
@@ -69,6 +69,6 @@ def logspace(
 
 
 def _raised(x: Any, ndim: int) -> Any:
-    """Put axes of length one in front of an array; a number broadcasts as it is."""
+    """Add leading axes of length one to an array; a number broadcasts unchanged."""
     shape = getattr(x, "shape", ())
     return v.reshape(x, shape=((1,) * (ndim - len(shape))) + shape) if shape else x

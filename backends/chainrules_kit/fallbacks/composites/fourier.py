@@ -1,4 +1,4 @@
-"""Fourier transforms along several axes, and of Hermitian sequences, in words."""
+"""Fourier transforms along several axes, and of Hermitian sequences, in operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
-    """Return the axes to transform along, with lengths; -1 means the length that is there."""
+    """Return the axes to transform along, with lengths; -1 means the length of the axis."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
     axes = list(axes)
@@ -29,7 +29,7 @@ def lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
 
 
 def _everywhere(operation: Primitive[..., Any]) -> Transform:
-    """Make the transform along several axes, the last one first."""
+    """Return the transform along several axes, the last one first."""
 
     def transform(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
         for axis, n in reversed(lengths(x, s, axes)):
@@ -43,7 +43,7 @@ fftn, ifftn = _everywhere(v.fft), _everywhere(v.ifft)
 
 
 def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """`rfft` along the last of the axes, then `fft` along the others."""
+    """Compute `rfft` along the last of the axes, then `fft` along the others."""
     *others, (last, n) = lengths(x, s, axes)
     x = v.rfft(x, n=n, axis=last, norm=norm or "backward")
     for axis, length in reversed(others):
@@ -52,7 +52,7 @@ def rfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 
 def irfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """`ifft` along all axes but the last, then `irfft` along that."""
+    """Compute `ifft` along all axes but the last, then `irfft` along the last."""
     *others, (last, n) = lengths(x, s, axes)
     for axis, length in others:
         x = v.ifft(x, n=length, axis=axis, norm=norm or "backward")
@@ -60,7 +60,7 @@ def irfftn(x: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
 
 
 def _in_a_plane(transform: Transform) -> Transform:
-    """Make the transform along two axes, the last ones by default."""
+    """Return the transform along two axes, the last ones by default."""
 
     def in_a_plane(x: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
         return transform(x, s, axes, norm)
@@ -72,7 +72,7 @@ fft2, ifft2, rfft2, irfft2 = map(_in_a_plane, (fftn, ifftn, rfftn, irfftn))
 
 
 def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Compute the real spectrum of a sequence that is Hermitian."""
+    """Compute the real spectrum of a Hermitian sequence."""
     return v.irfft(v.conj(x), n=n, axis=axis, norm=_SWAPPED[norm or "backward"])
 
 

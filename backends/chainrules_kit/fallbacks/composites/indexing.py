@@ -1,4 +1,4 @@
-"""Functions that pick elements out, written in words."""
+"""Functions that select elements, written in operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chainrules_py.extend import manipulation_composites as manipulation
 
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
-    """Select slices of x along an axis where a condition holds; of x in C order if axis is None."""
+    """Select slices of x where a condition holds, or elements in C order if axis is None."""
     if condition.ndim != 1:
         msg = "condition must be a 1-d array"
         raise ValueError(msg)
@@ -18,7 +18,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
     (along,) = manipulation.normal_axes(axis, x.ndim)
     before, n = (slice(None),) * along, x.shape[along]
     mask = v.not_equal(condition, 0)
-    if len(mask) < n:  # what it does not speak of is left out
+    if len(mask) < n:  # slices beyond the condition are left out
         x = v.index(x, (*before, slice(len(mask))))
     elif len(mask) > n and v.any(mask[n:]):
         msg = f"index out of bounds: the condition holds beyond the {n} slices of axis {axis}"
@@ -32,7 +32,7 @@ def extract(condition: Any, x: Any) -> Any:
 
 
 def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """x without the zeros in front, behind, or both; along axes, without slices of zeros."""
+    """Remove zeros at the front, at the back, or both; along axes, slices of zeros."""
     if trim.lower() not in ("fb", "bf", "f", "b"):
         msg = f"unexpected character(s) in `trim`: {trim!r}"
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Functions that join arrays, and take them apart, written in words."""
+"""Functions that join and split arrays, written in operations."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from chainrules_py.extend import untraced
 
 
 def vstack(arrays: Any) -> Any:
-    """Arrays above each other."""
+    """Join arrays vertically."""
     return v.concat(*[manipulation.atleast_2d(x) for x in arrays], axis=0)
 
 
 def hstack(arrays: Any) -> Any:
-    """Arrays beside each other."""
+    """Join arrays horizontally."""
     arrays = [manipulation.atleast_1d(x) for x in arrays]
     return v.concat(*arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1)
 
 
 def dstack(arrays: Any) -> Any:
-    """Arrays behind each other."""
+    """Join arrays along the third axis."""
     return v.concat(*[manipulation.atleast_3d(x) for x in arrays], axis=2)
 
 
 def column_stack(arrays: Any) -> Any:
-    """Arrays beside each other, vectors as columns."""
+    """Join arrays horizontally, with vectors as columns."""
     columns = [x if x.ndim >= 2 else v.reshape(x, shape=(-1, 1)) for x in arrays]
     return v.concat(*columns, axis=1)
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
-    """Values behind the elements of x."""
+    """Append values to x."""
     return v.concat(x, values, axis=axis)
 
 
 def block(arrays: Any) -> Any:
-    """Arrays in nested lists: the innermost are joined along the last axis, and so outwards."""
+    """Join arrays in nested lists: the innermost along the last axis, then outwards."""
     depth = _depth(arrays)
     ndim = builtins.max(depth, *[x.ndim for x in _leaves(arrays)])
     joined = _joined(arrays, ndim - depth, ndim)
@@ -68,7 +68,7 @@ def _joined(arrays: Any, axis: int, ndim: int) -> Any:
 
 
 def meshgrid(*arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Make grid coordinates: each array along its own axis, the first two exchanged for "xy"."""
+    """Return grid coordinates: each array along its own axis, the first two swapped for "xy"."""
     if indexing not in ("xy", "ij"):
         msg = "Valid values for `indexing` are 'xy' and 'ij'."
         raise ValueError(msg)
@@ -94,7 +94,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Split x at these places, or into this many parts, the first ones longer."""
+    """Split x at these indices, or into this many parts, of which the first are longer."""
     (a,) = manipulation.normal_axes(axis, x.ndim)
     length = x.shape[a]
     indices_or_sections = untraced(indices_or_sections)
@@ -112,7 +112,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Split x at these places, or into this many equal parts."""
+    """Split x at these indices, or into this many equal parts."""
     if not hasattr(indices_or_sections, "__len__"):
         (a,) = manipulation.normal_axes(axis, x.ndim)
         if x.shape[a] % indices_or_sections:

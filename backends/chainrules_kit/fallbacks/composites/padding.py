@@ -1,4 +1,4 @@
-"""Padding, written in words: axis by axis, each one's margins made of what is there already."""
+"""Padding, written in operations: axis by axis, each margin computed from the array so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEYWORD = {
     "empty": None,
     "wrap": None,
 }
-"""The modes, with the keyword that each takes."""
+"""The modes, with the keyword of each."""
 
 
 def pad(
@@ -38,10 +38,10 @@ def pad(
     stat_length: Any = None,
     reflect_type: Any = None,
 ) -> Any:
-    """Put margins around x, of these widths before and behind it along each axis.
+    """Pad x with margins of these widths before and after it along each axis.
 
-    Of the keywords the mode's own may be given. Values are arrays, one for all margins, a pair for
-    each axis, or a pair per axis; lengths are pairs.
+    Only the keyword of the mode may be given. Values are arrays: one for all margins, one pair for
+    all axes, or a pair per axis; lengths are pairs.
     """
     _check(
         mode,
@@ -91,7 +91,7 @@ def _at(x: Any, axis: int, part: slice) -> Any:
 
 
 def _between(before: Any, behind: Any, x: Any, axis: int, width: Width) -> Any:
-    """x between margins, each of which is broadcast to its width."""
+    """Join x with its margins, each of which is broadcast to its width."""
     parts = []
     for margin, length in ((before, width[0]), (x, None), (behind, width[1])):
         if length is None:
@@ -106,7 +106,7 @@ Sides = Callable[[Any, int, Width], tuple[Any, Any]]
 
 
 def _sides(mode: str, ndim: int, constant_values: Any, end_values: Any, stat_length: Any) -> Sides:
-    """Return a function that gives an axis's two margins, or what broadcasts to them."""
+    """Return a function for the two margins of an axis, or values that broadcast to them."""
     if mode == "constant":
         constants = _pairs(constant_values, ndim)
         return lambda x, axis, width: _constants(constants[axis], x)
@@ -123,7 +123,7 @@ def _sides(mode: str, ndim: int, constant_values: Any, end_values: Any, stat_len
 
 
 def _pairs(values: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """Return one pair per axis, from values that broadcast to that."""
+    """Return one pair per axis, from values that broadcast to these."""
     if values is None:
         return [(None, None)] * ndim
     if math.prod(values.shape) <= 2 and values.shape != (2, 1):
@@ -145,7 +145,7 @@ def _constants(pair: tuple[Any, Any], x: Any) -> tuple[Any, Any]:
 
 
 def _ramps(ends: tuple[Any, Any], x: Any, axis: int, width: Width) -> tuple[Any, Any]:
-    """From the ends to the edges, which are not part of them."""
+    """Return the ramps from the end values to the edges, without the edges."""
     edges = _at(x, axis, slice(0, 1)), _at(x, axis, slice(-1, None))
     before, behind = [
         _ramp(0 if end is None else end, v.squeeze(edge, axis=axis), axis, n, x)
@@ -161,7 +161,7 @@ def _ramp(end: Any, edge: Any, axis: int, n: int, x: Any) -> Any:
 
 
 def _unrounded(y: Any) -> Any:
-    """Return what NumPy rounds because x is whole; refuse it if it is differentiated."""
+    """Return a value that NumPy rounds because x is an integer array; raise if it is traced."""
     if varies(y):
         msg = (
             "pad() of whole numbers rounds what it computes of them, which has no derivative; "
@@ -200,7 +200,7 @@ def _statistics(
 
 
 def _wrapped(x: Any, axis: int, width: Width) -> Any:
-    """Cut out of as many copies as that takes."""
+    """Cut the result out of as many copies of x as needed."""
     n = x.shape[axis]
     before, behind = [-(-k // n) for k in width]
     copies = v.concat(*[x] * (before + 1 + behind), axis=axis)
@@ -209,7 +209,7 @@ def _wrapped(x: Any, axis: int, width: Width) -> Any:
 
 
 def _reflected(x: Any, axis: int, width: Width, with_edge: bool, odd: bool) -> Any:
-    """Reflected at its ends, in whole periods of x, until the margins are filled."""
+    """Reflect x at its ends, in whole periods, until the margins are filled."""
     period = x.shape[axis] - (not with_edge)
     before, behind = width
     while before or behind:

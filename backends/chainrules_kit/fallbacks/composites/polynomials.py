@@ -1,4 +1,4 @@
-"""Polynomials, written in words: coefficients are a vector, that of the highest power first."""
+"""Polynomials, written in operations: vectors of coefficients, the highest power first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _vector(p: Any) -> Any:
 
 
 def _aligned(p: Any, q: Any) -> tuple[Any, Any]:
-    """Bring two polynomials to one length, by zeros in front."""
+    """Bring two polynomials to one length by leading zeros."""
     p, q = _vector(p), _vector(q)
     n = max(p.shape[0], q.shape[0])
 
@@ -45,9 +45,9 @@ def polymul(p: Any, q: Any) -> Any:
 
 
 def _leading(p: Any) -> Any:
-    """Leave out zeros in front, but for the last coefficient; those that vary are no zeros."""
+    """Remove leading zeros, except the last coefficient; raise if removed ones are traced."""
     if not p.shape[0]:
-        return v.full_like(p, shape=(1,), fill=0)  # as NumPy has a polynomial of none
+        return v.full_like(p, shape=(1,), fill=0)  # as NumPy treats an empty polynomial
     kept = trim_zeros(p, "f")
     kept = kept if kept.shape[0] else v.index(p, slice(-1, None))
     if kept.shape != p.shape and varies(p):
@@ -90,7 +90,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """Integrate a polynomial m times, with these constants, the first integral's first."""
+    """Integrate a polynomial m times with these constants, that of the first integral first."""
     if m < 0:
         msg = "Order of integral must be positive (see polyder)"
         raise ValueError(msg)
@@ -110,7 +110,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """Evaluate a polynomial at each element of x; a matrix of coefficients has one per column."""
+    """Evaluate a polynomial at each element of x; a matrix has one polynomial per column."""
     if p.ndim == 1:
         return v.polyval(p, x)
     coefficients = [v.index(p, i) for i in range(p.shape[0])]
@@ -118,7 +118,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def poly(zeros: Any) -> Any:
-    """Compute the polynomial with these zeros, or a matrix's eigenvalues; it begins with 1."""
+    """Compute the monic polynomial with these zeros, or with a matrix's eigenvalues."""
     zeros = _vector(zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
         if zeros.shape[0] <= _DIGITS_STAY:
@@ -141,13 +141,13 @@ def poly(zeros: Any) -> Any:
 
 
 _DIGITS_STAY = 6
-"""Up to so many rows a positive matrix's coefficients keep 13 digits; of 12 rows they keep 7."""
+"""Largest number of rows for which coefficients keep 13 digits; for 12 rows they keep 7."""
 
 
 def _characteristic(a: Any) -> Any:
-    """Compute a matrix's characteristic polynomial by products alone, as Faddeev and Le Verrier.
+    """Compute a matrix's characteristic polynomial by products alone (Faddeev and Le Verrier).
 
-    So its derivative is right also where eigenvalues meet, which have none there.
+    Its derivative is correct also at equal eigenvalues, which have no derivative.
     """
     m = eye = v.eye_like(a, rows=a.shape[0])
     found = [v.full_like(a, shape=(), fill=1)]
@@ -159,12 +159,12 @@ def _characteristic(a: Any) -> Any:
 
 
 def _come_in_pairs(zeros: Any) -> bool:
-    """Tell whether the conjugates of these numbers are the same numbers."""
+    """Return whether the conjugates of these numbers are the same numbers."""
     return bool(v.all(v.equal(v.sort(zeros), v.sort(v.conj(zeros)))))
 
 
 def vander(x: Any, columns: int | None = None, increasing: bool = False) -> Any:
-    """Make a matrix with the powers of each element of a vector in a row."""
+    """Return a matrix with the powers of each element of a vector in a row."""
     if x.ndim != 1:
         msg = "x must be a one-dimensional array or sequence."
         raise ValueError(msg)
@@ -184,7 +184,7 @@ def polyfit(
     w: Any = None,
     cov: bool | str = False,
 ) -> Any:
-    """Fit the polynomial that is nearest to the points, by the weighted sum of squares."""
+    """Fit the polynomial with the least weighted sum of squared distances to the points."""
     if not x.shape[0]:
         msg = "expected non-empty vector for x"
         raise TypeError(msg)
@@ -220,7 +220,7 @@ def polyfit(
 
 
 def polyval_at(c: Any, *points: Any) -> Any:
-    """Evaluate a polynomial in several variables, with an axis of coefficients for each, at points.
+    """Evaluate a polynomial in several variables at points; c has an axis for each variable.
 
     The coefficients begin with that of the zeroth power.
     """
@@ -234,14 +234,14 @@ def polyval_at(c: Any, *points: Any) -> Any:
 
 
 def polygrid(c: Any, *axes: Any) -> Any:
-    """Evaluate a polynomial in several variables on the grid that has these coordinates."""
+    """Evaluate a polynomial in several variables on the grid with these coordinates."""
     for x in axes:
         c = ascending(x, c, outer=True)
     return c
 
 
 def ascending(x: Any, c: Any, *, outer: bool) -> Any:
-    """Evaluate a polynomial along the first axis of c; the others come first or meet those of x."""
+    """Evaluate a polynomial along the first axis of c; its other axes come first or meet x's."""
     c = real_numbers(_vector(c))
     if outer and x.ndim:
         c = v.reshape(c, shape=(*c.shape, *(1,) * x.ndim))

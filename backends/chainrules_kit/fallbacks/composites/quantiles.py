@@ -1,4 +1,4 @@
-"""Medians and quantiles: order statistics at places that depend on q, and a mean of two of them.
+"""Medians and quantiles: order statistics at ranks that depend on q, and means of two.
 
 Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, The American Statistician
 50(4), for the methods 'inverted_cdf' (1) to 'normal_unbiased' (9).
@@ -17,7 +17,7 @@ from chainrules_py.extend import kind_of, namespace_of, type_info, untraced, var
 
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:
-    """x with some axes made one, the last."""
+    """Merge some axes of x into one, the last."""
     if axes == (x.ndim - 1,):
         return x
     free = [a for a in range(x.ndim) if a not in axes]
@@ -31,7 +31,7 @@ def _last(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
-    """Return the middle one of the elements in order, or the mean of the two in the middle."""
+    """Return the middle one of the sorted elements, or the mean of the two in the middle."""
     n = math.prod([x.shape[a] for a in axes_of(axis, x.ndim)])
     if n == 0:
         return v.mean(x, axis=axis, keepdims=keepdims)
@@ -60,14 +60,14 @@ def _median(x: Any, axis: Axes, keepdims: bool, ranks: Any, *, skip_nan: bool) -
 
 
 def _ranks(ranks: Any, x: Any) -> Any:
-    """Places as an array with as many axes as x has."""
+    """Return ranks as an array with as many axes as x has."""
     if type(ranks) is list:
         ranks = array_of(ranks, x)
     return v.reshape(ranks, shape=(*(1,) * (x.ndim - ranks.ndim), *ranks.shape))
 
 
 def _kept(y: Any, axes: tuple[int, ...], keepdims: bool, before: int = 0) -> Any:
-    """Put the reduced axes back with length one, behind ``before`` axes of the result's own."""
+    """Restore the reduced axes with length one, after ``before`` axes of the result."""
     if not keepdims or not axes:
         return y
     return v.expand_dims(y, axis=tuple([before + a for a in sorted(axes)]))
@@ -77,7 +77,7 @@ def _kept(y: Any, axes: tuple[int, ...], keepdims: bool, before: int = 0) -> Any
 
 
 def _quantiles(whole: int, *, skip_nan: bool) -> Callable[..., Any]:
-    """Make the function that finds the point that q of a whole of the elements are below."""
+    """Return the function that computes the quantile q, where ``whole`` means all elements."""
 
     def quantiles(
         x: Any,
@@ -137,7 +137,7 @@ def _quantile(
 
 
 def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan: bool) -> Any:
-    """Quantiles along the last axis, those of several q along the last axis of the result."""
+    """Return quantiles along the last axis; several q are on the last axis of the result."""
     n: Any = x.shape[-1]
     if skip_nan:
         sized = hasattr(q, "dtype") and kind_of(q) == "real"
@@ -158,12 +158,12 @@ def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan:
 
 
 def _only(y: Any) -> Any:
-    """Take the one element of the last axis; without others it is a scalar."""
+    """Return the one element of the last axis; without other axes it is a scalar."""
     return v.index(y, (*(slice(None),) * (y.ndim - 1), 0))
 
 
 def _of_precision(t: Any, q: Any, x: Any) -> Any:
-    """Weights in the precision of q; where q is Python's or whole, in that of x."""
+    """Return weights in the precision of q, or of x if q is a Python number or an integer."""
     like = x if type_info(type(q)).is_python_number or kind_of(q) == "int" else q
     whole = kind_of(t) == kind_of(like) == "int"
     if type_info(type(t)).is_python_number or not (whole or kind_of(like) == "real"):
@@ -174,7 +174,7 @@ def _of_precision(t: Any, q: Any, x: Any) -> Any:
 
 
 def _whole(places: list[Any], x: Any) -> Any:
-    """Places as integers, one group behind the other on the last axis."""
+    """Return ranks as integers, one group after the other on the last axis."""
     if type_info(type(places[0])).is_python_number:
         return [int(p) for p in places]
     places = [v.reshape(p, shape=(1,)) if not p.ndim else p for p in places]
@@ -182,7 +182,7 @@ def _whole(places: list[Any], x: Any) -> Any:
     return v.astype(joined, dtype=namespace_of(type(x)).int64)
 
 
-# The place of the quantile q of n elements, counted from 0, is n q + a + q (1 - a - b) - 1.
+# The rank of the quantile q of n elements, counted from 0, is n q + a + q (1 - a - b) - 1.
 _CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),
     "hazen": (0.5, 0.5),
@@ -197,10 +197,10 @@ def _as_number(condition: Any, like: Any) -> Any:
 
 
 def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
-    """Between which two places the quantile is, and how far behind the first; or the one it is at.
+    """Return the two ranks around the quantile and its distance from the first, or its one rank.
 
-    At a place that is whole it has the slope in q of the interval behind it; the last one, of the
-    interval before.
+    At an integer rank the slope in q is that of the interval after it; at the last rank, that of
+    the interval before.
     """
     if method == "linear" and kind_of(q) == "int" and not varies(q):
         return (n - 1) * q, None, None
