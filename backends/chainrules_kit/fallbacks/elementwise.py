@@ -1,4 +1,4 @@
-"""Operations that act element by element, where a library has no function of the name."""
+"""Elementwise operations for libraries without a function of the name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ in_operations(
         v.deg2rad: lambda x: x * (math.pi / 180),
         v.rad2deg: lambda x: x * (180 / math.pi),
         v.divmod: lambda x, y: (v.floor_divide(x, y), v.remainder(x, y)),
-        # `maximum` and `minimum`, of what is a number.
+        # `maximum` and `minimum` of the operands that are not NaN.
         v.fmax: lambda x, y: _extreme(v.maximum, x, y),
         v.fmin: lambda x, y: _extreme(v.minimum, x, y),
     }
@@ -25,10 +25,10 @@ in_operations(
 
 @v.strong_multiply.fallback
 def strong_multiply_standard(c: Any, p: Any) -> Any:
-    """Chosen after the multiplication, whatever that gives."""
+    """Multiply, then replace the product by 0 where c is 0."""
     product = v.multiply(c, p)
     gone = v.equal(c, 0)
-    if type(gone) is bool:  # c is a number of Python's
+    if type(gone) is bool:  # c is a Python number
         return v.zeros_like(product) if gone else product
     return v.where(gone, v.zeros_like(product), product)
 
@@ -38,7 +38,7 @@ def strong_multiply_standard(c: Any, p: Any) -> Any:
 
 @v.cbrt.fallback
 def cbrt_standard(x: Any) -> Any:
-    """Compute the cube root as a power, then one step of Newton's method for its last digits."""
+    """Compute the cube root as a power, and its last digits by one step of Newton's method."""
     size = v.abs(x)
     regular = v.logical_and(v.greater(size, 0), v.isfinite(size))
     y = v.pow(v.where(regular, size, 1.0), 1 / 3)
@@ -48,22 +48,22 @@ def cbrt_standard(x: Any) -> Any:
 
 @v.logaddexp2.fallback
 def logaddexp2_standard(x: Any, y: Any) -> Any:
-    """From the greater of the two, where they differ."""
+    """Compute the result from the larger operand and the difference."""
     most, apart = v.maximum(x, y), v.abs(v.subtract(x, y))
-    apart = v.where(v.equal(x, y), 0.0, apart)  # of infinities of one sign
+    apart = v.where(v.equal(x, y), 0.0, apart)  # for infinities of one sign
     return v.add(most, v.log1p(v.pow(2.0, -apart)) / math.log(2))
 
 
 @v.logaddexp_share.fallback
 def logaddexp_share_standard(x: Any, y: Any) -> Any:
-    """By exponentials of at most 1: a logarithm of them takes fifteen times as long as one."""
+    """Compute from exponentials of at most 1; with a logarithm it takes fifteen times as long."""
     d = x - y
     return v.exp(v.minimum(d, 0.0)) / (1.0 + v.exp(-v.abs(d)))
 
 
 @v.sinc.fallback
 def sinc_standard(x: Any) -> Any:
-    """sin(πx) / πx."""
+    """Compute sin(πx) / πx."""
     angle = math.pi * v.where(v.equal(x, 0), 1.0, x)
     return v.where(v.equal(x, 0), 1.0, v.sin(angle) / angle)
 
@@ -83,7 +83,7 @@ def fmod_standard(x: Any, y: Any) -> Any:
 
 @v.modf.fallback
 def modf_standard(x: Any) -> Any:
-    """Split x into its fraction and whole part; the fraction of infinity is zero."""
+    """Split x into its fraction and integer part; the fraction of infinity is zero."""
     whole = v.trunc(x)
     rest = v.where(v.isinf(x), 0.0, x - v.where(v.isinf(x), 0.0, whole))
     return v.copysign(rest, x), whole
@@ -105,7 +105,7 @@ def frexp_standard(x: Any) -> Any:
 
 @v.ldexp.fallback
 def ldexp_standard(x: Any, n: Any) -> Any:
-    """Multiply by a power of two, half of it at a time, for the whole may not be a number."""
+    """Multiply by a power of two in two halves, because the whole power may overflow."""
     like = x if type_info(type(x)).is_array else n
     dtype = x.dtype if hasattr(x, "dtype") else namespace(like).float64
     return _scaled(x, v.astype(n, dtype=dtype) if hasattr(n, "dtype") else float(n))
@@ -118,14 +118,14 @@ def _scaled(x: Any, n: Any) -> Any:
 
 @v.spacing.fallback
 def spacing_standard(x: Any) -> Any:
-    """To the next number away from 0."""
+    """Compute the distance to the next number away from 0."""
     size = v.abs(x)
     return v.copysign(v.nextafter(size, v.full_like(x, shape=x.shape, fill=math.inf)) - size, x)
 
 
 @v.round_decimals.fallback
 def round_decimals_standard(x: Any, *, decimals: int) -> Any:
-    """Round x as a multiple of a power of ten."""
+    """Round x to a multiple of a power of ten."""
     if kind_of(x) == "int":
         return x if decimals >= 0 else 10**-decimals * v.floor_divide(_to_even(x, -decimals), 1)
     if decimals >= 0:
@@ -134,7 +134,7 @@ def round_decimals_standard(x: Any, *, decimals: int) -> Any:
 
 
 def _to_even(x: Any, power: int) -> Any:
-    """Divide integers by a power of ten, rounded to the nearest, and to even in the middle."""
+    """Divide integers by a power of ten, rounded to the nearest, with ties to even."""
     unit = 10**power
     whole, rest = v.floor_divide(x, unit), v.remainder(x, unit) * 2
     middle = v.logical_and(v.equal(rest, unit), v.equal(v.remainder(whole, 2), 1))
@@ -155,13 +155,13 @@ def _extreme(of: Any, x: Any, y: Any) -> Any:
 
 
 def _array(x: Any, other: Any) -> Any:
-    """Make a Python number an array beside another one."""
+    """Convert a Python number to an array like the other operand."""
     return x if type_info(type(x)).is_array else v.add(v.zeros_like(other), x)
 
 
 @v.heaviside.fallback
 def heaviside_standard(x: Any, h: Any) -> Any:
-    """0, h or 1; NaN of NaN."""
+    """Return 0, h or 1; NaN for NaN."""
     x, h = _array(x, h), _array(h, x)
     side = v.where(v.less(x, 0), v.zeros_like(x), v.ones_like(x))
     return v.where(v.equal(x, 0), h, v.where(v.isnan(x), x, side))
@@ -169,7 +169,7 @@ def heaviside_standard(x: Any, h: Any) -> Any:
 
 @v.choose.fallback
 def choose_standard(a: Any, *choices: Any) -> Any:
-    """Go through one choice after the other; a number that names none is the caller's error."""
+    """Select from one choice after the other; indices are not checked."""
     y = choices[0]
     for number, choice in enumerate(choices[1:], start=1):
         y = v.where(v.equal(a, number), choice, y)
@@ -178,7 +178,7 @@ def choose_standard(a: Any, *choices: Any) -> Any:
 
 @v.nan_to_num.fallback
 def nan_to_num_standard(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    """Replace NaN and infinities by three choices; of complex x, in both parts."""
+    """Replace NaN and infinities by three numbers; for complex x, in both parts."""
     if kind_of(x) == "int":
         return x
     if kind_of(x) == "complex":
@@ -195,12 +195,12 @@ def nan_to_num_standard(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 
 # ---------------------------------------------------------------------- real or complex
 
-# What the result is depends on values: these two wait for a device.
+# The kind of the result depends on values: these two wait for a device.
 
 
 @v.real_if_close.fallback
 def real_if_close_standard(x: Any, *, tol: float = 100) -> Any:
-    """Return the real part, if that is all there is."""
+    """Return the real part if all imaginary parts are negligible."""
     if kind_of(x) != "complex":
         return x
     limit = tol * resolution(x) if tol > 1 else tol
@@ -209,7 +209,7 @@ def real_if_close_standard(x: Any, *, tol: float = 100) -> Any:
 
 @v.complex_outside.fallback
 def complex_outside_standard(x: Any, *, low: float, high: float) -> Any:
-    """Double precision for all but single."""
+    """Convert to single complex precision from single, and to double from any other."""
     kind = kind_of(x)
     if kind == "complex" or not bool(v.any(v.logical_or(v.less(x, low), v.greater(x, high)))):
         return x
@@ -220,7 +220,7 @@ def complex_outside_standard(x: Any, *, low: float, high: float) -> Any:
 
 @v.unwrap.fallback
 def unwrap_standard(x: Any, period: Any, *, axis: int = -1, discont: float | None = None) -> Any:
-    """Add up the jumps, without multiples of the period."""
+    """Add up the jumps without multiples of the period."""
     jumps = v.diff(x, axis=axis)
     half = period / 2
     rest = v.remainder(jumps + half, period) - half
@@ -233,10 +233,10 @@ def unwrap_standard(x: Any, period: Any, *, axis: int = -1, discont: float | Non
 
 @v.bessel_i.fallback
 def bessel_i_standard(x: Any, *, order: int) -> Any:
-    """From the ratios of neighbours, from far up where they vanish, and eˣ = I₀ + 2 Σ I_k.
+    """Compute from ratios of neighbours, starting where they vanish, and eˣ = I₀ + 2 Σ I_k.
 
-    As r_k = I_k / I_{k-1} = x / (2k + x r_{k+1}): W. Gautschi, Computational Aspects of Three-Term
-    Recurrence Relations, SIAM Review 9 (1967). How far depends on the largest x.
+    r_k = I_k / I_{k-1} = x / (2k + x r_{k+1}): W. Gautschi, Computational Aspects of Three-Term
+    Recurrence Relations, SIAM Review 9 (1967). The first k depends on the largest x.
     """
     size, order = v.abs(x), abs(order)
     largest = min(float(v.max(size)) if math.prod(size.shape) else 0.0, 700.0)
@@ -255,12 +255,12 @@ def bessel_i_standard(x: Any, *, order: int) -> Any:
 # ---------------------------------------------------------------------- integers
 
 _STEPS = 92
-"""After so many of Euclid's steps every pair of integers of 64 bits has met: Fibonacci's last."""
+"""Number of Euclid's steps that suffices for integers of 64 bits (largest Fibonacci number)."""
 
 
 @v.gcd.fallback
 def gcd_standard(x: Any, y: Any) -> Any:
-    """Euclid's algorithm, for all elements the same number of times."""
+    """Run Euclid's algorithm the same number of steps for all elements."""
     a, b = v.abs(x), v.abs(y)
     for _ in range(_STEPS):
         done = v.equal(b, 0)
@@ -271,7 +271,7 @@ def gcd_standard(x: Any, y: Any) -> Any:
 
 @v.lcm.fallback
 def lcm_standard(x: Any, y: Any) -> Any:
-    """Divide the product by the greatest common divisor; give 0 for two zeros."""
+    """Divide the product by the greatest common divisor; return 0 for two zeros."""
     common = v.gcd(x, y)
     none = v.equal(common, 0)
     return v.where(none, 0, v.abs(v.floor_divide(x, v.where(none, 1, common)) * y))
@@ -279,7 +279,7 @@ def lcm_standard(x: Any, y: Any) -> Any:
 
 @v.bitwise_count.fallback
 def bitwise_count_standard(x: Any) -> Any:
-    """Bit by bit."""
+    """Count bit by bit."""
     assert type_info(type(x)).is_array
     size, total = v.abs(x), v.zeros_like(x)
     for place in range(namespace(x).iinfo(x.dtype).bits - 1):

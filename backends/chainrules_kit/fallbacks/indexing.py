@@ -1,6 +1,6 @@
-"""Reading and writing at places, where a library can only read.
+"""Indexed reads and writes for libraries that can only read.
 
-An index is turned into places in C order: what it reads from the array of all places.
+An index is converted to positions in C order: the result of reading the array of all positions.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, type_info
 
 _AT_ONCE = 2**22
-"""How many comparisons of places are in memory at a time."""
+"""Number of comparisons of positions that are in memory at once."""
 
 
 @v.getitem.fallback
 def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
-    """Index x within what the standard has: bounds that are there, and one array."""
+    """Index x by means of the standard: explicit bounds, and one array."""
     there: Any = x
     if any(map(_is_flag, index)) or _are_masks(arrays):
         return there[index.join(arrays)]
@@ -26,7 +26,7 @@ def getitem_standard(x: Array, *arrays: Any, index: v.Index) -> Any:
     if not arrays:
         return there[tuple(_within(entries, x.shape))]
     if len(arrays) > 1 or any(type(e) is int for e in index):
-        return there[index.join(arrays)]  # which the library may have
+        return there[index.join(arrays)]  # which the library may support
     axis = entries.index(v.Index.HOLE)
     entries[axis] = (slice, None, None, None)
     y = there[tuple(_within(entries, x.shape))]
@@ -48,7 +48,7 @@ def _are_masks(arrays: tuple[Any, ...]) -> bool:
 
 
 def _entries(index: Any, ndim: int) -> list[Any]:
-    """List the entries of an index, with a slice for each axis that it does not name."""
+    """Return the entries of an index, with a slice for each axis that it does not name."""
     named = sum(1 for e in index if e is not None and e is not Ellipsis)
     entries: list[Any] = []
     for e in (*index, *(() if Ellipsis in index else (Ellipsis,))):
@@ -57,7 +57,7 @@ def _entries(index: Any, ndim: int) -> list[Any]:
 
 
 def _within(entries: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """Slices that end where their axes do, numbers, and None."""
+    """Return slices that end where their axes do, numbers, and None."""
     lengths, found = iter(shape), []
     for e in entries:
         if type(e) is not tuple:
@@ -71,16 +71,16 @@ def _within(entries: list[Any], shape: tuple[int, ...]) -> list[Any]:
 
 
 def _places(x: Any, arrays: tuple[Any, ...], index: Any) -> Any:
-    """Find the places that an index reads, in the shape that it gives them."""
+    """Return the positions that an index reads, in the shape of the result."""
     every = v.reshape(v.arange_like(x, stop=math.prod(x.shape)), shape=x.shape)
     return v.getitem(every, *arrays, index=index)
 
 
 def _values(y: Any, like: Any, shape: tuple[int, ...]) -> Any:
-    """Return the values to write, one for each place."""
+    """Return the values to write, one for each position."""
     if not type_info(type(y)).is_array:
         y = v.full_like(like, shape=(), fill=y)
-    elif y.ndim > len(shape):  # of length one
+    elif y.ndim > len(shape):  # further axes have length one
         y = v.reshape(y, shape=y.shape[y.ndim - len(shape) :])
     return v.reshape(v.broadcast_to(y, shape=shape), shape=(-1,))
 
@@ -91,7 +91,7 @@ def _chunks(n: int, width: int) -> list[slice]:
 
 
 def _by_target(x: Any, places: Any, reduce: Any) -> Any:
-    """For each element of x what ``reduce(hits)`` makes of the places that are its own."""
+    """For each element of x return ``reduce(hits)`` over the positions equal to it."""
     n = math.prod(x.shape)
     targets = v.arange_like(x, stop=n)
     found = []
@@ -103,7 +103,7 @@ def _by_target(x: Any, places: Any, reduce: Any) -> Any:
 
 @v.scatter_add.fallback
 def scatter_add_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """Each element of x finds what is added to it: as many comparisons as x has times y."""
+    """Find what is added to each element of x, by as many comparisons as x.size times y.size."""
     places = _places(x, arrays, index)
     values = _values(y, x, tuple(places.shape))
     places = v.reshape(places, shape=(-1,))
@@ -115,7 +115,7 @@ def scatter_add_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
 
 @v.put_at.fallback
 def put_at_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """Each element of x finds the last of what is written to it."""
+    """Find for each element of x the last value that is written to it."""
     places = _places(x, arrays, index)
     values = v.astype(_values(y, x, tuple(places.shape)), dtype=x.dtype)
     places = v.reshape(places, shape=(-1,))
@@ -130,7 +130,7 @@ def put_at_standard(x: Array, y: Any, *arrays: Any, index: v.Index) -> Any:
 
 @v.put_along_axis_add.fallback
 def put_along_axis_add_standard(x: Array, y: Any, indices: Array, *, axis: int = -1) -> Any:
-    """`scatter_add`, where the other axes are counted through."""
+    """Call `scatter_add` with index arrays for the other axes."""
     ndim = x.ndim
     axis %= ndim
     shape = [x.shape[i] if i != axis else indices.shape[i] for i in range(ndim)]

@@ -1,4 +1,4 @@
-"""Operations of probabilities and their logarithms, where a library has no function of the name."""
+"""Operations on probabilities and logarithms for libraries without a function of the name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _top(x: Any, axis: Any) -> Any:
 
 
 def _largest(x: Array, axis: Any) -> Any:
-    """Return the largest element, of complex ones that with the largest real part, or 0."""
+    """Return the largest element, for complex x by real part, or 0 where it is not finite."""
     top = _top(x, axis)
     if kind_of(x) != "complex":
         return top
@@ -30,7 +30,7 @@ def _largest(x: Array, axis: Any) -> Any:
 
 @v.logsumexp.fallback
 def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Shifted by the largest element, whose terms are counted apart from the others."""
+    """Shift by the largest element, and count the terms equal to it apart from the others."""
     if 0 in x.shape:
         return v.log(v.sum(v.exp(x), axis=axis, keepdims=keepdims))
     top = _top(x, axis)
@@ -41,7 +41,7 @@ def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) ->
         largest = v.equal(x, 0.0)
         rest = v.sum(v.where(largest, 0.0, v.exp(x)), axis=axis, keepdims=True)
         count = v.sum(v.astype(largest, dtype=x.dtype), axis=axis, keepdims=True)
-        none = v.equal(count, 0.0)  # where nothing is finite
+        none = v.equal(count, 0.0)  # where no element is finite
         some = v.where(none, 0.0, v.log1p(v.divide(rest, v.where(none, 1.0, count))))
         y = v.add(v.log(v.where(none, rest, count)), some)
     y = v.add(y, top)
@@ -51,7 +51,7 @@ def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) ->
 
 @v.softmax.fallback
 def softmax_standard(x: Array, *, axis: Any = None) -> Any:
-    """Shifted by the largest element."""
+    """Shift by the largest element."""
     if 0 in x.shape:
         return x
     shares = v.exp(v.subtract(x, _largest(x, axis)))
@@ -60,7 +60,7 @@ def softmax_standard(x: Array, *, axis: Any = None) -> Any:
 
 @v.log_softmax.fallback
 def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
-    """Shifted by the largest element."""
+    """Shift by the largest element."""
     if 0 in x.shape:
         return x
     shifted = v.subtract(x, _largest(x, axis))
@@ -68,7 +68,7 @@ def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
 
 
 def _times(x: Any, y: Any, logarithm: Any) -> Any:
-    """0 where x is 0, whatever the logarithm is; NaN where y is."""
+    """Return the product, 0 where x is 0 for any logarithm; NaN where y is NaN."""
     product = v.multiply(x, logarithm)
     gone = v.logical_and(v.equal(x, v.zeros_like(product)), v.equal(y, v.add(y, 0)))
     return v.where(gone, 0.0, product)
@@ -76,9 +76,9 @@ def _times(x: Any, y: Any, logarithm: Any) -> Any:
 
 in_operations(
     {
-        # Half of what the hyperbolic tangent is, moved.
+        # The hyperbolic tangent, scaled and shifted.
         v.expit: lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5),
-        # Minus log(1 + exp(-x)).
+        # -log(1 + exp(-x)).
         v.log_expit: lambda x: v.negative(v.logaddexp(v.zeros_like(x), v.negative(x))),
         v.logit: lambda x: v.subtract(v.log(x), v.log1p(v.negative(x))),
         v.xlogy: lambda x, y: _times(x, y, v.log(y)),

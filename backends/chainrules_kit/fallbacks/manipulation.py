@@ -1,4 +1,4 @@
-"""Operations that rearrange and make arrays, where a library has no function of the name."""
+"""Operations that rearrange and create arrays for libraries without a function of the name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chainrules_py.extend import namespace, type_info
 def full_like_standard(
     x: Array, *, shape: tuple[int, ...], fill: complex, dtype: Any = None
 ) -> Any:
-    """Fill an array of a given shape, which the standard's function does not take."""
+    """Return a filled array of any shape, which the standard's function does not accept."""
     dtype = x.dtype if dtype is None else dtype
     where = getattr(x, "device", None)
     keywords = {} if where is None else {"device": where}
@@ -22,7 +22,7 @@ def full_like_standard(
 
 @v.zeros_like.implement
 def zeros_like_standard(x: Array, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Zeros of another shape are a full array: the standard's ``zeros_like`` takes none."""
+    """Return zeros; use `full_like` if there is a shape, which the standard does not accept."""
     if shape is not None:
         return v.full_like(x, shape=shape, fill=0, dtype=dtype)
     keywords = {} if dtype is None else {"dtype": dtype}
@@ -31,13 +31,13 @@ def zeros_like_standard(x: Array, *, shape: Any = None, dtype: Any = None) -> An
 
 @v.astype.implement
 def astype_standard(x: Array, *, dtype: Any) -> Any:
-    """Convert to a dtype, which the standard's function takes by position only."""
+    """Convert to a dtype, which the standard's function accepts by position only."""
     return namespace(x).astype(x, dtype, copy=False)
 
 
 @v.to_device.fallback
 def to_device_standard(x: Array, *, device: Any) -> Any:
-    """Move x to a device, by what is a method in the standard."""
+    """Move x to a device by the method of the standard."""
     there: Any = x
     return there if there.device == device else there.to_device(device)
 
@@ -62,7 +62,7 @@ def pad_standard(x: Array, value: Any, *, widths: tuple[tuple[int, int], ...]) -
 def sliding_window_view_standard(
     x: Array, *, window_shape: tuple[int, ...], axis: tuple[int, ...]
 ) -> Any:
-    """Taken by places; no view."""
+    """Copy the windows by indices; the result is no view."""
     y: Any = x
     ndim = x.ndim
     for a, n in zip(axis, window_shape, strict=True):
@@ -88,7 +88,7 @@ def geomspace_standard(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Powers of the quotient, with the ends as they are."""
+    """Compute powers of the quotient, with the exact ends."""
     quotient = v.divide(stop, start)
     start, stop = [v.add(end, v.zeros_like(quotient)) for end in (start, stop)]
     how: dict[str, Any] = {"num": num, "endpoint": endpoint, "axis": axis}
@@ -105,7 +105,7 @@ def geomspace_standard(
 
 @v.vander.fallback
 def vander_standard(x: Array, *, columns: int, increasing: bool = False) -> Any:
-    """Compute the powers of x as products of more and more factors x."""
+    """Compute the powers of x as cumulative products."""
     repeated = v.broadcast_to(v.expand_dims(x, axis=-1), shape=(x.shape[0], max(columns - 1, 0)))
     if columns < 1:
         return repeated

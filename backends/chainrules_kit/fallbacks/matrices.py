@@ -1,4 +1,4 @@
-"""Products, parts and factors of matrices, where a library has no function of the name."""
+"""Products, parts and factors of matrices for libraries without a function of the name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def outer_standard(x1: Any, x2: Any) -> Any:
 
 @v.einsum.fallback
 def einsum_standard(*operands: Any, subscripts: str, optimize: Any = False) -> Any:
-    """Every operand with an axis for each letter, their product, and its sum."""
+    """Give each operand an axis for each letter, multiply, and sum."""
     inputs, _, output = subscripts.partition("->")
     terms = inputs.split(",")
     every = output + "".join(sorted({*inputs} - {*output, ","}))
@@ -65,7 +65,7 @@ def _aligned(x: Any, term: str, every: str) -> Any:
     if not term:
         return x if not every else v.reshape(x, shape=(1,) * len(every))
     for letter in sorted({*term}):
-        while term.count(letter) > 1:  # the diagonal of two axes, which becomes the last one
+        while term.count(letter) > 1:  # the diagonal of two axes becomes the last axis
             i = term.index(letter)
             j = term.index(letter, i + 1)
             rest = [k for k in range(len(term)) if k not in (i, j)]
@@ -104,7 +104,7 @@ def vector_norm_standard(
 
 @v.from_diagonal.fallback
 def from_diagonal_standard(x: Array, *, rows: int, columns: int, offset: int = 0) -> Any:
-    """Each row holds one element, at most, of those that are there."""
+    """Select one element per row, and keep it on the diagonal."""
     length = builtins.max(
         0,
         builtins.min(rows, columns - offset)
@@ -138,7 +138,7 @@ def matrix_rank_standard(x: Array, *, rtol: float | None = None) -> Any:
 
 @v.lstsq.fallback
 def lstsq_standard(x1: Array, x2: Array, *, rcond: float | None = None) -> Any:
-    """Solve by the singular values; read off the rank whether there are residuals."""
+    """Solve by singular values; return residuals only for full rank and more rows than columns."""
     rows, columns = x1.shape
     cut = builtins.max(rows, columns) * resolution(x1) if rcond is None else rcond
     u, s, vh = v.svd(x1, full_matrices=False)
@@ -160,7 +160,7 @@ def lstsq_standard(x1: Array, x2: Array, *, rcond: float | None = None) -> Any:
 
 @v.polyval.fallback
 def polyval_standard(p: Array, x: Any) -> Any:
-    """Horner's scheme."""
+    """Evaluate by Horner's scheme."""
     y: Any = v.zeros_like(x) if type_info(type(x)).is_array else v.full_like(p, shape=(), fill=0)
     y = v.astype(y, dtype=_common(p, x)) if hasattr(y, "dtype") else y
     for i in range(p.shape[0]):
@@ -175,7 +175,7 @@ def _common(p: Any, x: Any) -> Any:
 
 @v.roots.fallback
 def roots_standard(p: Array) -> Any:
-    """Find the companion matrix's eigenvalues, and a 0 for each coefficient of 0 at the end."""
+    """Return the companion matrix's eigenvalues, and a 0 for each trailing 0 coefficient."""
     dtype = p.dtype if kind_of(p) in ("real", "complex") else namespace(p).float64
     p = v.astype(p, dtype=dtype)
     places = [i for i in range(p.shape[0]) if bool(v.not_equal(v.index(p, i), 0))]

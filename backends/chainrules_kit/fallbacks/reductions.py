@@ -1,4 +1,4 @@
-"""Reductions, where a library has no function of the name."""
+"""Reductions for libraries without a function of the name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from chainrules_py.extend import kind_of
 
 @v.nanmax.fallback
 def nanmax_standard(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Find the maximum, with NaN taken to be less than all numbers."""
+    """Return the maximum, with NaN counted as less than all numbers."""
     return _among_numbers(v.max, -math.inf, x, axis, keepdims)
 
 
 @v.nanmin.fallback
 def nanmin_standard(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Find the minimum, with NaN taken to be greater than all numbers."""
+    """Return the minimum, with NaN counted as greater than all numbers."""
     return _among_numbers(v.min, math.inf, x, axis, keepdims)
 
 
@@ -32,7 +32,7 @@ def _among_numbers(of: Any, limit: float, x: Any, axis: Any, keepdims: bool) -> 
 
 
 def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
-    """Choose of x and x shifted, by 1, by 2, by 4, and so on."""
+    """Combine x with itself shifted by 1, 2, 4, and so on."""
     axis, n, step = axis % x.ndim, x.shape[axis], 1
     every = (slice(None),) * axis
     y = x
@@ -48,7 +48,7 @@ in_operations(
     {
         v.cumulative_max: lambda x, *, axis: _accumulated(v.maximum, x, axis),
         v.cumulative_min: lambda x, *, axis: _accumulated(v.minimum, x, axis),
-        # All of them in order.
+        # Sort all elements.
         v.partition: lambda x, *, kth, axis=-1: v.sort(x, axis=axis),
     }
 )

@@ -1,4 +1,4 @@
-"""Statistics and interpolation, where a library has no function of the name."""
+"""Statistics and interpolation for libraries without a function of the name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_py.extend import kind_of, namespace, type_info
 
 @v.bincount.fallback
 def bincount_standard(x: Array, weights: Array, *, minlength: int = 0) -> Any:
-    """Add the weights to as many zeros as the largest number says."""
+    """Add the weights to a vector of zeros that is as long as the largest integer requires."""
     n = builtins.max(int(v.max(x)) + 1 if x.shape[0] else 0, minlength)
     if kind_of(weights) not in ("real", "complex"):
         weights = v.astype(weights, dtype=namespace(weights).float64)
@@ -22,7 +22,7 @@ def bincount_standard(x: Array, weights: Array, *, minlength: int = 0) -> Any:
 
 @v.convolve.fallback
 def convolve_standard(x1: Array, x2: Array, *, mode: str = "full") -> Any:
-    """Windows of the longer one times the shorter one, backwards."""
+    """Multiply windows of the longer vector by the reversed shorter one."""
     x1, x2 = [v.reshape(x, shape=(-1,)) for x in (x1, x2)]
     a, b = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
     n, m = a.shape[0], b.shape[0]
@@ -39,7 +39,7 @@ def convolve_standard(x1: Array, x2: Array, *, mode: str = "full") -> Any:
 
 @v.order_statistics.fallback
 def order_statistics_standard(x: Array, ranks: Array, *, skip_nan: bool = False) -> Any:
-    """All of them in order, NaN last."""
+    """Sort all elements, with NaN last."""
     missing = v.isnan(x) if kind_of(x) in ("real", "complex") else None
     placed = x
     lead = [builtins.max(a, b) for a, b in zip(x.shape[:-1], ranks.shape[:-1], strict=True)]
@@ -57,7 +57,7 @@ def order_statistics_standard(x: Array, ranks: Array, *, skip_nan: bool = False)
 def weighted_quantile_standard(
     x: Array, q: Array, weights: Array, *, skip_nan: bool = False
 ) -> Any:
-    """Add up the weights in the order of the elements until they are a part q of the whole."""
+    """Add up the weights in the order of the elements until they are a part q of the sum."""
     xp = namespace(x)
     weights = v.broadcast_to(v.astype(weights, dtype=xp.float64), shape=x.shape)
     missing = v.isnan(x) if kind_of(x) == "real" else v.not_equal(x, x)
@@ -67,7 +67,7 @@ def weighted_quantile_standard(
     ordered = v.take_along_axis(x, order, axis=-1)
     below = v.cumulative_sum(v.take_along_axis(weights, order, axis=-1), axis=-1)
     part = v.expand_dims(below / v.index(below, (..., slice(-1, None))), axis=-1)
-    # As many elements as have less than q of the weight up to them are before the quantile.
+    # The rank of the quantile is the number of elements whose cumulative weight is below q.
     place = v.sum(v.astype(v.less(part, v.astype(q, dtype=xp.float64)), dtype=xp.int64), axis=-2)
     weightless = v.sum(v.astype(v.equal(below, 0.0), dtype=xp.int64), axis=-1, keepdims=True)
     place = v.maximum(place, weightless)

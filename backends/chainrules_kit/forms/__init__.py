@@ -1,20 +1,20 @@
-"""Forms from other systems: derivatives of aggregates, stated as JAX, Enzyme and others have it.
+"""Forms of other systems: derivatives stated as in JAX, Enzyme and others.
 
-Each way to state one writes to the same table as `chainrules_py.rule`, where every engine looks:
+Each form writes to the same table as `chainrules_py.rule`, which every engine reads:
 
 ``augmented_rule(f, forward, backward)``
     ``forward(x) -> (y, saved)`` and ``backward(*saved, y_bar)``, for a primitive.
 ``custom_vjp``, ``custom_jvp``
     The decorators of JAX: ``f.defvjp(fwd, bwd)``, ``f.defjvp(jvp)``, ``f.defjvps(...)``.
 ``user_grad(x)(region)``
-    Code that runs once, where it stands, with a derivative of its own; in a loop as well.
+    A block of code that runs once in place, with a user-defined derivative; also in a loop.
 ``once_differentiable(half)``
-    A half of a rule whose own derivative is an error.
+    Half of a rule whose own derivative is an error.
 
 They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
 
-What adapters share stands here as well: rules made of an engine's own functions (`import_rule`),
-and hooks around the rules of a function (`hang_on_rules`).
+This package also has parts that adapters share: rules made of an engine's own functions
+(`import_rule`), and hooks around the rules of a function (`hang_on_rules`).
 """
 
 from chainrules_kit.forms.first_order import once_differentiable

@@ -1,4 +1,4 @@
-"""Halves of rules that nobody may differentiate again."""
+"""Halves of rules that cannot be differentiated again."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from chainrules_py.extend import name_of
 
 
 def once_differentiable(half: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a push, a pull or a backward function as right to first order only.
+    """Mark a push, a pull or a backward function as correct to first order only.
 
-    For one that calls foreign code, or whose own derivative nobody has looked at.
+    This is for functions that call foreign code, or whose own derivative is untested.
 
     Parameters
     ----------
     half : callable
-        Of positional arguments: what a rule saves, and a tangent or cotangent.
+        A function of positional arguments: the values that a rule saves, and a tangent or
+        cotangent.
 
     Returns
     -------
     callable
-        Gives the same, and is an error where it is differentiated, in every engine.
+        A function with the same results that raises when it is differentiated, in every engine.
 
     Examples
     --------

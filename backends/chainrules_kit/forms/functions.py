@@ -1,4 +1,4 @@
-"""Functions whose derivative is stated by their own methods, as JAX has them."""
+"""Functions whose derivative is stated by their own methods, as in JAX."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Places = int | str | Iterable[int | str]
 
 
 class CustomFunction(Primitive[P, R]):
-    """A function whose derivative is stated by its own methods; made by the decorators.
+    """Function whose derivative is stated by its own methods; created by the decorators.
 
     It takes operands of any types. A call is never differentiated through its body: without a
     statement it raises.
@@ -39,7 +39,7 @@ class CustomFunction(Primitive[P, R]):
     Attributes
     ----------
     fixed : frozenset of int
-        The operands that are held fixed: ``nondiff_argnums``.
+        Indices of the operands that are held fixed: ``nondiff_argnums``.
     """
 
     def __init__(self, function: Callable[P, R], fixed: Places = ()) -> None:
@@ -48,15 +48,14 @@ class CustomFunction(Primitive[P, R]):
         self.fixed = _places(self, fixed)
 
     def defjvp(self, jvp: F) -> F:
-        """State the forward mode, as in JAX (a decorator).
+        """State forward mode, as in JAX (a decorator).
 
         Parameters
         ----------
         jvp : callable
-            ``jvp(*fixed, primals, tangents, **options) -> (y, y_dot)``. Every tangent is given,
-            with zeros filled in: an array, a number, ``NoTangent()`` for what cannot be
-            perturbed; for a tuple, list or dict one with such entries. It has to be linear in
-            them.
+            ``jvp(*fixed, primals, tangents, **options) -> (y, y_dot)``. Every tangent is passed,
+            with zeros filled in: an array, a number, ``NoTangent()`` for an operand that cannot be
+            perturbed, or a tuple, list or dict of these. y_dot has to be linear in the tangents.
 
         Returns
         -------
@@ -66,7 +65,7 @@ class CustomFunction(Primitive[P, R]):
         Raises
         ------
         RuleError
-            If it takes other parameters.
+            If it has other parameters.
 
         Examples
         --------
@@ -95,19 +94,19 @@ class CustomFunction(Primitive[P, R]):
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """State the forward mode operand by operand, as in JAX.
+        """State forward mode operand by operand, as in JAX.
 
         Parameters
         ----------
         *jvps : callable or None
-            One per operand that is not held fixed: ``jvp(x_dot, y, *operands, **options)`` is its
-            share of ``y_dot``. It is called only if there is a tangent. None says that the share
-            is zero.
+            One per operand that is not held fixed: ``jvp(x_dot, y, *operands, **options)`` returns
+            its term of ``y_dot``. It is called only if there is a tangent. None states that the
+            term is zero.
 
         Raises
         ------
         RuleError
-            If there is another number of them, or one takes other parameters.
+            If their number is wrong, or one has other parameters.
 
         Examples
         --------
@@ -155,28 +154,28 @@ class CustomFunction(Primitive[P, R]):
         recompute: bool = False,
         complex: Literal["adjoint", "jax"] | None = None,
     ) -> None:
-        """State the reverse mode, as in JAX.
+        """State reverse mode, as in JAX.
 
         Parameters
         ----------
         fwd : callable
-            Takes what the function takes, and gives ``(y, residuals)``.
+            Takes the arguments of the function, and returns ``(y, residuals)``.
         bwd : callable
-            ``bwd(*fixed, residuals, y_bar)`` is a tuple with one cotangent per operand that is not
-            held fixed. ``y_bar`` is dense; for a y that is a tuple, list or dict it is one too.
-            None says that a cotangent is zero. Options that it names keyword-only are passed.
+            ``bwd(*fixed, residuals, y_bar)`` returns a tuple with one cotangent per operand that is
+            not held fixed. ``y_bar`` is dense, with the tuple, list or dict structure of y. None
+            states that a cotangent is zero. Options that it names keyword-only are passed.
         recompute : bool
-            Whether to keep the operands in place of the residuals, and to run ``fwd`` again in
-            the backward pass.
+            Whether to keep the operands instead of the residuals, and to run ``fwd`` again in the
+            backward pass.
         complex : {"adjoint", "jax"}, optional
-            What cotangents of complex numbers are: those of the real adjoint, as everywhere here
-            and in PyTorch, or their conjugates, as in JAX. Unset, complex operands and results
-            raise `NotDifferentiableError`.
+            The convention for cotangents of complex numbers: those of the real adjoint, as in this
+            project and in PyTorch, or their conjugates, as in JAX. Without it, complex operands and
+            results raise `NotDifferentiableError`.
 
         Raises
         ------
         RuleError
-            If one takes other parameters.
+            If one has other parameters.
 
         Examples
         --------
@@ -202,7 +201,7 @@ class CustomFunction(Primitive[P, R]):
     def _check(
         self, function: Callable[..., Any], n: int, shown: str, *, all_options: bool = True
     ) -> None:
-        """Compare the parameters of a written function with what it will be called with."""
+        """Compare the parameters of a user's function with the arguments of its calls."""
         parameters = parameters_of(function)
         fits = len(parameters.positional) == n or (
             parameters.variadic is not None and len(parameters.positional) <= n
@@ -225,7 +224,7 @@ class CustomFunction(Primitive[P, R]):
     def normalise(
         self, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bring a call to the one form; see `Primitive.normalise`.
+        """Bring a call to canonical form; see `Primitive.normalise`.
 
         Raises
         ------
@@ -244,7 +243,7 @@ class CustomFunction(Primitive[P, R]):
         return operands, options
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return None, that no step is kept, where operands are held fixed: these are looked at."""
+        """Return None if operands are held fixed, because each call has to check these."""
         return None if self.fixed else super().tracing(classes)
 
 
@@ -286,28 +285,29 @@ def custom_vjp(
     nondiff_argnums: int | Iterable[int] = (),
     nondiff_argnames: str | Iterable[str] = (),
 ) -> Any:
-    """Make a function one whose derivative is stated by its own methods, as in JAX.
+    """Make a function whose derivative is stated by its own methods, as in JAX.
 
     ``f.defvjp(fwd, bwd)`` states reverse mode, ``f.defjvp(jvp)`` or ``f.defjvps(...)`` forward
-    mode. `custom_vjp` and `custom_jvp` are two names of one function.
+    mode. `custom_vjp` and `custom_jvp` are two names of the same function.
 
     Parameters
     ----------
     function : callable
-        Positional parameters are operands, of any types; keyword-only ones are options.
+        A function whose positional parameters are operands, of any types, and whose keyword-only
+        parameters are options.
     nondiff_argnums, nondiff_argnames : int, str, or several
-        Operands that are held fixed, as functions are. They come first in what ``bwd``, or
-        ``jvp``, takes.
+        Operands that are held fixed, for example functions. They come first in the parameters of
+        ``bwd`` and ``jvp``.
 
     Returns
     -------
     CustomFunction
-        The mode that nobody states is the transpose of the one that is stated.
+        The new function. A mode that is not stated is the transpose of the stated one.
 
     Raises
     ------
     RuleError
-        If it takes ``**keywords``, or has no such operand to be held fixed.
+        If it takes ``**keywords``, or does not have an operand that is to be held fixed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reductions that skip NaN, differences and integrals, written in words."""
+"""Reductions that skip NaN, differences and integrals, written in operations."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ABSENT: Any = object()
 
 
 def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
-    """Return the axes that are meant, counted from the front; all of them for None."""
+    """Return axes counted from the front; all axes for None."""
     return tuple(range(ndim)) if axis is None else manipulation.normal_axes(axis, ndim)
 
 
 def array_of(numbers: Any, like: Any) -> Any:
-    """Convert a list of numbers to an array where ``like`` lives; return anything else as it is.
+    """Convert a list of numbers to an array like ``like``; return anything else unchanged.
 
-    Arrays of that library, which it may differentiate, are stacked with the numbers beside them.
+    Arrays of that library in the list, which may be traced, are stacked with the numbers.
     """
     if not isinstance(numbers, (list, tuple)):
         return numbers
@@ -29,7 +29,7 @@ def array_of(numbers: Any, like: Any) -> Any:
         return v.stack(*[_array(n, like) for n in numbers])
     xp, device = namespace_of(type(like)), getattr(like, "device", None)
     given = {} if device is None else {"device": device}
-    # Some libraries have half of the digits by default, and that of a product is the larger one.
+    # Some libraries default to single precision, and a product has the larger precision.
     if getattr(like, "dtype", 0) == getattr(xp, "float64", None) and any(
         [type(n) is float for n in numbers]
     ):
@@ -38,7 +38,7 @@ def array_of(numbers: Any, like: Any) -> Any:
 
 
 def _array(n: Any, like: Any) -> Any:
-    """Convert an entry of a list, which an engine's program may trace, to an array."""
+    """Convert an entry of a list, which may be traced, to an array."""
     if hasattr(n, "dtype"):
         return n
     return arrayed(n, like) if varies(n) else array_of((n,), like)[0]
@@ -58,7 +58,7 @@ def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
 
 
 def without_nan(x: Any, identity: int) -> Any:
-    """Put a number where NaN is."""
+    """Replace NaN by a number."""
     return v.where(v.isnan(x), identity, x) if kind_of(x) in ("real", "complex") else x
 
 
@@ -86,7 +86,7 @@ def nancumprod(x: Any, /, *, axis: int | None = None) -> Any:
 
 
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = _ABSENT, append: Any = _ABSENT) -> Any:
-    """Take the differences of neighbours, n times over, of x with ``prepend`` and ``append``."""
+    """Compute the n-th differences of neighbours in x with ``prepend`` and ``append``."""
     if n == 0:
         return x
     if n < 0:
@@ -111,7 +111,7 @@ def _replaced(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]
 
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Compute differences of neighbours in C order, between what is put before and behind them."""
+    """Compute differences of neighbours in C order, between ``to_begin`` and ``to_end``."""
     x = v.reshape(x, shape=(-1,))
     differences = v.diff(x)
     parts = [
@@ -139,7 +139,7 @@ def _in_kind(part: Any, x: Any) -> Any:
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate y along an axis, by the trapezoidal rule."""
+    """Integrate y along an axis by the trapezoidal rule."""
     (a,) = manipulation.normal_axes(axis, y.ndim)
     if x is None:
         widths = dx
@@ -155,7 +155,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_order: int = 1) -> Any:
     """Compute the slopes of x along axes: central differences, and one-sided ones at the ends.
 
-    For each axis a distance, or the coordinates, whose distances then need not be equal.
+    For each axis there is a distance, or an array of coordinates, which may be unevenly spaced.
 
     References
     ----------
@@ -195,7 +195,7 @@ def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 
 
 def _distances(spacing: Any, x: Any, axis: int) -> Any:
-    """Return a distance, or the distances between coordinates, shaped to go along an axis."""
+    """Return a distance, or the distances between coordinates, shaped to lie along an axis."""
     if type_info(type(spacing)).is_python_number or spacing.ndim == 0:
         return spacing
     if spacing.ndim != 1:
@@ -205,7 +205,7 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
         msg = "when 1d, distances must match the length of the corresponding dimension"
         raise ValueError(msg)
     h = v.diff(real_numbers(spacing))
-    # Equal ones are one distance, unless somebody asks what happens when they change.
+    # Equal distances become one, unless they are traced.
     if not varies(h) and bool(v.all(v.equal(h, h[0]))):
         return h[0]
     return v.reshape(h, shape=_replaced((1,) * x.ndim, axis, -1))
@@ -230,7 +230,7 @@ def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
         first = (at(1, 2) - at(0, 1)) / step(0, 1)
         last = (at(-1, None) - at(-2, -1)) / step(-1, None)
     else:
-        # The weights, and the order of sums, are NumPy's: another would be rounded otherwise.
+        # The weights and the order of the sums are NumPy's, so that the rounding is equal.
         halves = (-1.5 / h, 2.0 / h, -0.5 / h) if equal else None
         a, b, c = halves or _end_weights(step(0, 1), step(1, 2))
         first = a * at(0, 1) + b * at(1, 2) + c * at(2, 3)

@@ -1,4 +1,4 @@
-"""Means, variances, correlations and quantiles, written in words."""
+"""Means, variances, correlations and quantiles, written in operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers
 from chainrules_py.ops.linalg import resolution
 
-# ------------------------------------------------------------------------- of what a mask leaves
+# ------------------------------------------------------------------------- masked elements
 
 
 def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:
@@ -23,7 +23,7 @@ def mean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = T
 
 
 def _wide(x: Any) -> Any:
-    """Return more numbers of half precision than it can count in single precision."""
+    """Return half-precision numbers in single precision if their count exceeds half precision."""
     tight = kind_of(x) == "real" and math.prod(x.shape) >= 2**16 and resolution(x) > 2**-16
     return v.astype(x, dtype=namespace_of(type(x)).float32) if tight else x
 
@@ -46,7 +46,7 @@ def _variance(
         return v.astype(of_wide, dtype=x.dtype)
     m = mean(x, axis=axis, keepdims=True, where=where) if m is None else m
     d = v.where(where, real_numbers(x) - m, 0)
-    if empty and kind_of(x) == kind_of(d):  # without NaNs, NumPy subtracts in place
+    if empty and kind_of(x) == kind_of(d):  # if it skips NaN, NumPy subtracts in place
         d = v.astype(d, dtype=x.dtype)
     squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)
     total = v.sum(squares, axis=axis, keepdims=keepdims)
@@ -57,7 +57,7 @@ def _variance(
 def _root(variance: Any) -> Any:
     """Compute the square root, with derivative 0 at 0, where all elements are equal.
 
-    There it is a length of 0, whose second derivative is reported.
+    At 0 it is computed as a length of 0, whose second derivative is reported.
     """
     constant = v.equal(variance, 0)
     root = v.sqrt(v.where(constant, 1, variance))
@@ -70,15 +70,15 @@ def nanmean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any 
 
 
 def _numbers(x: Any, where: Any) -> Any:
-    """Where the condition holds and x is not NaN."""
+    """Return where the condition holds and x is not NaN."""
     return v.logical_and(v.logical_not(v.isnan(x)), where)
 
 
 def _spread(measure: Callable[[Any], Any], *, skip_nan: bool) -> Callable[..., Any]:
-    """Make a function of the variance where a condition holds, maybe without NaNs.
+    """Return a function of the variance where a condition holds, optionally without NaNs.
 
-    It is about the elements' own mean or a given one. Without NaNs it is NaN where their count is
-    no more than the correction.
+    The variance is about the elements' mean or a given one. If NaNs are skipped, it is NaN where
+    the number of elements is no more than the correction.
     """
 
     def spread(
@@ -105,7 +105,7 @@ std, nanstd = _spread(_root, skip_nan=False), _spread(_root, skip_nan=True)
 
 
 def spread_weights(weights: Any, x: Any, axis: Axes) -> Any:
-    """Weights of x, or of the places along axes, so that they broadcast against x."""
+    """Return weights of x, or along axes of x, in a shape that broadcasts against x."""
     if weights.shape == x.shape:
         return weights
     if axis is None:
@@ -133,7 +133,7 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """Compute the mean, weighted if weights are given; if asked for, also return their sum."""
+    """Compute the mean, weighted if weights are given; also return their sum if ``returned``."""
     if weights is None:
         y = v.mean(x, axis=axis, keepdims=keepdims)
         n = math.prod(y.shape)
@@ -144,7 +144,7 @@ def average(
     weighted = real_numbers(x) * weights
     if weights.dtype != weighted.dtype:
         weights = v.astype(weights, dtype=weighted.dtype)
-    # Weights of places along an axis are one of many: only then is the sum broadcast.
+    # Weights along an axis are shared by other axes: only then is their sum broadcast.
     total = v.sum(weights, axis=axis, keepdims=keepdims)
     if bool(v.any(v.equal(total, 0))):
         msg = "Weights sum to zero, can't be normalized"
@@ -156,7 +156,7 @@ def average(
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """Count how often each whole number occurs, or sum the weights there."""
+    """Count how often each integer occurs, or sum the weights of each."""
     if weights is None:
         ones = v.ones_like(x, dtype=namespace_of(type(x)).float64)
         return v.astype(v.bincount(x, ones, minlength=minlength), dtype=namespace_of(type(x)).int64)
@@ -178,7 +178,7 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
         raise ValueError(msg)
     if x1.shape[0] >= x2.shape[0]:
         return v.convolve(x1, _backwards(x2), mode=mode)
-    # Of an even number the middle is nearer to one end: this is the one that NumPy takes.
+    # For an even length the middle is nearer to one end: this is NumPy's choice.
     return _backwards(v.convolve(x2, _backwards(x1), mode=mode))
 
 
@@ -199,13 +199,13 @@ def cov(
 ) -> Any:
     """Compute the covariances of the rows of x and of y, or of their columns if not ``rowvar``.
 
-    ``fweights`` says how often each observation was made, ``aweights`` how much it counts.
+    ``fweights`` is how often each observation was made, ``aweights`` how much it counts.
     """
     if ddof is not None and ddof != int(ddof):
         msg = "ddof must be integer"
         raise ValueError(msg)
     rows = [_variables(z, rowvar, name) for z, name in ((x, "m"), (y, "y")) if z is not None]
-    if not rows[0].shape[0]:  # whatever y is
+    if not rows[0].shape[0]:  # for any y
         return v.full_like(rows[0], shape=(0, 0), fill=0, dtype=namespace_of(type(rows[0])).float64)
     z = v.concat(*rows, axis=0) if len(rows) > 1 else rows[0]
     z = _floating(z, dtype)
@@ -238,13 +238,13 @@ def cov(
 
 
 def _variables(z: Any, rowvar: bool, name: str) -> Any:
-    """Variables as rows, their observations as columns."""
+    """Return variables as rows and their observations as columns."""
     if z.ndim > 2:
         msg = f"{name} has more than 2 dimensions"
         raise ValueError(msg)
     if z.ndim < 2:
         return v.reshape(z, shape=(1, -1))
-    # NumPy leaves y as it is where it is one row.
+    # NumPy does not transpose y if it is one row.
     return z if rowvar or (name == "y" and z.shape[0] == 1) else v.matrix_transpose(z)
 
 
@@ -271,7 +271,7 @@ def _observations(weights: Any, name: str, z: Any) -> Any:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """Compute the correlations: the covariances, divided by both standard deviations."""
+    """Compute the correlations: the covariances divided by both standard deviations."""
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
