@@ -1,8 +1,8 @@
-"""Functions that were imported from an engine, and captured what is being traced.
+"""Functions that were imported from an engine and captured traced values.
 
-A rule that is made of a function of an engine's has derivatives in its operands. In that engine the
-function needs no rule: where it captured what the engine traces, the engine is given the function
-itself, and sees all. To another engine it is a function with a rule like any other.
+A rule made of an engine's function has derivatives in its operands. In that engine the function
+needs no rule: if it captured values that the engine traces, the engine gets the function itself and
+differentiates it. In another engine it is a function with a rule like any other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _found = Cache()
 def imported_from(operation: Primitive[..., Any]) -> tuple[Callable[..., Any], str] | None:
     """Return the function that a primitive is imported from, and its engine.
 
-    Nothing of one that somebody has stated another rule of.
+    Return None for a primitive with any other rule.
     """
     try:
         return _found.table[operation]  # type: ignore[no-any-return]
@@ -43,31 +43,31 @@ def imported_from(operation: Primitive[..., Any]) -> tuple[Callable[..., Any], s
 def own_function(
     operation: Primitive[..., Any], engine: str, is_traced: Callable[[Any], bool]
 ) -> Callable[..., Any] | None:
-    """Return what an engine is to call in place of a function that was imported from it.
+    """Return the function that an engine calls instead of a primitive imported from it.
 
     Parameters
     ----------
     operation : Primitive
-        What is called.
+        The primitive that is called.
     engine : str
         The engine that runs the call.
     is_traced : callable
-        Tells whether a value is one that it traces.
+        Returns whether the engine traces a value.
 
     Returns
     -------
     callable or None
-        The engine's own function, if that captured such a value; it is differentiated as it is.
+        The engine's own function, if it captured a traced value; otherwise None.
 
     Raises
     ------
     TracerError
-        If it is the function of another engine that captured one.
+        If the function is another engine's and captured a traced value.
     """
     found = imported_from(operation)
     if found is None:
         return None
-    # What a module of PyTorch's has is its own, in whatever layer.
+    # Parameters of a PyTorch module are its own, at any depth.
     parts: Any = getattr(found[0], "named_parameters", dict)()
     held = [name for name, x in dict(parts).items() if is_traced(x)]
     names = captured((found[0],), is_it=is_traced) or held
@@ -79,13 +79,13 @@ def own_function(
 
 
 def of_own(x: Any, engine: str) -> Any:
-    """Return an engine's own function for one that was imported from it, among operands."""
+    """Return an engine's own function for an operand that was imported from it."""
     found = imported_from(x) if isinstance(x, Primitive) else None
     return found[0] if found is not None and found[1] == engine else x
 
 
 def _is_traced(x: Any) -> bool:
-    """Tell whether a value is traced; a parameter of a module of PyTorch's may be just kept."""
+    """Return whether a value is traced; not for a PyTorch tensor, which may be a parameter."""
     info = type_info(type(x))
     varies = None if hasattr(type(x), "requires_grad") else info.varies
     return isinstance(x, Tracer) or (varies is not None and varies(x))
@@ -94,19 +94,19 @@ def _is_traced(x: Any) -> bool:
 def refuse_traced_captures(
     f: Callable[..., Any], is_it: Callable[[Any], bool] | None = None
 ) -> None:
-    """Raise for an imported function that captured what some engine traces by now.
+    """Raise for an imported function that captured a value that some engine traces.
 
     Parameters
     ----------
     f : callable
         The function.
     is_it : callable, optional
-        Tells whether a value is one; by default, whether its class, or its engine, says so.
+        Returns whether a value is traced; by default, whether its class or its engine says so.
 
     Raises
     ------
     TracerError
-        It names what was captured.
+        If a value was captured; the message names it.
     """
     if names := captured((f,), is_it=is_it or _is_traced):
         raise _lost(f, names)

@@ -1,4 +1,4 @@
-"""SciPy, an optional extra: it is imported where it is needed, and takes NumPy's arrays."""
+"""SciPy, an optional dependency: it is imported on first use, and takes NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def scipy_part(name: str) -> Any:
     Raises
     ------
     ImportError
-        It says what to install.
+        If SciPy is missing; the message says what to install.
     """
     try:
         return importlib.import_module(f"scipy.{name}")

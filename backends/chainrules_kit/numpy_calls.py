@@ -1,8 +1,9 @@
-"""Functions that are written for NumPy's arrays, of values that another engine differentiates.
+"""Calls of functions written for NumPy arrays with values that another engine differentiates.
 
-What is differentiated goes into one vector, and what floats in the result comes out of one: between
-them the function is a primitive of one operand that other engines call back. Its derivatives are
-those of the engine that is installed, and are such functions too, so that there are all orders.
+The differentiable arguments are joined into one vector, and the floating-point results are split
+from one: between them the function is a primitive of one operand that other engines call back. Its
+derivatives are those of the installed engine, and are primitives of this kind too, so that all
+orders exist.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ Run = Callable[[Any], Any]
 
 @primitive
 def by_numpy(x: Array, /, *, run: Run) -> Any:
-    """Return a vector that is computed of a vector with NumPy."""
+    """Return a vector that NumPy computes from a vector."""
     return run(x)
 
 
 @rrule.register(by_numpy)
 def by_numpy_rrule(x: Array, *, run: Run) -> Any:
-    """Pull back by the engine that is installed: ``(x, ȳ) -> x̄`` is such a function as well."""
+    """Pull back by the installed engine: ``(x, ȳ) -> x̄`` is a function of this kind too."""
     n = x.shape[0]
     y = by_numpy(x, run=run)
     is_real = _kind(y) == "f"
@@ -64,26 +65,26 @@ def by_numpy_rrule(x: Array, *, run: Run) -> Any:
 
 @frule.register(by_numpy)
 def by_numpy_frule(tangents: Any, x: Array, *, run: Run) -> Any:
-    """Push by the engine that is installed: ``(x, ẋ) -> ẏ`` is such a function as well."""
+    """Push by the installed engine: ``(x, ẋ) -> ẏ`` is a function of this kind too."""
     n = x.shape[0]
     pushed = lambda both: any_engine.frule_via_ad((both[n:],), run, both[:n])[1]
     return by_numpy(x, run=run), by_numpy(v.concat(x, tangents[0], axis=0), run=pushed)
 
 
 def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a function that computes with NumPy's arrays on values of another engine.
+    """Call a function that computes with NumPy arrays on values of another engine.
 
     Parameters
     ----------
     f : callable
-        It takes NumPy's arrays, also traced ones, and gives such, or structures of them.
+        A function that takes NumPy arrays, also traced ones, and returns arrays or structures.
     args, options
-        Arrays of the other engine, also in structures, and whatever else the function takes.
+        Arrays of the other engine, also in structures, and any other arguments of the function.
 
     Returns
     -------
     same as the function gives
-        What floats in it as arrays of the other engine; all else as it is.
+        Its floating-point arrays and numbers are arrays of the other engine; all else is unchanged.
     """
     leaves, treedef = flatten((args, options))
     moving = [v.reshape(x, shape=(-1,)) for x in leaves if _moves(x)]
@@ -92,19 +93,19 @@ def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[
 
 
 def is_hosted(x: Any) -> bool:
-    """Tell whether a value is another engine's."""
+    """Return whether a value belongs to another engine."""
     return type_info(type(x)).host is not None
 
 
 CONSTANT = (
     *(np.ndarray, np.generic, np.dtype, type, ModuleType, float, int, complex, str, type(None)),
 )
-"""Classes of what is no other engine's, and holds nothing of it."""
+"""Classes whose instances belong to no other engine and hold none of its values."""
 
 
 @final
 class _Program:
-    """A function of a vector, into which all that floats in a call's arguments was put."""
+    """Function of a vector that holds all floating-point arguments of a call."""
 
     def __init__(self, f: Callable[..., Any], leaves: list[Any], treedef: TreeDef) -> None:
         self.f, self.treedef = f, treedef
@@ -124,25 +125,25 @@ class _Program:
         self.layout: TreeDef | None = None
 
     def __call__(self, x: Any) -> Any:
-        """Compute the vector of what floats in the result."""
+        """Compute the vector of the floating-point results."""
         floats = [np.reshape(y, -1) for y in self.floats(x)]
         return np.concatenate(floats) if floats else np.zeros(0)
 
     def pulled(self, x: Any, y_bar: Any) -> Any:
-        """Pull a cotangent back; what is zero in it flows nowhere, through no quotient by zero."""
+        """Pull a cotangent back, with structural zeros for its zero parts, which avoids 0 / 0."""
         ys, pull = any_engine.rrule_via_ad(self.floats, x)
         vector = _Vector(y_bar)
         bars = [vector.next(_Like(y), np) for y in ys]
         return pull(tuple([bar if np.any(bar) else ZeroTangent() for bar in bars]))[0]
 
     def floats(self, x: Any) -> tuple[Any, ...]:
-        """Compute what floats in the result, and note the rest."""
+        """Compute the floating-point results, and keep the others."""
         vector = _Vector(x)
         pairs = zip(self.given, self.leaves, strict=True)
         args, options = unflatten(
             self.treedef, [leaf if like is None else vector.next(like, np) for like, leaf in pairs]
         )
-        y = called_beside(np, self.f, *args, **options)  # and no more beside the other engine's
+        y = called_beside(np, self.f, *args, **options)  # with NumPy as the library
         leaves, self.layout = flatten(y)
         self.found = [_Like(y) if _kind(y) else y for y in leaves]
         for y in self.found:
@@ -156,7 +157,7 @@ class _Program:
         return tuple([y for y in leaves if _kind(y)])
 
     def result(self, y: Any) -> Any:
-        """Return what the function gave, of the vector that was computed."""
+        """Return the result of the function, with its floating-point parts from a vector."""
         assert self.layout is not None
         vector, space = _Vector(y), namespace_of(type(y))
         return unflatten(
@@ -166,7 +167,7 @@ class _Program:
 
 @final
 class _Like:
-    """Shape and dtype of what floats."""
+    """Shape and dtype of a floating-point value."""
 
     def __init__(self, x: Any) -> None:
         self.shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
@@ -176,13 +177,13 @@ class _Like:
 
 @final
 class _Vector:
-    """A vector that is taken apart."""
+    """Vector that is split into parts."""
 
     def __init__(self, x: Any) -> None:
         self.x, self.at = x, 0
 
     def next(self, like: _Like, space: Any) -> Any:
-        """Return the next part, like what was put there."""
+        """Return the next part, in the shape and dtype of ``like``."""
         x, at = self.x, self.at
         self.at += math.prod(like.shape)
         part = v.reshape(x[at : self.at], shape=like.shape) if like.shape else x[at]
@@ -208,7 +209,7 @@ def _name(x: Any) -> str:
 
 
 def _kind(x: Any) -> str:
-    """Return "f" or "c" for what floats, real or complex, else ""."""
+    """Return "f" for real and "c" for complex floating-point values, otherwise ""."""
     if not (hasattr(x, "dtype") or isinstance(x, (float, complex))):
         return ""
     name = _name(x)

@@ -1,4 +1,4 @@
-"""Halves of rules on NumPy's arrays, for engines on whose values they do not run."""
+"""Halves of rules run on NumPy arrays, for engines whose values they do not support."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def pulled_on_arrays(
     wanted: tuple[bool, ...],
     y_bar: Any,
 ) -> list[Any]:
-    """Pull a cotangent back by the rule of a function, as it runs on NumPy's arrays.
+    """Pull a cotangent back by the rule of a function, run on NumPy arrays.
 
     Returns
     -------
     list
-        The cotangents of the operands, None for those that nobody wants.
+        The cotangents of the operands, None for operands that are not in ``wanted``.
     """
     bound = _bound(operation, operands, wanted, "reverse")
     if bound is None:
@@ -41,7 +41,7 @@ def pushed_on_arrays(
     wanted: tuple[bool, ...],
     tangents: list[Any],
 ) -> Any:
-    """Push the tangents of the operands that move forward, by the rule on NumPy's arrays."""
+    """Push the tangents of the wanted operands by the rule, run on NumPy arrays."""
     bound = _bound(operation, operands, wanted, "forward")
     if bound is None:
         return ZeroTangent()
@@ -69,16 +69,16 @@ def array_like(t: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 class AskedError(NotDifferentiableError):
-    """Code asked an engine's value for numbers, whose derivative may be asked for."""
+    """Raised for code that needs values of an engine's array whose derivative may be needed."""
 
 
 def refused_half(operation: Primitive[..., Any], engine: str) -> AskedError:
-    """Make the error for a derivative of half of a rule that runs on NumPy's arrays.
+    """Return the error for a derivative of half of a rule that runs on NumPy arrays.
 
     Parameters
     ----------
     operation : Primitive
-        Whose rule it is.
+        The function with the rule.
     engine : str
         The name of the engine.
     """

@@ -1,6 +1,6 @@
-"""Functions that are called again: what they give is compared with the first time.
+"""Repeated calls of functions: their results are compared with the first ones.
 
-Who notes calls may listen, to tell them from those that are made for the first time.
+Code that notes calls may listen, to tell repeated calls from first ones.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from chainrules_py.ops.linalg import resolution
 from chainrules_py.ops.views import duplicate
 
 _FEW = 64
-"""So many elements of an array are compared."""
+"""Number of elements of an array that are compared."""
 
 
 def check_same(f: Any, y: Any, before: list[Any]) -> None:
-    """Raise if a function that is run again gave something else than the first time.
+    """Raise if a repeated call of a function returned something else than the first.
 
     Raises
     ------
     MutationError
-        If the `samples` of its result are others.
+        If the `samples` of its result differ.
     """
     now = samples(y)
     if len(now) != len(before) or not all(map(_alike, now, before)):
@@ -47,14 +47,14 @@ def check_same(f: Any, y: Any, before: list[Any]) -> None:
 
 
 def samples(y: Any) -> list[Any]:
-    """Keep a few elements of each array in a value, and all numbers, to tell it from others."""
+    """Return all numbers and a few elements of each array in a value, for later comparison."""
     return [_sample(plain(x)) for x in flatten(y)[0]]
 
 
 def _sample(x: Any) -> tuple[Any, ...]:
     shape = tuple(getattr(x, "shape", ()))
     if is_opaque(type(x)) or callable(x) or hasattr(type(x), "__dispatch_type__"):
-        return type(x), shape, None  # nothing of it is used again, or it stands for many values
+        return type(x), shape, None  # its values are not used again, or it represents many values
     if not (shape and all(shape)):
         return type(x), shape, x if not shape else None
     step = -(-math.prod(shape) // _FEW)
@@ -62,7 +62,7 @@ def _sample(x: Any) -> tuple[Any, ...]:
 
 
 def _alike(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    """Tell whether two samples are of the same values, up to rounding."""
+    """Return whether two samples have the same values, up to rounding."""
     (*kind, a), (*other, b) = now, before
     if kind != other or a is b:
         return kind == other
@@ -76,20 +76,20 @@ def _alike(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
 
 
 listeners: list[Callable[[Any, bool], None]] = []
-"""Each is told the values that calls are made again of, and whether that begins or is over."""
+"""Functions that get the values of repeated calls, at the begin (True) and the end (False)."""
 
 
 @contextmanager
 def making_again(given: Any) -> Iterator[None]:
-    """Have the calls within count as calls that were made before, of the same values.
+    """Mark the calls in a block as repetitions of earlier calls with the same values.
 
-    Whoever notes calls would find that they were made, and keep what they gave from the first time
-    on: which is what they are made again for, so as not to keep it.
+    Without the mark, code that notes calls would see them as repeated, and keep their results from
+    the first call on; but calls are repeated in order not to keep results.
 
     Parameters
     ----------
     given
-        Values that the calls are made of, or functions.
+        Values that the calls use, or functions.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Hooks on functions: the cotangent of every result passes what a person hung on.
+"""Hooks on functions: the cotangent of every result passes through a user-defined function.
 
-A hook is written around each rule of the function, so that whoever asks for these, other engines
-among them, meets it.
+A hook wraps each rule of the function, so that every engine that uses the rules, this one or
+another, applies it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _ZERO = ZeroTangent()
 _transposed: contextvars.ContextVar[frozenset[Any]] = contextvars.ContextVar(
     "transposed", default=frozenset()
 )
-"""What is being transposed, to push a tangent."""
+"""The hooks being transposed, to push a tangent."""
 
 
 @final
 class Hook:
-    """A hook that hangs; ``remove()`` takes it away, and so does the end of a ``with`` block."""
+    """Registered hook; ``remove()`` removes it, and so does the end of a ``with`` block."""
 
     __slots__ = ("_remove",)
 
@@ -56,7 +56,7 @@ class Hook:
         self._remove = remove
 
     def remove(self) -> None:
-        """Take the hook away; the second time nothing happens."""
+        """Remove the hook; a second call has no effect."""
         if self._remove is not None:
             self._remove()
             self._remove = None
@@ -70,7 +70,7 @@ class Hook:
 
 @final
 class Passing:
-    """The passing of a cotangent through what a person hung on."""
+    """Application of a user-defined function to a cotangent."""
 
     __slots__ = ("_is_compared", "f", "linear")
 
@@ -80,10 +80,10 @@ class Passing:
         self._is_compared = not linear
 
     def __call__(self, bar: Any, of: Any) -> Any:
-        """Return the cotangent to go on with; None leaves it."""
+        """Return the cotangent that continues; None to leave it unchanged."""
         if self in _transposed.get():
             return None
-        # It may be that of other values as well, or the seed.
+        # The array may also be the cotangent of other values, or the seed.
         shown = deliver(unthunk(bar))
         traced = issubclass(type(shown), Tracer)
         memory = type_info(type(shown)).memory
@@ -117,11 +117,11 @@ class Passing:
         return bar if is_zero(bar) else project_exactly(bar, of, "cotangent")
 
     def _compare(self, shown: Any, bar: Any) -> None:
-        """Raise if three times a cotangent does not give three times what it gave."""
+        """Raise unless three times a cotangent gives three times the result."""
         many = self.f(3.0 * shown)
         off = abs((3.0 * shown if many is None else unthunk(many)) - 3.0 * bar)
         most, size = [v.max(t) if getattr(t, "shape", ()) else t for t in (off, abs(bar))]
-        if not bool(most > 0.02 * size):  # nor where one is NaN
+        if not bool(most > 0.02 * size):  # also if one of them is NaN
             return
         msg = (
             f"the hook {name_of(self.f)} is said to be linear, and of three times a cotangent it "
@@ -130,7 +130,7 @@ class Passing:
         raise NotDifferentiableError(msg)
 
     def transposed(self, t: Any) -> Any:
-        """Push a tangent: by the transpose of the hook, which is linear."""
+        """Push a tangent by the transpose of the hook, which is linear."""
         if is_zero(t):
             return t
 
@@ -138,7 +138,7 @@ class Passing:
             found = self.f(bar)
             return bar if found is None else found
 
-        # What the hook itself computes by the function that it hangs on passes by itself.
+        # Calls of the hooked function inside the hook do not apply the hook again.
         token = _transposed.set(_transposed.get() | {self})
         try:
             (found,) = any_engine.rrule_via_ad(through, t)[1](t)
@@ -147,11 +147,11 @@ class Passing:
         return found
 
 
-# ------------------------------------------------------------- of all calls of a function
+# ------------------------------------------------------------- hooks on all calls of a function
 
 
 def hang_on_rules(f: Callable[..., Any], passing: Passing) -> Hook:
-    """Write a hook around each rule of a function."""
+    """Wrap each rule of a function in a hook."""
     primal = primal_of(f)
     inside = [s for s in rules_for(f) if s.recipe is not None and not s.recipe.is_constant]
     if primal is None or not inside:
@@ -167,13 +167,13 @@ def hang_on_rules(f: Callable[..., Any], passing: Passing) -> Hook:
     try:
         remove(inside, around)
     except BaseException:
-        undo()  # nobody else can
+        undo()  # because the caller has no `Hook` to remove
         raise
     return Hook(undo)
 
 
 def _without(s: Statement, passing: Passing) -> Statement:
-    """Return a statement without a hook, on which others may have been hung since."""
+    """Return a statement without a hook, which others may wrap by now."""
     if not isinstance(s.recipe, Hooked):
         return s
     inner = _without(s.recipe.inside, passing)
@@ -217,11 +217,11 @@ class Hooked(Recipe):
         self.always = inside.recipe.always
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
-        """In which of n operands a derivative is stated."""
+        """Return in which of n operands a derivative is stated."""
         return self.inside.recipe.stated_in(n)  # type: ignore[no-any-return]
 
     def checked(self, request: Request) -> Callable[..., Any]:
-        """Return what computes the value of a call, and checks its operands first."""
+        """Return the function that computes the value of a call after checking its operands."""
         return self.inside.recipe.checked(request)  # type: ignore[no-any-return]
 
     def _request(self, request: Request) -> Request:
@@ -229,7 +229,7 @@ class Hooked(Recipe):
         return Request(self.inside, operands, request.wanted, primal, request.config)
 
     def reverse(self, request: Request) -> Bound:
-        """Bind the rule, whose pull gets what the hook makes of the cotangent."""
+        """Bind the rule, whose pull gets the cotangent that the hook returns."""
         inner = self.inside.recipe.reverse(self._request(request))
         zero: Any = _ZERO if len(request.active) == 1 else (_ZERO,) * len(request.active)
 
@@ -247,7 +247,7 @@ class Hooked(Recipe):
         return Bound(request, run, may_be_zero=True)
 
     def forward(self, request: Request) -> Bound:
-        """Bind the rule, whose tangent passes the transpose of the hook."""
+        """Bind the rule, and push its tangent by the transpose of the hook."""
         inner = self.inside.recipe.forward(self._request(request))
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rules that are made of another engine's functions: as oracles, or where nobody has stated one."""
+"""Rules made of another engine's functions: as references, or where no rule is stated."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def parameters_of_imported(
     Parameters
     ----------
     f : callable
-        The other engine's.
+        The other engine's function.
     operands : int, optional
-        How many of its parameters are operands; by default those without a default.
+        The number of its parameters that are operands; by default those without a default.
 
     Raises
     ------
     RuleError
-        If there are none that can be read.
+        If it has no operands, or its parameters cannot be read.
     """
     try:
         found = [*inspect.signature(f).parameters.values()]
@@ -93,9 +93,9 @@ def declared(
     Parameters
     ----------
     f : callable
-        The other engine's.
+        The other engine's function.
     names, options
-        As `parameters_of_imported` gives them.
+        As `parameters_of_imported` returns them.
     value : callable
         ``value(operands, options)`` computes it.
     """
@@ -116,7 +116,7 @@ def declared(
 
 @final
 class ByPosition(inspect.Signature):
-    """The signature of a function of operands by position, where another's names are places."""
+    """Signature of a function of positional operands; names are those of another function."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         of_all = inspect.Parameter("operands", inspect.Parameter.VAR_POSITIONAL, annotation=Any)
@@ -124,12 +124,12 @@ class ByPosition(inspect.Signature):
         self.f = f
 
     def bind(self, /, *operands: Any, **options: Any) -> inspect.BoundArguments:
-        """Bring a call to the one form.
+        """Bring a call to canonical form.
 
         Raises
         ------
         TypeError
-            If what is given by name has no place; it says how to give it.
+            If a keyword argument has no position; the message says how to pass it.
         """
         if options:
             try:
@@ -137,7 +137,7 @@ class ByPosition(inspect.Signature):
                 if bound.kwargs:
                     bound.apply_defaults()
                 operands, options = bound.args, bound.kwargs
-            except (TypeError, ValueError):  # builtin functions do not tell
+            except (TypeError, ValueError):  # builtin functions may have no signature
                 pass
             if options:
                 given = ", ".join([f"{name}=..." for name in options])
@@ -151,12 +151,12 @@ class ByPosition(inspect.Signature):
 
 
 def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
-    """Raise for operands that hold arrays, where an engine's function has derivatives in arrays.
+    """Raise for operands that hold arrays, if an engine's function has derivatives in arrays alone.
 
     Raises
     ------
     NotDifferentiableError
-        It says how to call it.
+        If an operand holds arrays; the message says how to call the function.
     """
     for x in operands:
         if is_structure_type(type(x)) and any([kind_of(y) in _MOVES for y in flatten(x)[0]]):
@@ -171,12 +171,12 @@ _MOVES = ("real", "complex")
 
 
 def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
-    """Find the primitive that is to get its rule from another engine's function.
+    """Return the primitive that is to get its rule from another engine's function.
 
     Raises
     ------
     RuleError
-        If there is a rule for it already: that one is not replaced in silence.
+        If it has a rule already, which would otherwise be replaced silently.
     """
     primal = find_primal(to, "import_rule")
     stated = [s for s in rules_for(primal) if s.recipe is not None]
@@ -190,34 +190,36 @@ def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[...
 
 
 def is_number(x: Any) -> bool:
-    """Tell whether a value is an array or a number."""
+    """Return whether a value is an array or a number."""
     return kind_of(x) != "none"
 
 
 Along = Callable[..., list[Any]]
-"""A function of some arrays that gives the arrays in its result that derivatives are taken of."""
+"""A function of some arrays that returns the differentiable arrays in its result."""
 
 
 @final
 class ImportedRule:
     """Both modes of another engine's function, by that engine's derivatives.
 
-    Its push and its pull are functions of the engine as well, imported in the same way: so each
-    order has the next one, and every engine sees them being called.
+    Its push and its pull are functions of that engine too, imported in the same way, so that each
+    order has the next one and every engine sees the calls.
 
     Parameters
     ----------
     f : callable
-        The other engine's.
+        The other engine's function.
     call : callable
-        ``call(*operands, **options)`` is f, of the engine's values; it lists what moves.
+        ``call(*operands, **options)`` calls f on the engine's values; it lists the differentiable
+        arrays of the result.
     push, pull : callable
-        ``push(along, at, dots)`` and ``pull(along, at, bars)`` by the engine, where ``along(*at)``
-        lists arrays; they give one for each of these, and one for each in ``at``.
+        ``push(along, at, dots)`` and ``pull(along, at, bars)`` of the engine, where ``along(*at)``
+        lists arrays; push returns one array for each of these, pull one for each array in ``at``.
     imported : callable
         ``imported(half, n)`` makes a primitive of a function of n operands.
     is_leaf : callable
-        Tells what structures among the operands are made of; by default these are refused.
+        Returns whether a value is a leaf of structures among the operands; by default these are
+        refused.
     """
 
     def __init__(
@@ -237,7 +239,7 @@ class ImportedRule:
         self.primal: Primitive[..., Any]
 
     def frule(self, tangents: tuple[Any, ...], *xs: Any, **options: Any) -> tuple[Any, Any]:
-        """Value and tangent."""
+        """Return the value and the tangent."""
         if self._is_flat:
             check_flat(self.f, xs)
         y = self.primal(*xs, **options)
@@ -252,7 +254,7 @@ class ImportedRule:
         return y, unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
 
     def rrule(self, *xs: Any, **options: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """Value and pullback, which runs the function once more."""
+        """Return the value and the pullback, which runs the function again."""
         if self._is_flat:
             check_flat(self.f, xs)
         y = self.primal(*xs, **options)
@@ -283,7 +285,7 @@ class ImportedRule:
         count: int,
         options: dict[str, Any],
     ) -> Primitive[..., Any]:
-        """Return the push or pull at leaves `places`, of all leaves and `count` tangents."""
+        """Return the push or pull at the leaves `places`, of all leaves and `count` tangents."""
         key = (name, layout, places, count, *options, *map(exactly, options.values()))
         try:
             return self.halves[key]
@@ -310,15 +312,14 @@ def _moves(x: Any) -> bool:
 def state_imported(
     primal: Primitive[..., Any], rule: ImportedRule, *, module: str, engine: str
 ) -> None:
-    """State both modes of a primitive, marked as imported, below all that people have stated.
+    """State both modes of a primitive, marked as imported, with priority below user-defined rules.
 
     Parameters
     ----------
     primal : Primitive
         The function.
     rule : ImportedRule
-        Its derivatives; where the other engine's function is defined is where the rule is said to
-        stand.
+        Its derivatives; the rule's source is the definition of the other engine's function.
     module : str
         The adapter that imports it.
     engine : str
@@ -332,7 +333,7 @@ def state_imported(
     reverse: Any = RruleRecipe(both.rrule, False, whole=True)
     for mode, recipe in (("forward", forward), ("reverse", reverse)):
         recipe.constructor, recipe.engine = f"import_rule of {engine}", engine
-        recipe.functions = (*recipe.functions, f)  # what it captured
+        recipe.functions = (*recipe.functions, f)  # to search what it captured
         enter(
             Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)
         )

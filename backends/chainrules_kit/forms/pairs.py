@@ -1,4 +1,4 @@
-"""Statements of one mode, and the one of the other that follows."""
+"""Rules stated in one mode, from which the other mode follows."""
 
 from __future__ import annotations
 
@@ -32,32 +32,33 @@ def augmented_rule(
     Parameters
     ----------
     f : callable
-        A primitive, or a library's function that engines can see being called.
+        A primitive, or a library's function whose calls engines see.
     augmented_forward : callable
         ``augmented_forward(*operands, **options) -> (y, saved)``: the value, and a tuple of what
-        ``backward`` needs. Its annotations are what the rule is dispatched on.
+        ``backward`` needs. The rule is dispatched on its annotations.
     backward : callable
-        ``backward(*saved, y_bar)`` is a tuple with one cotangent per operand, also for one. For a
-        y that is a tuple, list or dict ``y_bar`` is one too, with zeros filled in. Options that it
-        names keyword-only are passed to it.
+        ``backward(*saved, y_bar)`` returns a tuple with one cotangent per operand, also for one
+        operand. ``y_bar`` has the tuple, list or dict structure of y, with zeros filled in. Options
+        that it names keyword-only are passed to it.
     types : tuple, optional
-        Dispatched on instead of the annotations.
+        Types to dispatch on instead of the annotations.
     override : bool
-        Whether it beats more specific rules.
+        Whether the rule beats more specific rules.
     recompute : bool
-        Whether to keep the operands in place of ``saved``, and run ``augmented_forward`` again
-        in the backward pass: less memory, more time.
+        Whether to keep the operands instead of ``saved``, and to run ``augmented_forward`` again in
+        the backward pass: less memory, more time.
 
     Raises
     ------
     RuleError
-        If f cannot be seen by engines, if operands or options differ from those of f, or if the
+        If engines cannot see calls of f, if operands or options differ from those of f, or if the
         signature is taken.
 
     Notes
     -----
-    Saved values may be intermediates: where they depend on an outer differentiation they carry its
-    tracers, so derivatives of any order are right. Forward mode is the transpose of ``backward``.
+    Saved values may be intermediates: if they depend on an outer differentiation they are its
+    tracers, so that derivatives of any order are correct. Forward mode is the transpose of
+    ``backward``.
 
     Examples
     --------
@@ -82,9 +83,9 @@ def enter(
     *,
     override: bool = False,
 ) -> None:
-    """Enter a statement of the mode that a person wrote, and its transpose for the other.
+    """Add a statement of one mode, whose transpose serves the other.
 
-    For operands of any types, unless types are given.
+    It holds for operands of any types, unless types are given.
     """
     written: Any = recipe.functions[1]
     while isinstance(written, functools.partial):

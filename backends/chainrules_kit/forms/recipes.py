@@ -1,7 +1,7 @@
-"""Binding statements of one mode, in the forms of other systems; the other mode is the transpose.
+"""Recipes of rules stated in one mode, in the forms of other systems; the other is the transpose.
 
-These statements are about a function as a person sees it: tangents and cotangents of tuples, lists
-and dicts come in the same containers, with zeros filled in, and may be given in them.
+These rules treat a function as a user sees it: tangents and cotangents of tuples, lists and dicts
+are passed in the same containers, with zeros filled in, and may be returned in them.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from chainrules_py.extend import (
 
 
 class _Custom(OneMode):
-    """Recipe of one mode, as a user wrote it; it is silent on ``fixed`` operands, held fixed.
+    """Recipe of one mode, as a user wrote it; it states no derivative in ``fixed`` operands.
 
     Attributes
     ----------
     functions : tuple of callable
-        The second says where the statement was written.
+        The second one gives the source of the statement.
     """
 
     def __init__(self, functions: tuple[Callable[..., Any], ...], fixed: frozenset[int]) -> None:
@@ -61,7 +61,7 @@ class _Custom(OneMode):
         self.fixed = fixed
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
-        """In which of n operands a derivative is stated: in those that are not held fixed."""
+        """Return in which of n operands a derivative is stated: those that are not held fixed."""
         return tuple([i not in self.fixed for i in range(n)])
 
 
@@ -71,15 +71,15 @@ class PushedRecipe(_Custom):
     Parameters
     ----------
     primal : callable
-        The function that it is about.
+        The function that it states a derivative of.
     make : callable
-        ``make(*written)`` is that push, made of what a person wrote.
+        ``make(*written)`` returns the push, made of the user's functions.
     written : tuple of callable
-        What a person wrote.
+        The user's functions.
     fixed : frozenset of int
-        The operands that no derivative is stated in.
+        Indices of operands without a stated derivative.
     instantiate : bool
-        Whether it gets a dense zero for an operand that has no tangent, or ``ZeroTangent()``.
+        Whether an operand without a tangent gets a dense zero, instead of ``ZeroTangent()``.
     """
 
     constructor = "custom_jvp"
@@ -100,7 +100,7 @@ class PushedRecipe(_Custom):
         self.instantiate = instantiate
 
     def forward(self, request: Request) -> Bound:
-        """Bind the function, with zeros where no tangent is given."""
+        """Bind the function, with zeros for operands without a tangent."""
         refuse_functions(request)
         active = request.active
 
@@ -112,7 +112,7 @@ class PushedRecipe(_Custom):
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound:
-        """Bind one more run of the function per tangent, with names from outside as they were."""
+        """Bind a function that runs again for each tangent, with captured names as at the call."""
         refuse_functions(request)
         active, primal = request.active, request.primal
 
@@ -131,7 +131,7 @@ class PushedRecipe(_Custom):
     def _dots(
         self, spaces: list[Any], active: tuple[int, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """List one tangent per operand, in the form that users get."""
+        """Return one tangent per operand, in the form that users get."""
         still = ZeroTangent()
         dots = [dense(still, of) if self.instantiate or is_zero(of) else still for of in spaces]
         for i, t in zip(active, tangents, strict=True):
@@ -170,18 +170,19 @@ class AugmentedRecipe(_Custom):
     forward : callable
         Takes operands and options; ``saved`` is a tuple.
     backward : callable
-        Gives a tuple with one cotangent per operand that is not fixed. Of the options it gets
-        those that it names.
+        Returns a tuple with one cotangent per operand that is not fixed. It gets the options that
+        it names.
     fixed : frozenset of int
-        The operands that no derivative is stated in.
+        Indices of operands without a stated derivative.
     recompute : bool
-        Whether to keep the operands in place of what is saved, and to run ``forward`` once more.
+        Whether to keep the operands instead of the saved values, and to run ``forward`` again.
     residuals : bool
-        Whether it is ``forward(*operands) -> (y, residuals)``, whatever those are, and
-        ``backward(*fixed_operands, residuals, y_bar)``, where None says that a cotangent is zero.
+        Whether the form is ``forward(*operands) -> (y, residuals)``, with residuals of any kind,
+        and ``backward(*fixed_operands, residuals, y_bar)``, where None states that a cotangent is
+        zero.
     complex : {"adjoint", "jax"} or None
-        Whether cotangents of complex numbers are as everywhere here, or conjugated, as in JAX;
-        with None complex numbers are refused.
+        Whether cotangents of complex numbers are those of the real adjoint, or conjugated as in
+        JAX; with None complex numbers are refused.
     """
 
     mode = "reverse"
@@ -205,7 +206,7 @@ class AugmentedRecipe(_Custom):
         self.constructor = "custom_vjp" if residuals else "augmented_rule"
 
     def reverse(self, request: Request) -> Bound:
-        """Bind the pair; its later half sees its own cells and defaults as at the call."""
+        """Bind the pair; the backward function sees its closure and defaults as at the call."""
         active, statement = request.active, request.statement
         told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
         hidden = {"wanted"} - {*statement.primal.options} if not told else set()
@@ -223,7 +224,7 @@ class AugmentedRecipe(_Custom):
                 whole = settled(self.augmented), given, xs, y
             if self.recompute:
                 again, saved = (settled(self.augmented), wanted | options), xs
-            # Flat, so that an engine sees which arrays the record holds, and that spaces hold none.
+            # Flat, so that an engine sees which arrays the record holds, and spaces hold none.
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
                 leaves, tree = flatten(saved)
@@ -259,7 +260,7 @@ class AugmentedRecipe(_Custom):
         return Bound(request, run, may_be_zero=True)
 
     def _augmented(self, request: Request, xs: tuple[Any, ...], options: Any) -> Any:
-        """Compute the value and what is saved, and the spaces."""
+        """Compute the value, the saved values, and the spaces."""
         statement, home = request.statement, request.home
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
         y = y if home is None else home(y, xs)
@@ -277,7 +278,7 @@ class AugmentedRecipe(_Custom):
         return y, saved, of, onto
 
     def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
-        """Split the forward half's answer into the value and what is saved."""
+        """Split the result of the forward function into the value and the saved values."""
         if isinstance(answer, tuple) and len(answer) == 2:
             y, saved = answer
             if self.residuals:

@@ -1,4 +1,4 @@
-"""Regions: code that runs once, where it stands, with a derivative of its own."""
+"""Regions: code that runs once, in place, with a user-defined derivative."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ S = TypeVar("S")
 
 
 def user_grad(*inputs: Any) -> Callable[[Callable[..., tuple[S, Callable[..., Any]]]], S]:
-    """Run a region of code with a derivative of its own, where it stands (a decorator).
+    """Run a region of code in place, with a user-defined derivative (a decorator).
 
     Parameters
     ----------
     *inputs : array, number, or structure of them
-        All that the region is differentiated in.
+        All values that the region is differentiated with respect to.
 
     Returns
     -------
     decorator
-        It calls the function below it with the inputs, and puts the value in the place of the
-        function. The function returns ``(y, pullback)``; ``pullback(y_bar)`` is a tuple with one
-        cotangent per input, also for one. For a y that is a tuple, list or dict ``y_bar`` is one
-        too, with zeros filled in.
+        It calls the decorated function with the inputs and binds its name to the value. The
+        function returns ``(y, pullback)``; ``pullback(y_bar)`` returns a tuple with one cotangent
+        per input, also for one input. ``y_bar`` has the tuple, list or dict structure of y, with
+        zeros filled in.
 
     Raises
     ------
     TracerError
-        If the value depends on something that is being differentiated and is no input.
+        If the value depends on a traced value that is no input.
 
     Notes
     -----
-    What the pullback uses, it sees as it was when the region ran: each iteration of a loop has
-    its own version, of what is computed in the region and of the names outside. An array that is
-    written to afterwards is another matter: save a copy of it.
+    The pullback sees the names it uses as they were when the region ran: each iteration of a loop
+    has its own version, of names inside the region and outside. Writes to an array, however, are
+    seen: save a copy of an array that is written to afterwards.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def user_grad(*inputs: Any) -> Callable[[Callable[..., tuple[S, Callable[..., An
     """
 
     def run(code: Callable[..., tuple[S, Callable[..., Any]]]) -> S:
-        # An engine that is exported to calls it again, with the names that a loop has by then.
+        # An engine that the code is exported to calls it again, when the loop has changed names.
         y: S = region(settled(code), *inputs)
         return y
 
@@ -67,7 +67,7 @@ def user_grad(*inputs: Any) -> Callable[[Callable[..., tuple[S, Callable[..., An
 
 @custom_vjp(nondiff_argnums=0)
 def region(function: Any, *inputs: Any) -> Any:
-    """Call a function that gives a value and its pullback."""
+    """Call a function that returns a value and its pullback."""
     return function(*inputs)[0]
 
 

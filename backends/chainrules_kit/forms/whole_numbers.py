@@ -1,8 +1,8 @@
-"""Whole numbers that imported functions are given: the real numbers that they are.
+"""Integer operands of imported functions, differentiated as real numbers.
 
-The engines differentiate in floating-point numbers alone. The value is of the whole numbers, as
-are the derivatives in all other operands; those in whole numbers are of the real ones in their
-place.
+Other engines differentiate with respect to floating-point numbers only. The value, and the
+derivatives in all other operands, are computed with the integers; the derivatives in the integers
+are computed with real numbers in their place.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Function = Callable[..., Any]
 
 @final
 class InWholeNumbers:
-    """Both modes of an imported function, also in operands that are whole numbers.
+    """Both modes of an imported function, also in integer operands.
 
     Parameters
     ----------
     f : callable
-        The other engine's.
+        The other engine's function.
     frule, rrule : callable
-        As `state_imported` takes them; they have nothing in whole numbers.
+        As in `state_imported`; they have no derivatives in integers.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class InWholeNumbers:
         self._rrule = rrule
 
     def frule(self, tangents: tuple[Any, ...], *xs: Any, **options: Any) -> tuple[Any, Any]:
-        """Return value and tangent."""
+        """Return the value and the tangent."""
         leaves, layout = partition(xs, _is_number)
         if not (whole := _whole(leaves)):
             return self._frule(tangents, *xs, **options)
@@ -76,7 +76,7 @@ class InWholeNumbers:
         return y, y_dot
 
     def rrule(self, *xs: Any, **options: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """Return value and pullback, which computes what is of whole numbers if it is asked for."""
+        """Return the value and the pullback, which computes cotangents of integers lazily."""
         leaves, layout = partition(xs, _is_number)
         if not (whole := _whole(leaves)):
             return self._rrule(*xs, **options)
@@ -121,14 +121,14 @@ def _whole(leaves: list[Any]) -> list[int]:
 
 
 def _is_nothing(t: Any) -> bool:
-    """Say whether a tangent is zero, of what can be looked at without a cost."""
+    """Return whether a tangent is zero, as far as a cheap test shows."""
     if type(t) in (int, float):
         return bool(t == 0)
     return is_zero(t) or (hasattr(type(t), "__array_interface__") and bool((t == 0).all()))
 
 
 def _reals(leaves: list[Any], whole: list[int], y: Any) -> list[Any]:
-    """Return operands whose whole numbers are real ones, as wide as the result."""
+    """Return operands with real numbers instead of integers, in the precision of the result."""
     found = [*leaves]
     for i in whole:
         x = found[i]

@@ -1,12 +1,13 @@
-"""What computes operations that take functions: solvers, integrators, for every array library.
+"""Solvers and integrators that compute the operations that take functions, for every library.
 
 `root`, `fixed_point`, `minimize`, `linear_solve` and `odeint` are computed here; the package is
-imported when one of them is first used. Nothing in it is differentiated, but for the steps of
-`stepping`: the rules of the operations, in the core, say what the derivatives of a solution are,
-without how it was found. An engine that runs these methods as loops of its own takes their parts
-from here.
+imported when one of them is first used. Nothing in it is differentiated, except the steps of
+`stepping`: the rules of the operations, in the core, state the derivatives of a solution
+independently of how it was found. An engine that runs these methods as its own loops takes their
+parts from here.
 
-Also here is what the core asks for where one mode is stated: its transpose, if it is linear.
+The package also has the transpose of a linear function, which the core uses for rules that state
+one mode.
 """
 
 from chainrules_kit.solvers.dense import Coordinates

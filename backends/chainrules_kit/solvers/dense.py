@@ -1,4 +1,4 @@
-"""Linear systems that are small enough to be written out as a matrix."""
+"""Linear systems that are small enough for a dense matrix."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace
 
 Flat: TypeAlias = Any
-"""The real coordinates: an array with them on the last axis, NumPy's where there are none."""
+"""Real coordinates, on the last axis of an array; a NumPy array if there are no leaves."""
 
 
 @final
 class Coordinates:
-    """The real coordinates of a vector: complex numbers give two.
+    """Real coordinates of a vector: a complex number has two.
 
     Parameters
     ----------
     leaves : list
         Arrays and numbers.
     batch : int
-        How many leading axes of all of them count independent problems.
+        Number of leading axes of all leaves that count independent problems.
     """
 
     __slots__ = ("batch", "is_flat", "lead", "leaves", "like", "size")
@@ -40,14 +40,14 @@ class Coordinates:
             shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
             msg = f"batch={batch}: the leading axes of shapes {shapes} are not the same"
             raise ValueError(msg)
-        # The widest dtype, of which no leaf's numbers lose digits.
+        # The dtype with the highest precision, so that no leaf loses digits.
         self.like = v.real(min(arrays, key=lambda x: eps_of([x]), default=np.zeros(())))
         self.size = sum(self._length(x) for x in leaves)
         one = not batch and len(arrays) == len(leaves) == 1
         self.is_flat = one and arrays[0].ndim == 1 and kind_of(arrays[0]) == "real"
 
     def _count(self, x: Any) -> int:
-        """Count the numbers of a leaf that belong to each of the problems."""
+        """Return the number of elements of a leaf in each of the problems."""
         return math.prod(tuple(getattr(x, "shape", ()))[self.batch :])
 
     def _length(self, x: Any) -> int:
@@ -91,7 +91,7 @@ class Coordinates:
         return (float(part) if not hasattr(x, "dtype") else part), stop
 
     def lent(self, x: Any) -> Flat:
-        """Return coordinates that NumPy holds as an array of the library, and the dtype, of all."""
+        """Convert coordinates in a NumPy array to the library and dtype of all coordinates."""
         how = {} if getattr(self.like, "device", None) is None else {"device": self.like.device}
         return namespace(self.like).asarray(x, dtype=self.like.dtype, **how)
 
@@ -104,9 +104,9 @@ class Coordinates:
 
 
 def solved(columns: Any, rhs: Flat) -> Flat:
-    """Find the coordinates x for which the columns, weighted by x, sum to the right-hand side.
+    """Solve for the weights x with which the columns sum to the right-hand side.
 
-    The columns come in a list, or as a matrix.
+    The columns are a list or a matrix.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def solved(columns: Any, rhs: Flat) -> Flat:
         return rhs
     matrix = _matrix(columns)
     eps = eps_of([matrix])
-    # Equations and unknowns in their own units: only then does the condition mean something.
+    # Scale equations and unknowns: only then is the condition number meaningful.
     rows = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-1, keepdims=True))
     matrix = matrix * rows
     units = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-2, keepdims=True))
     matrix = matrix * units
-    # A second right-hand side, with something of every direction, shows how large the inverse is.
+    # A second right-hand side, with parts in all directions, shows the size of the inverse.
     probe = v.cos(
         1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=matrix.shape[-1]), dtype=matrix.dtype)
     )
@@ -138,7 +138,7 @@ def solved(columns: Any, rhs: Flat) -> Flat:
 
 
 def unknowns(columns: Any) -> int:
-    """Count the columns, which come in a list, or as a matrix."""
+    """Return the number of columns, which are a list or a matrix."""
     return len(columns) if isinstance(columns, list) else int(columns.shape[-1])
 
 
@@ -147,10 +147,10 @@ def _matrix(columns: Any) -> Any:
 
 
 def falls(columns: Any) -> bool:
-    """Tell whether a symmetric matrix has a direction along which its form is negative.
+    """Return whether a symmetric matrix has a direction in which its form is negative.
 
-    Rows and columns are divided by the roots of what stands on the diagonal, which changes no sign;
-    what rounding may have made of 0 is none.
+    Rows and columns are divided by the square roots of the diagonal, which preserves signs; values
+    that may be 0 up to rounding are not negative.
     """
     matrix = _matrix(columns)
     eps = eps_of([matrix])

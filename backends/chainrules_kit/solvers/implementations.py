@@ -1,4 +1,4 @@
-"""Operations that solve and integrate, on plain values; what their rules need besides."""
+"""Operations that solve and integrate, on plain values, and what their rules need besides."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def _apart(x: Any) -> Any:
 
 
 def _computes(operation: Primitive[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what computes an operation, given all its options with their defaults."""
+    """Register the function that computes an operation, called with all its options."""
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
         def computed(f: Any, x: Any, *rest: Any, **options: Any) -> Any:
-            # How often f is called is the solver's business: it changes nothing that others see.
+            # The solver decides how often f is called, so f must not write to shared arrays.
             f = map_leaves(_read_only, f) if isinstance(f, Closure) else f
             x, rest = map_leaves(_apart, x), map_leaves(_read_only, rest)
             try:
@@ -84,7 +84,7 @@ def _computes(operation: Primitive[..., Any]) -> Callable[[Callable[..., Any]], 
 def _solved(
     system: System, x0: Any, solver: Any, asked: Any, method: Method, tol: Any, max_steps: Any
 ) -> Any:
-    """Solve by a method of ours, or by the user's own solver, whose result is checked."""
+    """Solve by a built-in method, or by the user's solver, whose result is checked."""
     if solver is not None and not callable(solver):
         names = " or 'newton'" if system.name == "fixed_point" else ""
         msg = (
@@ -104,7 +104,7 @@ def _solved(
 def root(
     f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
 ) -> Any:
-    """Find a root by Newton's method, or by the user's own solver."""
+    """Find a root by Newton's method, or by the user's solver."""
     system = System(f, x0, params, "root", batch)
     return _solved(system, x0, solver, system.at, newton, **how)
 
@@ -128,7 +128,7 @@ def fixed_point(
 def minimize(
     f: Any, x0: Any, *params: Any, solver: Any, batch: int, linear_solver: Any, **how: Any
 ) -> Any:
-    """Find a minimum by a quasi-Newton method and Newton's, or by the user's own solver."""
+    """Find a minimum by a quasi-Newton method and Newton's method, or by the user's solver."""
     gradient = Gradient(any_engine, f)
     system = System(gradient, x0, params, "minimize", batch)
 
@@ -198,9 +198,9 @@ def linear_solve(
 
 
 def _check_symmetric(system: System, x: Vector, product: Vector, tol: float, claim: str) -> None:
-    """See that a solution solves the transposed system as well, which reverse mode relies on.
+    """Check that a solution solves the transposed system as well, which reverse mode relies on.
 
-    It does where ⟨u, A x⟩ = ⟨A u, x⟩, of which one u with something of every direction is tried.
+    This holds if ⟨u, A x⟩ = ⟨A u, x⟩, which is tested for one u with parts in all directions.
     """
     probe = [direction(of, seed) for seed, of in enumerate(x)]
     image = system.residual(probe)
@@ -224,7 +224,7 @@ def odeint(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Any:
 
 @_computes(check_isolated)
 def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch: int) -> None:
-    """See that Newton's method stays at a root."""
+    """Check that Newton's method stays at a root."""
     verify(System(f, x, params, name, batch), linear_solver)
 
 
