@@ -1,4 +1,4 @@
-"""Structures among the operands of a call, and the arrays in them that an engine knows."""
+"""Structures among the operands of a call, and the arrays in them that an engine uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_py.extend import TreeDef, flatten_tangent, unflatten_tangent
 def of_some(
     f: Callable[..., Any], operands: Sequence[Any], places: Sequence[int]
 ) -> Callable[..., Any]:
-    """Make a function of the operands at some places, where the others stay as they are.
+    """Return a function of the operands at some indices, with the others fixed.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def of_some(
 
 
 def wanted_in(operands: TreeDef, flags: Iterable[bool]) -> tuple[bool, ...]:
-    """Tell of each operand whether any of its arrays is flagged.
+    """Return for each operand whether any of its arrays is flagged.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def wanted_in(operands: TreeDef, flags: Iterable[bool]) -> tuple[bool, ...]:
 def tangents_in(
     operands: TreeDef, entries: Iterable[Any], wanted: Sequence[bool]
 ) -> tuple[Any, ...]:
-    """Return the tangents of the operands wanted, of those of their arrays: None is zero.
+    """Return the tangents of the wanted operands from those of their arrays; None is zero.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def tangents_in(
 
 
 def cotangents_in(operands: TreeDef, answer: Any, wanted: Sequence[bool]) -> list[Any]:
-    """List the cotangents of the arrays, of what a pull answered for the operands wanted.
+    """Return the cotangents of the arrays from the result of a pull for the wanted operands.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Support of an engine for a call, found by trying: each transformation runs on the call itself."""
+"""Support of an engine for a call, determined by running each transformation on the call."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def supported(
     is_constant: bool = False,
     compiled: tuple[str, ...] = (),
 ) -> Support:
-    """Run the transformations of an engine on a call; what raises is not supported.
+    """Run the transformations of an engine on a call; one that raises is not supported.
 
     Parameters
     ----------
     exported : callable
-        What an adapter's `export` gave.
+        The function that an adapter's `export` returned.
     operands, options
-        Of the call: all numbers in the operands are varied that derivatives are known in.
+        The arguments of the call: all differentiable numbers in the operands are varied.
     transformations : Transformations
-        Those of the engine.
+        The transformations of the engine.
     plain : callable, optional
-        Gives for the operands what the exported function gives, where that is nothing to look at.
+        Returns the values of the exported function, if those cannot be inspected.
     is_constant : bool
-        Whether nobody states that a derivative flows.
+        Whether the rules state that no derivative flows.
     compiled : tuple of str
         The names of the transformations that compile: of the value, then of derivatives.
 
     Returns
     -------
     Support
-        To no order where the value itself is not to be had.
+        The support; of order 0 if the value itself cannot be computed.
     """
     table = transformations.table
     z, f = _as_vector(exported, plain or exported, operands, options)
@@ -78,7 +78,7 @@ def supported(
 def _runs(run: Callable[..., Any], f: Callable[..., Any], *at: Any) -> bool:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of gradients that are zero, as second ones of sums
+            warnings.simplefilter("ignore")  # of zero gradients, such as second ones of sums
             run(f, *at)
     except Exception:
         return False
@@ -91,7 +91,7 @@ def _as_vector(
     operands: tuple[Any, ...],
     options: dict[str, Any],
 ) -> tuple[Any, Callable[[Any], Any]]:
-    """Return the numbers of a call as a vector, and the sum of its results as their function."""
+    """Return the numbers of a call as a vector, and the function from it to the sum of results."""
     leaves, treedef = flatten(operands)
     moved = {i: x for i, x in enumerate(leaves) if kind_of(x) in ("real", "complex")}
     parts = [np.real(np.ravel(_plain(x))).astype(float) for x in moved.values()]
@@ -100,7 +100,7 @@ def _as_vector(
     try:
         kinds = [kind_of(y) for y in flatten(plain(*operands, **options))[0]]
     except Exception:
-        kinds = []  # it will be found to support nothing
+        kinds = []  # the tests will find that nothing is supported
 
     def of_vector(z: Any) -> Any:
         given, end = list(leaves), 0
@@ -120,7 +120,7 @@ def _as_vector(
 
 
 def _as(x: Any, dtype: Any) -> Any:
-    """Return numbers of a dtype, by their method where no operation takes them."""
+    """Convert numbers to a dtype, by their method if no operation accepts them."""
     if str(x.dtype) == str(dtype):
         return x
     try:

@@ -1,4 +1,4 @@
-"""Tangents as people see them, and leaf by leaf: each by the space that it belongs to."""
+"""Tangents in the form that users see, and as lists of entries by their spaces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chainrules_py.ops import conj
 
 
 def opened(of: Any) -> tuple[list[Space], TreeDef]:
-    """Take a space, or a list of spaces, apart into those of arrays and numbers, and the shape."""
+    """Flatten a space, or a list of spaces, into those of arrays and numbers, and its tree."""
     spaces: list[Space] = []
     return spaces, _shape(of, spaces)
 
@@ -45,7 +45,7 @@ def _shape(of: Any, spaces: list[Space]) -> TreeDef:
 
 
 def flat(t: Any, of: Any) -> list[Any]:
-    """List the entries of a canonical tangent at the leaves of its space."""
+    """Return the entries of a canonical tangent at the leaves of its space."""
     return flatten_tangent(opened(of)[1], t)
 
 
@@ -55,12 +55,12 @@ def assembled(of: Any, leaves: Iterable[Any]) -> Any:
 
 
 def dense(t: Any, of: Any) -> Any:
-    """Make a tangent what users get: zeros filled in, plain containers for those of the primal.
+    """Convert a tangent to the form that users get: dense, in containers like the primal's.
 
     Raises
     ------
     NotDifferentiableError
-        Where nobody has stated an entry.
+        If an entry is not implemented.
     """
     if type(of) is Space:
         return of.zeros() if is_zero(t) else deliver(t)
@@ -81,7 +81,7 @@ def conjugated(t: Any) -> Any:
 def densely(
     pullback: Callable[[Any], tuple[Any, ...]], operands: tuple[Any, ...]
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """Make a pullback give its cotangents in the form that users get."""
+    """Wrap a pullback to return its cotangents in the form that users get."""
     spaces = [space(x) for x in operands]
 
     def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -92,9 +92,9 @@ def densely(
 
 
 def canonical(t: Any, of: Any, statement: Any) -> Any:
-    """Bring a user's tangent to canonical form, with `Tangent` for each container."""
+    """Convert a user's tangent to canonical form, with `Tangent` for each container."""
     if is_zero(of):
-        return of  # of None, a string, a flag, which may stand for themselves
+        return of  # for None, a string or a flag, whose tangent may be given as the value itself
     cls = type(t)
     if type(of) is StructureSpace:
         if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):

@@ -1,4 +1,4 @@
-"""Transformations of an engine as data, for whoever runs each of them, as the judge does."""
+"""Transformations of an engine as data, for code that runs each of them, such as checks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from chainrules_py import ops as v
 
 
 class Transformation(NamedTuple):
-    """A transformation: how an engine applies it, and the derivative that comes out.
+    """Transformation: how an engine applies it, and the derivative that it computes.
 
     Attributes
     ----------
     gives : {"value", "gradient", "slope", "curvature", "third"}
-        Of a real function f of a vector at z: its value, its gradient, its derivative along u, its
-        Hessian times u, its third derivative along u three times.
+        What it computes for a real function f of a vector at z: its value, its gradient, its
+        derivative along u, its Hessian times u, or its third derivative along u three times.
     run : callable
-        ``run(f, z, u)``, with arrays of the engine. For a compiler that wants to be given all that
-        there are, f takes ``f.constants`` behind z.
+        ``run(f, z, u)``, with arrays of the engine. For a compiler that needs all constants as
+        arguments, f takes ``f.constants`` after z.
     within : str
-        The transformation of the value alone that this one is made of: whoever wrote f may have
-        used what no tracer passes through, and then there is no derivative to be had either.
+        The transformation of the value alone that this one uses: if f contains something that no
+        tracer passes through, that one fails too, and a derivative is not expected.
     """
 
     gives: str
@@ -38,13 +38,13 @@ class Transformations(NamedTuple):
     table : mapping
         From the name of each to the `Transformation`.
     asarray : callable, optional
-        Makes an array of the engine's of one of NumPy's; an engine for all libraries has none.
+        Converts a NumPy array to one of the engine's; None for an engine for all libraries.
     context : callable
-        Gives a context in which the engine computes in double precision.
+        Returns a context in which the engine computes in double precision.
     takes_complex : bool
         Whether the engine has derivatives of complex numbers.
     digits : float
-        How far its numbers may be from the true ones, against the largest.
+        The tolerance for its results, relative to the largest number.
     """
 
     table: Mapping[str, Transformation]
@@ -55,14 +55,14 @@ class Transformations(NamedTuple):
 
 
 def total_of(x: Any) -> Any:
-    """Return the sum of an array of an engine's."""
-    return x.sum() if hasattr(x, "sum") else v.sum(x)  # the strict library's arrays have none
+    """Return the sum of an array of an engine."""
+    return x.sum() if hasattr(x, "sum") else v.sum(x)  # arrays of the strict library lack it
 
 
 def nestings(
     grad: Callable[..., Any], push: Callable[..., Any] | None = None
 ) -> dict[str, Transformation]:
-    """State nestings of the modes to order three, of ``grad(f)(z)`` and ``push(f, z, u)``.
+    """Return nestings of the modes to order three, from ``grad(f)(z)`` and ``push(f, z, u)``.
 
     Examples
     --------

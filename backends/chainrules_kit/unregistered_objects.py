@@ -1,4 +1,4 @@
-"""What operands hide from the rules of a function, in objects of classes that nobody registered."""
+"""Traced values that operands hide from rules, in objects of unregistered classes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from chainrules_py.extend import flatten, hidden, is_opaque, is_structure_type, 
 def check_hidden(
     operation: Primitive[..., Any], operands: tuple[Any, ...], is_traced: Callable[[Any], bool]
 ) -> None:
-    """Raise for operands of a function that directly hold what another engine differentiates.
+    """Raise for operands of a function that directly hold values another engine differentiates.
 
     Parameters
     ----------
     operation : Primitive
         The function.
     operands : tuple
-        What it is called with.
+        The operands of the call.
     is_traced : callable
-        Tells whether a value is differentiated.
+        Returns whether a value is being differentiated.
 
     Raises
     ------
     TracerError
-        It names the operand: no rule sees what it holds.
+        If one is found; the message names it, because no rule sees what it holds.
     """
     structures = [x for x in operands if is_structure_type(type(x))]
     functions = [x for x in flatten(structures)[0] if callable(x)]

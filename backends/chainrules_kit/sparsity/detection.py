@@ -1,9 +1,9 @@
 """Detection: which results of a linear function depend on which of its arguments.
 
-NaN is pushed through it: what comes out as NaN depends on what went in as NaN. That is structure
-and not value, for 0 times NaN is NaN, and no rule has to say what it reads. Blocks of arguments are
-halved level by level, and blocks that share no candidate are pushed at once. This takes about
-log2(n) pushes for each color.
+NaN is pushed through the function: a result that is NaN depends on an argument that is NaN. This
+finds structural dependence, because 0 times NaN is NaN, and rules need not state it. Blocks of
+arguments are halved level by level, and blocks that share no candidate are pushed at once. This
+takes about log2(n) pushes for each color.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from chainrules_kit.library import scipy_part
 from chainrules_kit.sparsity.coloring import color_columns, count_colors
 
 Image: TypeAlias = Callable[[Any], Any]
-"""Takes bools (k, n), True for NaN, and gives bools (k, m)."""
+"""Takes booleans (k, n), True for NaN, and returns booleans (k, m)."""
 
 LEVEL = 256
-"""The number of blocks at which a pattern counts as dense if half of the candidates remain."""
+"""Number of blocks at which a pattern counts as dense if half of the candidates remain."""
 
 
 def detect(push: Image, pull: Image | None, n: int, m: int) -> Any:
-    """Find the pattern of a linear function of n numbers that gives m.
+    """Find the pattern of a linear function from n numbers to m numbers.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def detect(push: Image, pull: Image | None, n: int, m: int) -> Any:
         Of shape (m, n); None if it is dense.
     """
     edges = np.array([0, n])  # of the blocks
-    rows = np.arange(m if n else 0)  # candidates: what may depend on a block
+    rows = np.arange(m if n else 0)  # candidates: results that may depend on a block
     blocks = np.zeros_like(rows)
     found = [np.zeros((2, 0), np.intp)]  # rows that were pulled, and their columns
     pushes, rest = 0, m
@@ -81,7 +81,7 @@ def csr_array(*given: Any) -> Any:
 
 
 def pattern_of(rows: Any, columns: Any, shape: tuple[int, int]) -> Any:
-    """Build the pattern with entries at these places."""
+    """Build the pattern with entries at these indices."""
     return csr_array((np.ones(len(rows), bool), (rows, columns)), shape)
 
 

@@ -16,10 +16,10 @@ Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 
 
 class DensePatternWarning(UserWarning):
-    """A pattern is dense, as far as it was detected.
+    """Warns that a pattern is dense, as far as it was detected.
 
-    The full pattern is used. The result is right, and slower than ``jacobian(f)``. The message says
-    what to write.
+    The full pattern is used. The result is correct, but slower than ``jacobian(f)``. The
+    message has the remedy.
     """
 
 
@@ -35,13 +35,13 @@ class Plan:
     ----------
     pattern : sparse array or array
         Where the Jacobian may be nonzero. It has a row for each number of the result, and a column
-        for each number of the arguments. All stored entries count, also those that are zero.
+        for each number of the arguments. All stored entries count, including zeros.
     mode : {"auto", "forward", "reverse"}
-        Push columns, or pull rows. "auto" uses as few directions as it finds, and may pull the
-        long rows and push the columns of the others.
+        Push columns, or pull rows. "auto" uses the fewest directions that it finds, and may pull
+        the long rows and push the columns of the others.
     symmetric : bool
         Whether the matrix is symmetric, as the Hessian of one number is. Entries are then also read
-        at the mirrored place, so that an arrow takes two pushes.
+        at the mirrored index, so that an arrow matrix takes two pushes.
 
     Attributes
     ----------
@@ -54,18 +54,18 @@ class Plan:
     direction : array of int
         For each entry the direction that computes it: pushes count first, then pulls.
     place : array of int
-        For each entry its place in the image of that direction.
+        For each entry its index in the image of that direction.
     passes : list of Pass
         Directions that are pushed or pulled at once.
     rank : array of int
-        For each entry its place among the entries of all passes.
+        For each entry its rank among the entries of all passes.
     mode, symmetric
-        As given.
+        The arguments.
 
     Raises
     ------
     NotDifferentiableError
-        If the pattern is not a matrix, or not symmetric although ``symmetric`` says so.
+        If the pattern is not a matrix, or not symmetric despite ``symmetric``.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Plan:
     def blocks(self, heights: tuple[int, ...], widths: tuple[int, ...]) -> list[list[Any]]:
         """Split the pattern into blocks with these numbers of rows and columns.
 
-        The data of a block are the numbers of its entries in the whole pattern.
+        The data of a block are the indices of its entries in the whole pattern.
         """
         found = self._blocks.get((heights, widths))
         if found is None:
@@ -203,7 +203,7 @@ class Pass(NamedTuple):
     entries : array of int
         The entries of the pattern that these directions compute.
     places : array of int
-        The places of these entries in the images, which are laid out one after the other.
+        The indices of these entries in the images, which are concatenated.
     """
 
     pulled: bool
@@ -214,7 +214,7 @@ class Pass(NamedTuple):
 
 
 _LINES = 40
-"""The most rows and columns of a pattern that is printed."""
+"""Largest number of rows and columns of a pattern that is printed."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -265,7 +265,7 @@ def _entries(pattern: Any) -> tuple[Any, Any]:
 
 def _checked(pattern: Any) -> Any:
     """Copy a pattern of any class to a csr array with sorted indices."""
-    pattern = pattern.get() if hasattr(pattern, "get") else pattern  # of CuPy's
+    pattern = pattern.get() if hasattr(pattern, "get") else pattern  # from CuPy
     if getattr(pattern, "ndim", 0) != 2:
         msg = (
             f"a pattern is a matrix with a row for each number of the result, and this one is "

@@ -35,11 +35,11 @@ class Engine(NamedTuple):
     ----------
     linear, reverse : callable
         ``linear(f, xs, has_aux=...)`` runs f and has ``push(ts, many)``, ``reverse(...)`` has
-        ``pull(bars, many, repair=...)``; both have what `Parts` has.
+        ``pull(bars, many, repair=...)``; both have the attributes of `Parts`.
     inputs : callable
-        ``inputs(xs)`` gives xs as arrays, their `TreeDef`, and the spaces of their leaves.
+        ``inputs(xs)`` returns xs as arrays, their `TreeDef`, and the spaces of their leaves.
     outputs : callable
-        ``outputs(run, spaces, f, holomorphic)`` gives the spaces of the leaves of the result.
+        ``outputs(run, spaces, f, holomorphic)`` returns the spaces of the leaves of the result.
     """
 
     linear: Callable[..., Any]
@@ -60,12 +60,12 @@ class Parts(NamedTuple):
 
 @final
 class Runs:
-    """The runs of a function at some arguments: one in each mode, made when it is needed.
+    """Runs of a function at some arguments: one in each mode, made when it is needed.
 
     Attributes
     ----------
     xs, ys : list
-        The spaces of the leaves of the arguments and of the result; no `Space` where there is none.
+        The spaces of the leaves of the arguments and of the result; no `Space` for other leaves.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Runs:
         self.made: dict[bool, Any] = {}
 
     def side(self, pulled: bool) -> Any:
-        """Return the run in forward mode, or in reverse mode."""
+        """Return the run in forward mode, or in reverse mode if ``pulled``."""
         if pulled not in self.made:
             begin = self.engine.reverse if pulled else self.engine.linear
             run = begin(self.f, self.given, has_aux=self.has_aux)
@@ -116,7 +116,7 @@ class Runs:
         return self.side(mode != "forward")
 
     def can_pull(self, mode: Mode) -> bool:
-        """Tell whether reverse mode is allowed and has rules."""
+        """Return whether reverse mode is allowed and has rules."""
         if mode == "auto":
             with contextlib.suppress(NoRuleError):
                 self.side(True)
@@ -133,7 +133,7 @@ class Runs:
         return _has(self.xs, True) or _has(self.ys, True)
 
     def turns(self, plan: Plan) -> bool:
-        """Tell whether seeds times i are needed too: between complex and real numbers."""
+        """Return whether seeds times i are needed too: between complex and real numbers."""
         spaces, others = (self.xs, self.ys) if plan.pushes else (self.ys, self.xs)
         return _has(spaces, True) and _has(others, False)
 
@@ -149,7 +149,7 @@ class Runs:
         unit : complex or None
             The factor of complex seeds; None for i, without seeds for real leaves.
         repair : bool
-            Whether pulls that give NaN are repeated with zeros by structure.
+            Whether pulls that give NaN are repeated with structural zeros.
 
         Returns
         -------
@@ -173,7 +173,7 @@ def _size(spaces: Sequence[Any]) -> int:
 
 
 def _has(spaces: Sequence[Any], complex: bool) -> bool:
-    """Tell whether there are complex, or real, numbers."""
+    """Return whether there are complex, or real, numbers."""
     return any([type(space) is Space and (space.kind == "complex") is complex for space in spaces])
 
 
@@ -194,7 +194,7 @@ def _seeds(spaces: Sequence[Any], seeds: Any, unit: complex | None) -> list[Any]
 
 
 def _seed(part: Any, space: Space, unit: complex, lender: Space | None) -> Any:
-    """Build the seeds of a leaf; those of Python's numbers are arrays like the lender's."""
+    """Build the seeds of a leaf; those of Python numbers are arrays like the lender's."""
     part = part.reshape(len(part), *space.shape)
     part = part * unit if space.kind == "complex" else part
     like = lender if space.dtype is None else space
@@ -217,16 +217,16 @@ def _joined(spaces: Sequence[Any], images: Sequence[Any], k: int) -> Any:
 
 
 def take(x: Any, places: Any) -> Any:
-    """Take elements of an array at these places."""
+    """Return the elements of an array at these indices."""
     like = type(bare(x))
     return x[places if like is np.ndarray else namespace_of(like).asarray(places)]
 
 
 def is_plain(x: Any) -> bool:
-    """Tell whether no leaf is a tracer."""
+    """Return whether no leaf is a tracer."""
     return all([bare(leaf) is leaf for leaf in flatten(x)[0]])
 
 
 def is_recorded(x: Any) -> bool:
-    """Tell whether the compiler records a leaf, and its value may differ at the next call."""
+    """Return whether the compiler traces a leaf, whose value may differ at the next call."""
     return any([type_info(type(untraced(leaf))).host is not None for leaf in flatten(x)[0]])
