@@ -1,4 +1,4 @@
-"""Steps in time of the right length: for the state, and for what its derivatives need."""
+"""Integration by steps that are short enough for the state and for its derivatives."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from chainrules_py import ops as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
-"""For each time from one output to the next the places, from 0 to 1, between which steps go."""
+"""For each interval between outputs, the ends of the steps as fractions of it, from 0 to 1."""
 
 
 @final
 class Solution:
-    """The states at the times, and the steps on which derivatives are taken.
+    """States at the times, and the steps on which derivatives are computed.
 
     Attributes
     ----------
     ys : structure
-        The states at the times, as `odeint` gives them.
+        The states at the times, as `odeint` returns them.
     intervals : list of list of Substep
         The steps from each time to the next.
     """
@@ -125,7 +125,7 @@ class Integration:
         self.rate = rate_of(self.f, self.tree, self.params, self.clock)
 
     def _checked(self, y: Vector, t: float) -> Vector:
-        """Compute the rate of change; what is traced in it was not given to `odeint`."""
+        """Compute the rate of change; raise if it has tracers that were not passed to `odeint`."""
         return refuse_traced(self.rate(y, t), self.f, "odeint")  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------ the state
@@ -146,10 +146,10 @@ class Integration:
     def _advance(
         self, y: Vector, k: Vector, h: float, a: float, b: float
     ) -> tuple[Vector, Vector, float, tuple[float, ...]]:
-        """Step from one output to the next; h is the length to begin with, and to go on with."""
+        """Step from one output to the next; return the length of the next step as h."""
         method, t, fractions = self.method, a, [0.0]
         while t != b:
-            # The last two steps are of one length, so that none is vanishingly short.
+            # The last two steps have equal length, so that none is vanishingly short.
             rest = abs(b - t)
             length = rest if h >= 0.999 * rest else min(h, 0.5 * rest) if 2 * h > rest else h
             if length <= 16 * 2.0**-52 * abs(t) or self.left <= 0 or not math.isfinite(length):
@@ -173,7 +173,7 @@ class Integration:
         return y, k, h, tuple(fractions)
 
     def _error(self, e: Vector, y: Vector, moved: Vector) -> float:
-        """Compute the root mean square of an error relative to what is allowed; 1 is just right."""
+        """Return the root mean square of an error relative to the tolerance; 1 is accepted."""
         scaled, count = [], 0
         for x, before, after in zip(e, y, moved, strict=True):
             size = v.where(v.abs(before) > v.abs(after), v.abs(before), v.abs(after))
@@ -215,13 +215,13 @@ class Integration:
     # ----------------------------------------------------------------------- its derivatives
 
     def solution(self) -> Solution:
-        """Run, and divide the steps until they resolve derivatives."""
+        """Integrate, and divide the steps until they resolve derivatives."""
         return Solution(self, *self.run())
 
     def compiled(self, call: Callable[..., Any], y: Vector, *more: Any) -> Program | None:
-        """Return the program of what is computed at a step, if there is one.
+        """Return the compiled program of the computation at a step, or None.
 
-        It is tried on a step from the last state on, where numbers are seldom 0, back in time.
+        It is tested on a step back in time from the last state, where numbers are seldom 0.
         """
         if self.clock is not None or len(self.times) < 2 or not y:
             return None
@@ -236,21 +236,21 @@ class Integration:
         return program_of(call, self.method, self.f, operands, check)
 
     def scalars(self, y: Vector) -> Vector:
-        """Return arrays without axes as numbers of their library, as results of arithmetic are."""
+        """Return arrays without axes as numbers of their library, as arithmetic returns them."""
         return [x if self.clock is not None or x.shape else x[()] for x in y]
 
     def resolved(self, taken: Fractions) -> list[list[tuple[float, Vector]]]:
-        """Divide the steps where the derivatives of the two methods of the pair differ.
+        """Divide the steps whose derivatives differ between the two methods of the pair.
 
-        The steps were chosen for the state. They can be far too long for its derivatives: at an
-        equilibrium they grow without bound, though an error there decays, or grows, as fast as it
-        does; a forcing whose amplitude is zero is not seen at all.
+        The steps were chosen for the state and can be far too long for its derivatives: at an
+        equilibrium they grow without bound, although an error there still decays or grows; a
+        forcing with amplitude zero does not affect them at all.
 
         Returns
         -------
         list of list of tuple
-            For each time from one output to the next the places, from 0 to 1, between which steps
-            go, with the states there if these are pulled back by a program.
+            For each interval between outputs, the ends of the steps as fractions of it, with the
+            states there if a program pulls these back.
         """
         y, divided = self.tree.leaves, []
         for (a, b), places in zip(pairwise(self.times), taken, strict=True):
@@ -270,7 +270,7 @@ class Integration:
         fine: list[tuple[float, Vector]],
         depth: int,
     ) -> Vector:
-        """Return the state after a part of the time; note in ``fine`` where its steps end."""
+        """Return the state after a part of the interval; append its step ends to ``fine``."""
         t, h = a + start * (b - a), (stop - start) * (b - a)
         if abs(h) <= self._trusted and self._trust > 0:
             self._trust -= 1
@@ -279,7 +279,7 @@ class Integration:
             return moved
         moved, ratio = self._sensitivity(y, t, h, len(fine))
         if ratio <= 1.0:
-            # What is resolved by a wide margin is not looked at again in the next few steps.
+            # After a step that is resolved by a wide margin, the next few steps are not tested.
             self._trusted, self._trust = (1.1 * abs(h), 3) if ratio < 0.5 else (0.0, 0)
             fine.append((stop, self._kept(moved)))
             return moved
@@ -304,11 +304,12 @@ class Integration:
         return weighted(y, h, self.method.weights[-1], ks)
 
     def _sensitivity(self, y: Vector, t: float, h: float, seed: int) -> tuple[Vector, float]:
-        """Return the state after a step, and the error of its derivatives beside what is allowed.
+        """Return the state after a step, and its derivatives' error relative to the tolerance.
 
-        One cotangent with something of every direction is pulled back through the difference of
-        the two methods, to the state, the parameters and what f captured; each of these is
-        compared with the same pulled back through the stages, in a sum in which they do not cancel.
+        One cotangent with parts in all directions is pulled back through the difference of the two
+        methods, to the state, the parameters and the values that f captured. Each result is
+        compared with the same cotangent pulled back through a sum of the stages in which they do
+        not cancel.
         """
         sensed = self.sensed or functools.partial(step_sensed, self.method, self.f)
         start = self.tree.build(self.scalars(y))
@@ -317,9 +318,9 @@ class Integration:
         of_f = len(Tree(self.f).leaves)
         worst = 0.0
         for n, (wrong, allowed) in enumerate(zip(*pulled, strict=True)):
-            if of_f <= n < of_f + len(y):  # the state is carried on besides
+            if of_f <= n < of_f + len(y):  # the state itself is carried along as well
                 allowed += probes[n - of_f]
-            else:  # what a parameter does adds up over the steps; ten may err by what one does
+            else:  # the effect of a parameter adds up over steps: ten steps may err as much as one
                 allowed *= 10.0
             if wrong != 0.0:
                 finite = wrong < math.inf and allowed > 0.0
@@ -337,16 +338,16 @@ def _step(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, clock: A
 
 
 def step_moved(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any) -> tuple[Any, ...]:
-    """Return the state after a step, first of nothing else."""
+    """Return the state after a step, as the only item of a tuple."""
     return (tuple(_step(method, f, y, t, h, params)[0]),)
 
 
 def step_pulled(
     method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, bars: Any
 ) -> tuple[Any, ...]:
-    """Return the state after a step, and cotangents of it pulled back.
+    """Return the state after a step, and cotangents pulled back through it.
 
-    These are of the state, of what f captured and the parameters, of the time, and the length.
+    These are of the state, of the values f captured and the parameters, of the time and the length.
     """
     given = f, y, t, h, params
     moved, pullback = engine().vjp(lambda *given: tuple(_step(method, *given)[0]), *given)
@@ -360,8 +361,8 @@ def step_sensed(
 ) -> tuple[Any, ...]:
     """Return the state after a step, and squares of probes pulled back through sums of its rates.
 
-    Squares of the probes come first. Then one sum is the difference of the two methods; in the
-    other one they do not cancel.
+    The squares of the probes come first. One sum of the rates is the difference of the two methods;
+    in the other they do not cancel.
     """
     generic = tuple([w * math.cos(2.4 * n) for n, w in enumerate(method.weights[-1])])
 

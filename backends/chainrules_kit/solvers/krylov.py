@@ -1,4 +1,4 @@
-"""Linear systems of which only products with vectors are known, by SciPy's Krylov methods."""
+"""Linear systems with a matrix that is known by its products only: SciPy's Krylov methods."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def iterated(
 ) -> Vector:
     """Find the x with ``apply(x) = b``, by GMRES or conjugate gradients.
 
-    The residual is asked to be small beside ‖b‖ + ‖A‖‖x‖, with what the products have shown of
-    ‖A‖: less is not to be had in finite precision.
+    The residual has to be small relative to ‖b‖ + ‖A‖‖x‖, with a lower bound of ‖A‖ from the
+    products: finite precision allows no smaller one.
 
     Raises
     ------
     ConvergenceError
-        After ``max_steps`` products, 10 times the number of unknowns by default; or where the
-        residual becomes no smaller.
+        After ``max_steps`` products, by default 10 times the number of unknowns, or if the residual
+        stops decreasing.
     """
     linalg, coordinates = scipy_part("sparse.linalg"), Coordinates(b)
     n, rhs = coordinates.size, on_host(coordinates.flat(b))

@@ -1,4 +1,4 @@
-"""The least value of a function near a point, by SciPy's L-BFGS."""
+"""Local minimization of a function by SciPy's L-BFGS."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Slope = Callable[[Vector], tuple[float, Vector]]
 
 
 def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
-    """Find a point near which a function is least.
+    """Find a local minimum of a function.
 
     Parameters
     ----------
     slope : callable
-        The value and the gradient at a point.
+        Returns the value and the gradient at a point.
     x : list
-        Where to start.
+        The start.
     max_steps : int
-        After so many, what was reached is given.
+        The largest number of steps; the point reached by then is returned.
 
     Raises
     ------
     ConvergenceError
-        If there is no end to the descent.
+        If the function decreases without bound.
     """
     coordinates = Coordinates(x)
     start = on_host(coordinates.flat(x)).astype(float)
@@ -39,7 +39,7 @@ def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
     def at(z: Any) -> tuple[float, Any]:
         try:
             value, g = slope(coordinates.vector(coordinates.lent(z)))
-        except ConvergenceError:  # of a solver inside: as beyond the edge of the domain
+        except ConvergenceError:  # from a solver inside: treat as outside the domain
             return math.inf, 0.0 * z
         if abs(z).max() > far:
             msg = (

@@ -1,8 +1,8 @@
-"""Programs of what is computed at each step of a solution, kept from one call to the next.
+"""Cache of compiled programs for the computation at each step of a solution.
 
-To record a step costs fifty times what its program costs. The function of the next call is most
-often another object of the same code: functions are compared by their code and by what stands in
-their cells, and what they look up elsewhere is compared by the program.
+Recording a step costs fifty times as much as running its program. The function of the next call is
+usually another object with the same code: functions are compared by their code and their cells, and
+the program compares the values that they look up elsewhere.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import Any, final
 from chainrules_py.extend import Closure, Hole, Tree, default_compiler, kind_of, settled
 
 _MOST = 64
-"""How many programs are kept, and counts of those that were not used again."""
+"""Largest number of programs in the cache, and of counters of unused programs."""
 _DEEP = 4
-"""How far functions in the cells of functions are compared."""
+"""Depth to which functions in the cells of functions are compared."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _IN_A_ROW = 3
-"""After so many programs that were not used again, a function is not compiled any more."""
+"""Number of unused programs after which a function is no longer compiled."""
 _IN_C = 8
-"""After so many uses a program is written in C, which takes half a second, if that is there."""
+"""Number of uses after which a program is compiled to C, if possible: this takes half a second."""
 _programs: dict[Any, Any] = {}
 _unused: dict[Any, int] = {}
 
 
 class _Same:
-    """A value that is equal to itself alone, as a key."""
+    """Key that is equal only if its value is the same object."""
 
     __slots__ = ("value",)
 
@@ -45,7 +45,7 @@ class _Same:
 
 
 def _form(x: Any, deep: int = _DEEP) -> Any:
-    """Return what two functions have in common that differ in what they captured alone."""
+    """Return a key that is equal for functions that differ only in captured arrays."""
     if isinstance(x, Closure):
         return Closure, _form(x.template, deep)
     if isinstance(x, Hole):
@@ -68,22 +68,22 @@ def _form(x: Any, deep: int = _DEEP) -> Any:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # what is not assigned yet
+    except ValueError:  # the cell is empty
         return cell
 
 
 @final
 class Program:
-    """A function of a function and of operands, compiled; it is let go where it does not fit.
+    """Compiled function of a function and operands; it is dropped if a call fails.
 
     Parameters
     ----------
     call : callable
-        Called as ``call(f, *operands)``.
+        The function that is called as ``call(f, *operands)``.
     f : callable
-        What is compiled with it, around the values that it captured.
+        The function that is compiled with it, as a function of its captured values.
     compiled : callable
-        Takes the captured values in place of f.
+        The compiled function, which takes the captured values instead of f.
     """
 
     __slots__ = ("_call", "_compiled", "_f", "captured")
@@ -93,11 +93,11 @@ class Program:
         self.captured = tuple(f.captured) if isinstance(f, Closure) else ()
 
     def __call__(self, *operands: Any) -> Any:
-        """Call the program, or the function where there is none for these operands."""
+        """Call the program, or the function itself if the program fails."""
         if self._compiled is not None:
             try:
                 return self._compiled(self.captured, *operands)
-            except Exception:  # what is to be raised is raised below
+            except Exception:  # the call below raises any real error
                 self._compiled = None
         return self._call(self._f, *operands)
 
@@ -107,22 +107,22 @@ def program_of(
 ) -> Program | None:
     """Return the program of ``call(about, f, *operands)``, or None if there is none.
 
-    There is none without a compiler, for arrays that are not NumPy's, and for a function that asks
-    for its operands as plain numbers.
+    There is none without a compiler, for arrays of other libraries than NumPy, and for a function
+    that needs its operands as plain numbers.
 
     Parameters
     ----------
     call : callable
-        A function of a module.
+        A module-level function.
     about : object
-        What it is given besides, hashable.
+        Its first argument, which is hashable.
     f : callable
-        What was given by somebody.
+        The user's function.
     operands : tuple
-        What it is called with first.
+        The operands of the first call.
     check : callable
-        Tells of a result whether it is that of f: a function may have changed that is not among
-        what a program compares.
+        Returns whether a result is that of f, which may have changed in ways that the program does
+        not detect.
     """
     own = Tree(f).leaves
     if not all([kind_of(x) == "real" and _is_numpys(x) for x in (*own, *Tree(operands).leaves)]):
@@ -142,9 +142,9 @@ def program_of(
         program = Program(call, f, compiled)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that nobody compiled by himself
+                warnings.simplefilter("ignore")  # the user has not compiled anything
                 is_right = check(compiled(program.captured, *operands))
-        except Exception:  # it is not recorded, or raises where it is called
+        except Exception:  # the function cannot be recorded, or it raises
             return None
         if compiled.as_it_is:
             return None
@@ -156,20 +156,20 @@ def program_of(
 
 
 def _trim(table: dict[Any, Any]) -> None:
-    """Let go of what was entered first."""
+    """Remove the oldest entries."""
     while len(table) > _MOST:
         table.pop(next(iter(table)), None)
 
 
 def _recipe(call: Any, f: Any) -> Any:
-    """Return what is compiled; a compiler compares what the function itself looks up."""
+    """Return the function to compile, such that the compiler tracks what f looks up."""
     made: Any = functools.partial(_around, call, f)
     made.recipe = _around, tuple(_functions_in(f)), {}
     return made
 
 
 def _functions_in(f: Any, deep: int = _DEEP) -> list[Any]:
-    """List a function, and those in its cells: ours may stand around somebody's."""
+    """Return a function and those in its cells: a wrapper may hold the user's function."""
     f = f.template if isinstance(f, Closure) else f
     cells = f.__closure__ or () if isinstance(f, types.FunctionType) and deep else ()
     inside = [x for x in map(_content, cells) if callable(x)]

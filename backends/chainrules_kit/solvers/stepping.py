@@ -1,4 +1,4 @@
-"""Steps of explicit Runge-Kutta methods, on plain values and on traced ones alike."""
+"""Steps of explicit Runge-Kutta methods, for plain and for traced values."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from chainrules_py.ops.linalg import resolution
 
 
 class Tableau(NamedTuple):
-    """The coefficients of a pair of methods whose last stage is the next step's first.
+    """Coefficients of a pair of methods whose last stage is the first one of the next step.
 
     Attributes
     ----------
     times : tuple of float
-        Where in the step each stage is.
+        The time of each stage, as a fraction of the step.
     weights : tuple of tuple of float
-        What each stage takes of those before; the last row makes the next state.
+        The weights of the previous stages in each stage; the last row gives the next state.
     errors : tuple of float
-        What of each stage the two methods differ in.
+        The differences of the weights of the two methods.
     order : int
-        Of the method that is gone on with.
+        The order of the method that gives the next state.
     """
 
     times: tuple[float, ...]
@@ -67,7 +67,7 @@ def tableau(method: str) -> Tableau:
     Raises
     ------
     ValueError
-        If there is none of this name.
+        If there is no method of this name.
     """
     if method not in METHODS:
         msg = f"method={method!r} of odeint is none of {', '.join(map(repr, METHODS))}"
@@ -76,10 +76,10 @@ def tableau(method: str) -> Tableau:
 
 
 def clock_of(t: Any, leaves: Vector) -> Any:
-    """Return an array like which a time is made for a function: as wide as times and state are.
+    """Return an array like which times are converted for a function, with the highest precision.
 
-    None where the elements of the times are numbers themselves, as NumPy's: there a time is one of
-    Python's. Functions of other libraries take no numbers.
+    Return None if the elements of the times are numbers themselves, as in NumPy: then a time is a
+    Python number. Functions of other libraries do not accept numbers.
     """
     if type_info(type(v.index(t, 0))).is_number:
         return None
@@ -98,9 +98,9 @@ def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...], clock: A
     tree : Tree
         The structure of the state.
     params : tuple
-        What f is given besides.
+        Further arguments of f.
     clock : array, optional
-        What a time that is a number becomes an array like: see `clock_of`.
+        The array like which a time that is a number is converted; see `clock_of`.
     """
 
     def rate(y: Vector, t: Any) -> Vector:
@@ -158,16 +158,16 @@ def stages(
 
 @final
 class Substep:
-    """A step over a part of the time from one output to the next.
+    """Step over a part of the interval between two outputs.
 
     Attributes
     ----------
     method : Tableau
-        The pair of methods whose higher order makes the next state.
+        The pair of methods, whose higher order gives the next state.
     start, stop : float
-        Which part.
+        The part, as fractions of the interval.
     dtype : dtype, optional
-        Of the time that a function is given, if not that of the times.
+        Dtype of the time that a function gets, if not that of the times.
     """
 
     __slots__ = ("dtype", "method", "start", "stop")
@@ -179,7 +179,7 @@ class Substep:
         self.dtype = dtype
 
     def __call__(self, f: Any, y: Any, t0: Any, t1: Any, *params: Any) -> Any:
-        """Compute the state at the end of the part, from that at its beginning."""
+        """Compute the state at the end of the part from the state at its start."""
         method, tree = self.method, Tree(y)
         if self.dtype is not None:
             t0, t1 = v.astype(t0, dtype=self.dtype), v.astype(t1, dtype=self.dtype)

@@ -1,7 +1,7 @@
-"""Systems of equations whose unknown is a structure: solved, and looked at where they were solved.
+"""Systems of equations whose unknown is a structure: solution, and checks at the solution.
 
-What is done here is done on plain values. Derivatives of the functions are taken by the installed
-engine; none of it is recorded.
+All computations are on plain values. The installed engine computes derivatives of the functions;
+none of them is recorded.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from chainrules_py.extend import (
 )
 
 SMALL = 256
-"""Up to so many unknowns a linear system is written out as a matrix by default."""
+"""Largest number of unknowns for which a linear system uses a dense matrix by default."""
 
 
 def engine() -> Any:
-    """Return the installed engine, which takes the derivatives that solvers need."""
+    """Return the installed engine, which computes the derivatives that solvers need."""
     found = default_engine()
     if found is None:
         msg = (
@@ -52,18 +52,18 @@ def engine() -> Any:
 
 @final
 class System:
-    """The equations ``f(x, *params)`` = 0, as a function of the list of the unknowns.
+    """Equations ``f(x, *params)`` = 0, as a function of the list of the unknowns.
 
     Attributes
     ----------
     tree : Tree
-        The unknown as it was given, which says in what structure it comes.
+        The start value of the unknown, with its structure.
     name : str
-        The operation that f was given to.
+        The operation that f was passed to.
     batch : int
-        How many leading axes count independent problems.
+        The number of leading axes that count independent problems.
     columns : list or array, optional
-        Those of the Jacobian that was last computed.
+        The columns of the Jacobian that was computed last.
     """
 
     columns: Any = None
@@ -84,15 +84,15 @@ class System:
             raise ValueError(msg)
 
     def at(self, x: Any) -> Any:
-        """``f(x, *params)``, for an unknown in its structure."""
+        """Return ``f(x, *params)`` for an unknown in its structure."""
         return refuse_traced(self.f(x, *self.params), self.f, self.name, (x, self.params))
 
     def residual(self, leaves: Vector) -> Vector:
-        """f at a list of unknowns, as a list of equations."""
+        """Return f at a list of unknowns, as a list of equations."""
         return self.equations(self.at(self.tree.build(leaves)))
 
     def equations(self, r: Any) -> Vector:
-        """Return the equations that f gave: as many, and in the same shapes, as the unknowns."""
+        """Return a result of f as a list; raise unless its shapes are those of the unknowns."""
         leaves = Tree(r).leaves
         shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
         if shapes != [of.shape for of in self.spaces] or any(
@@ -106,7 +106,7 @@ class System:
         return leaves
 
     def read(self, x: Any) -> Vector:
-        """Return the unknowns that a solver gave, in the dtypes of those it started from."""
+        """Return a solver's result as a list of unknowns, in the dtypes of the start."""
         leaves = floating(Tree(plain(x)).leaves)
         shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
         if shapes != [of.shape for of in self.spaces]:
@@ -131,10 +131,10 @@ class System:
         coordinates = Coordinates(leaves, self.batch)
         if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
             (x,) = leaves
-            installed = engine()  # a config is another engine's, whose pullbacks take one direction
+            installed = engine()  # a config is another engine, whose pullbacks take one direction
             alone = type_info(type(x)).host is None and not isinstance(installed, Config)
             if getattr(x, "ndim", 0) == 1 and alone:
-                # Of an array that no other engine sees, all rows in one pass.
+                # For an array that no other engine traces, compute all rows in one pass.
                 y, pullback = installed.vjp(lambda x: self._traced((x,))[0], x)
                 refuse_traced(y, self.f, self.name)
                 if y.dtype == x.dtype:
@@ -155,7 +155,7 @@ class System:
 
 
 def transposed(rows: list[Flat]) -> list[Flat]:
-    """Return the columns of a matrix that is given by its rows."""
+    """Return the columns of the matrix with these rows."""
     if not rows:
         return rows
     matrix = v.stack(*rows, axis=-2)
@@ -183,7 +183,7 @@ def solve_linear(
     b : list
         The right-hand side.
     solver : {"dense", "gmres", "cg"} or None
-        None is ``"dense"`` for small systems and independent ones, else ``"gmres"``.
+        None means ``"dense"`` for small or independent systems, otherwise ``"gmres"``.
     batch, tol, max_steps
         As in `chainrules_py.ops.higher_order.linear_solve`.
 
@@ -210,12 +210,12 @@ def solve_linear(
 
 
 def newton(system: System, tol: float | None, max_steps: int | None) -> Vector:
-    """Newton's method, with steps that are halved until they lessen the residual.
+    """Solve by Newton's method, with steps that are halved until the residual decreases.
 
     Raises
     ------
     ConvergenceError
-        With the norm of the residual that was reached.
+        If it does not converge; the message has the norm of the residual.
     """
     batch = system.batch
     x = system.start
@@ -262,14 +262,14 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
 def _descended(
     system: System, x: Vector, step: Vector, length: Any, small: Any, count: int
 ) -> tuple[Vector, Vector]:
-    """Take a step along a direction of descent, halved where it does not lessen the residual."""
+    """Take a step along a descent direction, halved until the residual decreases."""
     batch = system.batch
     factor: Any = length * 0.0 + 1.0
     for _ in range(40):
         moved = combine(x, factor, step, batch)
         try:
             r = system.residual(moved)
-        except ConvergenceError:  # of a solver inside f: as beyond the edge of its domain
+        except ConvergenceError:  # from a solver inside f: treat as outside the domain
             factor = 0.5 * factor
             continue
         good = (norm(r, batch) <= (1.0 - 1e-4 * factor) * length) | small | (length == 0.0)
@@ -284,13 +284,13 @@ def _descended(
 
 
 def _polished(system: System, x: Vector, step: Vector, r: Vector) -> Vector:
-    """Take the last steps, as long as they lessen the residual: to what rounding leaves of it."""
+    """Take further steps while they decrease the residual, down to rounding errors."""
     batch = system.batch
     for _ in range(3):
         length = norm(r, batch)
         moved = combine(x, 1.0, step, batch)
         after = norm(system.residual(moved), batch)
-        if batch:  # each of the problems by itself
+        if batch:  # decide for each problem by itself
             taken = v.where(after <= length, 0.0 * length + 1.0, 0.0 * length)
             moved = combine(x, taken, step, batch)
         elif not after <= length:
@@ -311,12 +311,12 @@ def _shown(length: Any) -> str:
 
 
 def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None) -> Vector:
-    """Find the x with x - f(x) = 0, by applying f again and again.
+    """Find the x with x - f(x) = 0 by repeated application of f.
 
     Raises
     ------
     ConvergenceError
-        With the length of the last step.
+        If it does not converge; the message has the length of the last step.
     """
     x, batch = system.start, system.batch
     eps = eps_of(x)
@@ -326,14 +326,14 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
         step = system.residual(x)
         x = combine(x, -1.0, step, batch)
         length, scale = norm(step, batch), _larger(norm(x, batch), start)
-        if not every(length < 1e30 * (1.0 + start)):  # it runs away
+        if not every(length < 1e30 * (1.0 + start)):  # divergence
             break
         if every(length <= tol * scale):
             return x
         largest = float(length if isinstance(length, float) else v.max(length))
         if least is not None and not largest < 0.9 * least:
             waited += 1
-            # What rounding does to f is all that still moves it.
+            # Only the rounding errors of f still move x.
             if waited > 5 and every(length <= 1e4 * eps * scale):
                 return x
         else:
@@ -347,15 +347,15 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
 
 
 def accepted(system: System, x: Vector, tol: float | None) -> Vector:
-    """Return the result of the user's own solver, if it is a solution.
+    """Return the result of the user's solver, if it is a solution.
 
-    The residual has to be small beside that of the start, or beside what a relative change of x
-    would do to it.
+    The residual has to be small relative to that at the start, or relative to the effect of a
+    relative change of x on it.
 
     Raises
     ------
     ConvergenceError
-        With the norm of the residual.
+        If it is no solution; the message has the norm of the residual.
     """
     batch = system.batch
     tol = eps_of(x) ** (1 / 3) if tol is None else tol
@@ -372,12 +372,12 @@ def accepted(system: System, x: Vector, tol: float | None) -> Vector:
 
 
 def least(system: System, leaves: Vector) -> Vector:
-    """Return the stationary point that Newton's method came to, if it is a minimum.
+    """Return the stationary point that Newton's method found, if it is a minimum.
 
     Raises
     ------
     ConvergenceError
-        If the value falls to a side of it.
+        If the value decreases in a direction.
     """
     if system.columns is None:
         system.jacobian(leaves)
@@ -392,18 +392,18 @@ def least(system: System, leaves: Vector) -> Vector:
 
 
 def verify(system: System, solver: Any) -> None:
-    """See that a solution, where the system starts, is isolated, so that it has a derivative.
+    """Check that the solution at the system's start is isolated, so that it has a derivative.
 
-    Two steps of Newton's method with the same Jacobian go on from there. At a simple root the first
-    is within rounding, or the second much shorter; at a multiple one they shrink by a fixed factor
-    however close it is (P. Deuflhard, *Newton Methods for Nonlinear Problems*, 2011, section 2.1).
+    Two steps of Newton's method with the same Jacobian start from there. At a simple root the first
+    is within rounding, or the second much shorter; at a multiple root they shrink by a fixed factor
+    at any distance (P. Deuflhard, *Newton Methods for Nonlinear Problems*, 2011, section 2.1).
 
     Raises
     ------
     NotDifferentiableError
         If the Jacobian is singular there.
     ConvergenceError
-        If minimize was asked for, and the Hessian, where it is written out, is not definite.
+        For `minimize`, if the Hessian was computed as a matrix and is not definite.
     """
     leaves = system.start
     _verify_isolated(system, leaves, system.batch, solver)

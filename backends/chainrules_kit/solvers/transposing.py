@@ -1,8 +1,8 @@
-"""Transposition: the mode that is not stated, of a statement of one mode.
+"""Transposition: derive the mode that a rule does not state from the one it states.
 
-A derivative is linear in its tangents, so that reverse mode of it, anywhere, is its adjoint. One
-that pushes tangents forward is transposed for the pull; one that pulls cotangents back is
-transposed for the push. This asks the engine for reverse mode (``requires=ReverseMode``).
+A derivative is linear in its tangents, so its own reverse-mode derivative, at any point, is its
+adjoint. A push is transposed for the pull, and a pull for the push. This uses the engine's reverse
+mode (``requires=ReverseMode``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from chainrules_py.ops.higher_order import transposed
 
 
 def transpose(recipe: Any, request: Request) -> Bound:
-    """Bind the transpose of what is stated."""
+    """Bind the transpose of the stated mode."""
     make = _transposed_push if recipe.mode == "forward" else _transposed_pull
     return make(recipe, request)
 
@@ -106,9 +106,9 @@ def _pullback(
     onto: list[Any],
     at: list[Any],
 ) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
-    """Build the pullback of a linear function of the tangents of some values, leaf by leaf.
+    """Return the pullback of a linear function of the tangents of some values, leaf by leaf.
 
-    Beside it are the places of those leaves of the result that are not known to be zero.
+    Also return the indices of the leaves of the result that are not known to be zero.
     """
     assert request.config is not None  # the statement requires what only a config offers
     parts: list[int] = []
@@ -124,32 +124,33 @@ def _pullback(
     return config.rrule_via_ad(image, *begin)[1], parts
 
 
-# ---------------------------------------------------------------------------- it has to be linear
+# ---------------------------------------------------------------------------- linearity
 
 _linear = Cache()
-"""Statements that were found to be linear; forgotten when a rule is stated."""
+"""Statements that were found to be linear; cleared when a rule is stated."""
 
 
 def _check(
     statement: Statement, config: Config, f: Callable[..., tuple[Any, ...]], zeros: Vector
 ) -> None:
-    """Raise unless a function is linear, by what it gives, and what its pullback gives of that.
+    """Raise unless a function is linear, by a test of its values and of its pullback.
 
-    Of ``-3 x`` it gives ``-3 f(x)``, and ``⟨pullback(f(x)), x⟩`` is ``⟨f(x), f(x)⟩``. This is seen
-    once a statement. Where a program is written there are no numbers; its engine may look at it.
+    ``f(-3 x)`` has to be ``-3 f(x)``, and ``⟨pullback(f(x)), x⟩`` has to be ``⟨f(x), f(x)⟩``. The
+    test runs once per statement. While a program is traced there are no numbers; its engine may
+    have a test of its own.
 
     Raises
     ------
     NotDifferentiableError
-        It says what to state.
+        If it is not linear; the message says which rule to state.
     """
     x = [direction(zero, float(seed)) for seed, zero in enumerate(zeros)]
     try:
         ys, pullback = config.rrule_via_ad(f, *x)
     except ProjectionError as error:
-        f(*x)  # which raises where it is wrong by itself, and not what NumPy made of traced values
+        f(*x)  # raises if f is wrong by itself, and not because NumPy converted traced values
         raise _refusal(statement) from error
-    numbers = getattr(config, "numbers", untraced)  # of all that an engine maps over
+    numbers = getattr(config, "numbers", untraced)  # of all examples that an engine maps over
     if config.sees(ys):
         y, more = [[numbers(t) for t in found] for found in (ys, f(*[-3.0 * t for t in x]))]
         bars = [t if is_zero(t) else numbers(t) for t in pullback(ys)]
@@ -165,7 +166,7 @@ def _check(
 
 
 def _refusal(statement: Statement) -> NotDifferentiableError:
-    """Make the error for a half that cannot be transposed, which says what to state."""
+    """Return the error for a half that cannot be transposed."""
     primal, (mode,) = statement.primal.__name__, statement.modes
     tangent, constructor = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
     return NotDifferentiableError(
@@ -177,10 +178,10 @@ def _refusal(statement: Statement) -> NotDifferentiableError:
 
 
 def _differ(y: Vector, more: Vector, bars: Vector, x: Vector) -> bool:
-    """Tell whether ``more`` is not -3 y, or the inner products are not equal, but for rounding."""
-    close = eps_of([*y, *x]) ** 0.5  # of squares
+    """Return whether ``more`` differs from -3 y, or the inner products differ, beyond rounding."""
+    close = eps_of([*y, *x]) ** 0.5  # tolerance for squares
     pairs = [(bar, t) for bar, t in zip(bars, x, strict=True) if not is_zero(bar)]
-    with np.errstate(all="ignore"):  # what is not a number is alike
+    with np.errstate(all="ignore"):  # NaN counts as equal
         length = sum([square(t) for t in y])
         apart = sum([square(a + 3.0 * t) for a, t in zip(more, y, strict=True)])
         off = sum([inner(bar, t) for bar, t in pairs]) - length
@@ -192,7 +193,7 @@ def _differ(y: Vector, more: Vector, bars: Vector, x: Vector) -> bool:
 def _zeros(of: Any, x: Any) -> Iterator[Any]:
     """Yield the zero tangents of a value, in its space, leaf by leaf."""
     if type(of) is Space:
-        # Of what an engine traces, it may know more than the space does: over which devices it is.
+        # An array that an engine traces may know more than its space, for example its sharding.
         info = type_info(type(x))
         yield zeros_like(x) if info.host is not None and info.is_array else of.zeros()
     elif type(of) is list:
@@ -205,7 +206,7 @@ def _zeros(of: Any, x: Any) -> Iterator[Any]:
 
 
 def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:
-    """Apply a transposed function for the leaves that it depends on, and assemble the results."""
+    """Apply a transposed function to the leaves that it depends on; assemble the results."""
     given = tuple([bars[part] for part in parts])
     if all(map(is_zero, given)):
         return [ZeroTangent() for _ in onto]

@@ -1,7 +1,7 @@
-"""Vectors as lists of arrays and numbers: what iterations compute with.
+"""Vectors as lists of arrays and numbers, for iterative methods.
 
-Complex numbers count as two real ones: the inner product is Re(aᴴb). With ``batch`` leading axes of
-independent problems, norms and factors have one entry for each of these.
+A complex number counts as two real ones: the inner product is Re(aᴴb). With ``batch`` leading axes
+of independent problems, norms and factors have one entry for each problem.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ Vector: TypeAlias = list[Any]
 
 
 def floating(leaves: Vector) -> Vector:
-    """Integers as floating-point numbers."""
+    """Convert integers to floating-point numbers."""
     return [x * 1.0 if kind_of(x) == "int" else x for x in leaves]
 
 
 def eps_of(leaves: Vector) -> float:
-    """Return the coarsest relative distance between neighbouring numbers of the leaves' dtypes."""
+    """Return the largest machine epsilon of the leaves' dtypes."""
     found = [resolution(x) for x in leaves if hasattr(x, "dtype")]
     return max([2.0**-52, *found])
 
 
 def size(leaves: Vector) -> int:
-    """Count the real numbers that a vector is made of."""
+    """Return the number of real numbers in a vector."""
     return sum(
         math.prod(getattr(x, "shape", ())) * (2 if kind_of(x) == "complex" else 1) for x in leaves
     )
 
 
 def inner(x: Any, y: Any) -> Any:
-    """Return Re(xᴴy) of two arrays or numbers, as their library gives it."""
+    """Return Re(xᴴy) of two arrays or numbers, as their library returns it."""
     product = v.conj(x) * y if kind_of(x) == "complex" else x * y
     product = v.sum(product) if getattr(product, "ndim", 0) else product
     return v.real(product) if kind_of(product) == "complex" else product
 
 
 def dot(a: Vector, b: Vector) -> float:
-    """Re(aᴴb)."""
+    """Return Re(aᴴb)."""
     return sum([number(inner(x, y)) for x, y in zip(a, b, strict=True)], 0.0)
 
 
 def number(x: Any) -> float:
-    """Return a 0-d value as a float; PyTorch warns of ``float(x)`` where x has derivatives."""
+    """Return a 0-d value as a float; PyTorch warns of ``float(x)`` if x has derivatives."""
     return float(x.item() if hasattr(x, "item") else x)
 
 
@@ -57,7 +57,7 @@ def square(x: Any) -> Any:
 
 
 def norm(a: Vector, batch: int = 0) -> Any:
-    """√(aᴴa), one for each of the independent problems."""
+    """Return √(aᴴa), one for each of the independent problems."""
     if not batch:
         squared = dot(a, a)
         return math.sqrt(squared) if squared >= 0.0 else squared
@@ -82,12 +82,12 @@ def sized(c: Any, like: Any, batch: int) -> Any:
 
 
 def every(condition: Any) -> bool:
-    """Tell whether a condition holds for all of the independent problems."""
+    """Return whether a condition holds for all independent problems."""
     return condition if type(condition) is bool else bool(v.all(condition))
 
 
 def direction(like: Any, seed: float) -> Any:
-    """Return something of every direction, the same at every call: no randomness."""
+    """Return a vector with parts in all directions; it is deterministic."""
     if not hasattr(like, "dtype"):
         wave = math.cos(1.0 + 0.7 * seed)
         return wave * (1.0 + 0.4j) if kind_of(like) == "complex" else wave

@@ -69,7 +69,7 @@ class SparseJacobian:
         plan = self.plan(runs, mode)
         data = _values(runs, plan, self.check)
         if type(data) is np.ndarray and mode == "auto" and plan.pushes and np.isnan(data).any():
-            # A zero of a seed met an infinite partial. Pulls have zeros by structure.
+            # A zero of a seed met an infinite partial derivative. Pulls have structural zeros.
             with contextlib.suppress(ChainRulesError):
                 again = Plan(plan.pattern, "reverse")
                 data, plan = _values(runs, again, self.check), again
@@ -120,9 +120,9 @@ class SparseJacobian:
     def _planned(self, pattern: Any, runs: Runs, mode: Mode) -> Plan:
         if self._is_symmetric(runs):
             return Plan(pattern, symmetric=True)
-        if mode == "auto" and False not in runs.made:  # nothing is stated for forward mode
+        if mode == "auto" and False not in runs.made:  # a rule has no forward mode
             mode = "reverse"
-        if mode == "auto" and runs.is_complex:  # pushes and pulls are turned differently
+        if mode == "auto" and runs.is_complex:  # pushes and pulls multiply seeds by i differently
             plans = Plan(pattern, "forward"), Plan(pattern, "reverse")
             plan = min(plans, key=lambda plan: plan.pushes + plan.pulls)
         else:
@@ -136,11 +136,11 @@ class SparseJacobian:
 # ------------------------------------------------------------------------------ the pattern
 
 _LARGEST = 1 << 25
-"""The most entries of a full pattern: a plan of these takes a gigabyte."""
+"""Largest number of entries of a full pattern: its plan takes a gigabyte."""
 
 
 def _detected(runs: Runs, mode: Mode, symmetric: bool) -> Any:
-    """Detect the pattern at these arguments, or at the plain numbers that they stand for."""
+    """Detect the pattern at these arguments, or at the plain values of their tracers."""
     if not is_plain(runs.given):
         given = map_leaves(bare, runs.given)
         runs = Runs(
@@ -166,7 +166,7 @@ def _detected(runs: Runs, mode: Mode, symmetric: bool) -> Any:
 
 
 def _nan_images(runs: Runs, pulled: bool, mask: Any) -> Any:
-    """Push or pull NaN; raise if a derivative does not take it."""
+    """Push or pull NaN; raise if a derivative does not accept it."""
     try:
         with np.errstate(all="ignore"):
             return runs.images(pulled, np.where(mask, np.nan, 0.0), 1 + 1j, repair=False)
@@ -229,7 +229,7 @@ def _random(n: int) -> Any:
 
 
 def _check(runs: Runs, plan: Plan, data: Any, pulled: bool, wanted: Any) -> None:
-    """Raise unless the entries give the derivative in the random direction, to rounding."""
+    """Raise unless the entries give the derivative in the random direction, up to rounding."""
     rows = csr_array((data, plan.pattern.indices, plan.pattern.indptr), plan.shape)
     rows, r = (rows.T if pulled else rows), _random(plan.shape[not pulled])
     dtypes = [
@@ -277,7 +277,7 @@ def _rows(runs: Runs, plan: Plan, data: Any, turned: Any) -> list[Any]:
 
 
 def _in_dicts(tree: TreeDef) -> Any:
-    """Build a structure with dicts for dataclasses, for a `Tangent` holds no sparse array."""
+    """Build a structure with dicts for dataclasses, because a `Tangent` holds no sparse array."""
     if tree.structure is None:
         return 0.0
     parts = list(map(_in_dicts, tree.children))

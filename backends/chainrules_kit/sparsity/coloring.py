@@ -1,7 +1,7 @@
 """Colorings: columns, or rows, of one color are computed by one product.
 
 A. H. Gebremedhin, F. Manne, A. Pothen, "What color is your Jacobian?" (2005). A set of colors is
-the bits of one integer, so that the least free color takes a few operations.
+the bits of one integer, so that the smallest free color takes a few operations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 def color_columns(columns: Any) -> Any:
     """Color the columns of a pattern, so that no row has two of one color (distance 2).
 
-    The coloring is greedy, and begins with the columns that have most entries.
+    The coloring is greedy, and starts with the columns that have the most entries.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def color_columns(columns: Any) -> Any:
     """
     starts, rows = columns.indptr.tolist(), columns.indices.tolist()
     counts = np.diff(columns.indptr)
-    if counts.min(initial=columns.shape[0]) == columns.shape[0]:  # all is full
+    if counts.min(initial=columns.shape[0]) == columns.shape[0]:  # the pattern is full
         return np.arange(len(counts)) if columns.shape[0] else np.full(len(counts), -1)
     colors, used = [-1] * len(counts), [0] * columns.shape[0]
     for j in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist():
@@ -50,7 +50,7 @@ def color_columns(columns: Any) -> Any:
 
 
 def color_stars(rows: Any) -> Any:
-    """Color the columns of a symmetric pattern so that entries or their mirrors stand alone.
+    """Color the columns of a symmetric pattern so that each entry or its mirror can be read.
 
     Neighbours have two colors, and a path of four vertices has three or more. All vertices of two
     colors therefore form stars, and the entry of an edge is read in the row of the spoke.
