@@ -1,6 +1,6 @@
 """Repeated calls of functions: their results are compared with the first ones.
 
-Code that notes calls may listen, to tell repeated calls from first ones.
+Code that notes calls may listen, to distinguish repeated calls from first ones.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _alike(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
 
 
 listeners: list[Callable[[Any, bool], None]] = []
-"""Functions that get the values of repeated calls, at the begin (True) and the end (False)."""
+"""Called with the values of repeated calls, and with True before them and False after."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Operations that solve and integrate, on plain values, and what their rules need besides."""
+"""Implementations of the operations that solve and integrate, and of the checks of their rules."""
 
 from __future__ import annotations
 

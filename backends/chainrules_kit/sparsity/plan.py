@@ -116,7 +116,7 @@ class Plan:
         self.place = np.where(pulled, j, i)
 
     def _read_stars(self) -> None:
-        """Read each entry at (i, j), or at (j, i) if it stands alone in the image only there."""
+        """Read each entry at (i, j), or at (j, i) if it is alone in the image only there."""
         if not _is_symmetric(self.pattern):
             msg = (
                 "symmetric=True, as for a Hessian, and the pattern is not symmetric; write "

@@ -153,7 +153,7 @@ class Segment:
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         folds, now = tape.folds, list(tape)
         back = functools.partial(tape.__setitem__, slice(None), now)
-        # Append the tape at the end: if memory runs out for the rest, `whole` still has it.
+        # Last: if memory runs out in an earlier step, `whole` still has the records.
         undone = functools.partial(setattr, folds, "whole", folds.whole)
         restore = at_once([*state, *states(self.generators, shared=True), back, undone])
         try:

@@ -191,7 +191,7 @@ def _whole(n: Any, what: str) -> int:
 
 
 class _Numbers(dict[type, bool]):
-    """Whether a class is of real numbers without memory, of Python or of a library."""
+    """Whether a class is of numbers without memory, of Python or of a library."""
 
     def __missing__(self, cls: type) -> bool:
         info = type_info(cls)

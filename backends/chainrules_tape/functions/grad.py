@@ -128,8 +128,9 @@ def vjp(
         ``pullback(y_bar)`` is a tuple with one cotangent per primal; it can be called any number
         of times. ``pullback(y_bar, batched=True)`` takes and returns arrays with one more leading
         axis, which counts cotangents: all are pulled back in one pass. A cotangent is a dense zero
-        where y does not depend on the primal, `NoTangent()` for a leaf that cannot be perturbed, a
-        tuple, list or dict for one of these, and `Tangent[P]` for other structures.
+        where y does not depend on the primal, and `NoTangent()` for a leaf that cannot be
+        perturbed; it is a tuple, list or dict for a primal of that class, and `Tangent[P]` for
+        other structures.
     aux
         Only with ``has_aux``.
 

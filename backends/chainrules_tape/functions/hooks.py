@@ -43,7 +43,7 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
         If x is a tracer of another engine, or in forward mode and the hook is not linear.
     NotDifferentiableError
         In a backward pass that is itself differentiated, if f changes the cotangent and is not
-        linear; and in forward mode through a function with such a hook.
+        linear; and in forward mode through a function with a hook that is not linear.
     ProjectionError
         In the backward pass, if what f returned does not belong to x.
 

@@ -414,7 +414,7 @@ def _jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> tuple[LinearRun | ReverseRun, Rows]:
-    """Run a function, and push or pull a basis through it; ``named`` is the one in messages."""
+    """Run a function, and push or pull a basis through it; messages name ``named``."""
     xs, tree, spaces = _enter(xs)
     own, n = declares_space(tree), _size(spaces)
     if mode == "reverse" or (mode == "auto" and n > 1):

@@ -30,5 +30,5 @@ Memory is written to only where nothing else refers to it (`write.alone`); other
 operation makes a copy. The tape's guard (`chainrules_py.engines.guard`) watches arrays of the
 program that a record needs.
 
-Read `write`, then `links`.
+Read `write` first, then `accumulating_links`.
 """
