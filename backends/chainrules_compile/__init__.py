@@ -1,4 +1,4 @@
-"""Compiled programs: a function, with its derivatives, becomes a straight line of NumPy calls."""
+"""Compiler that records a function, with its derivatives, as a straight-line NumPy program."""
 
 from chainrules_compile.building import CompiledProgram
 from chainrules_compile.compiled import Compiled

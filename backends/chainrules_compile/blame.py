@@ -1,4 +1,4 @@
-"""Blame: who raised an error while a function was recorded, and what was refused before that."""
+"""Origin of an error that is raised while a function is recorded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from chainrules_py.extend import is_library
 
 
 def blame(error: BaseException, said: list[BaseException]) -> None:
-    """Raise what was refused, where others have wrapped it; else have it be the cause of an error.
+    """Raise the recording error that a library wrapped, or set it as the cause of the error.
 
-    What is written in C may go on after a refusal, and raise something else for it.
+    C code may go on after a recording error, and raise another error.
     """
     if not said or isinstance(error, RecordingError) or any([x is error for x in said]):
         return
@@ -24,7 +24,7 @@ def blame(error: BaseException, said: list[BaseException]) -> None:
 
 
 def place(traceback: types.TracebackType | None) -> str:
-    """Return the last line of people's code in a traceback, to stand behind a sentence."""
+    """Return the last line of user code in a traceback, as a suffix of a sentence."""
     found = ""
     while traceback is not None:
         frame = traceback.tb_frame
@@ -36,7 +36,7 @@ def place(traceback: types.TracebackType | None) -> str:
 
 
 def functions_of(traceback: types.TracebackType | None) -> set[str]:
-    """Return the names of the functions that an error came through."""
+    """Return the names of the functions in a traceback."""
     found = set[str]()
     while traceback is not None:
         found.add(traceback.tb_frame.f_code.co_name)
@@ -47,8 +47,7 @@ def functions_of(traceback: types.TracebackType | None) -> set[str]:
 def raised_in(traceback: types.TracebackType | None) -> str:
     """Return which installed library raised an error, and the line that called it; or nothing.
 
-    What is compiled, as Cython is, has a line in a traceback too, where it has no frame while it
-    runs. What is written in C has none.
+    Cython code has a line in a traceback, but no frame while it runs. C code has neither.
     """
     line = found = ""
     while traceback is not None:

@@ -1,4 +1,4 @@
-"""Making of programs: from a call of a function to what runs for others like it."""
+"""Recording of one call of a function, and construction of its program."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from chainrules_py.program import Program
 
 
 class Setting(NamedTuple):
-    """How a function is compiled.
+    """Settings of a compiled function.
 
     Attributes
     ----------
     name : str
-        What its programs are called.
+        The name of its programs.
     static : frozenset
-        The arguments that are the same in each run of a program.
+        The static arguments.
     target : str
-        What programs are written for.
+        The target of its programs.
     passes : dict
-        What they go through.
+        The passes.
     write : Writer
-        What writes them.
+        The writer of its programs.
     threads : int
         How many threads a program may run on.
     opaque : frozenset
-        Objects among the arguments, by their names, that primitives take and nobody looks into.
+        The names of objects among the arguments that only primitives take: they are not inspected.
     """
 
     name: str
@@ -58,28 +58,28 @@ class Setting(NamedTuple):
 
 @final
 class CompiledProgram:
-    """Program of one kind of arguments.
+    """Program for one kind of arguments.
 
     Attributes
     ----------
     run : callable
-        Takes the arguments; gives the result, or ``MISS``.
+        Takes the arguments; returns the result, or ``MISS``.
     source : str
-        What it was made of.
+        The source of the program.
     steps : list of (str, int)
-        How many calls there were after each pass.
+        The number of calls after each pass.
     facts : list of (str, str)
-        What was assumed of the arguments.
+        The assumptions about the arguments.
     static : dict
-        What it is for of arguments that nobody named in ``static=``, though they are static.
+        The texts of arguments that are static without being named in ``static=``.
     guards : Guards
-        What the function looked up.
+        The values that the function looks up.
     calls : tuple of Program
-        The calls as they were noted, and as they were written.
+        The calls as recorded, and as written.
     objects : frozenset
-        The names of static objects, which another program may take as they are.
+        The names of static objects that may be opaque in another program.
     instead : str
-        Why it is for NumPy and not for the target; empty where it is for the target.
+        Why it was written for NumPy and not for the target; empty if it is for the target.
     """
 
     __slots__ = (
@@ -110,17 +110,17 @@ class CompiledProgram:
 
     @property
     def signature(self) -> list[tuple[str, str]]:
-        """What it is for of arguments that are not static, or named in ``static=``."""
+        """The assumptions about arguments that are not static, or are named in ``static=``."""
         return [(name, fact) for name, fact in self.facts if name not in self.static]
 
     @property
     def recorded(self) -> Program:
-        """The calls as they were noted."""
+        """The calls as recorded."""
         return self.calls[0]
 
     @property
     def program(self) -> Program:
-        """The calls as they were written."""
+        """The calls as written."""
         return self.calls[1]
 
     def __repr__(self) -> str:
@@ -130,9 +130,10 @@ class CompiledProgram:
 
 @final
 class Plain:
-    """A call of a function as it is, made once: before the function is recorded, which compares.
+    """Result of the original function for one call, computed at most once.
 
-    So nothing is recorded of a function that writes to something, and a first call does so once.
+    It is computed before the function is recorded. A function with side effects is detected by this
+    call, so it is not recorded, and the side effects happen once.
     """
 
     __slots__ = ("_result", "args", "f", "keywords")
@@ -142,7 +143,7 @@ class Plain:
         self._result: Any = MISS
 
     def result(self) -> Any:
-        """Call the function, if that was not done, and return what it gave."""
+        """Call the function unless it was called, and return the result."""
         if self._result is MISS:
             self._result = self.f(*self.args, **self.keywords)
         return self._result
@@ -150,12 +151,12 @@ class Plain:
 
 @final
 class Making:
-    """Making of the program for one call.
+    """Construction of the program for one call.
 
     Raises
     ------
     Unfit
-        If the function is no program.
+        If the function cannot be compiled.
     """
 
     def __init__(self, setting: Setting, plain: Plain) -> None:
@@ -164,8 +165,8 @@ class Making:
         self.scope = scope = Scope()
         scope.threads = setting.threads
         self.name = setting.name if setting.name.isidentifier() else "program"
-        scope[self.name] = None  # nothing else is called so
-        self._lock = threading.RLock()  # of the names, which two writers may ask for at once
+        scope[self.name] = None  # reserves the name
+        self._lock = threading.RLock()  # of the names, which two writers may look up at once
         self.recorder = Recorder()
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
@@ -195,7 +196,7 @@ class Making:
         del leaves
         entry.forget()
         if recorder.alive():
-            gc.collect()  # what stood in a cycle
+            gc.collect()  # frees reference cycles
         if recorder.alive():
             msg = (
                 "a value that is computed lives on after the call, as one that is appended to a "
@@ -215,7 +216,7 @@ class Making:
         lines: list[str],
         tree: TreeDef,
     ) -> CompiledProgram:
-        """Take the noted calls through passes, and write what they become."""
+        """Apply the passes to the recorded calls, and write the result."""
         scope, entry = self.scope, self.entry
         program, steps = noted, [("recorded", len(noted))]
         clean = None

@@ -1,7 +1,7 @@
-"""Functions of noted calls that are neither operations nor a library's: statements and guards.
+"""Functions in recorded calls that are neither operations nor library functions, such as guards.
 
-Each is a function of plain arrays, which a program may call as it stands, and which a writer may
-spell in another way.
+Each is a function of plain arrays, which a program may call, or which a writer may write in another
+way.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Shape = tuple[int, ...]
 
 
 class MissError(Exception):
-    """An answer differs from that of the run that was recorded."""
+    """A guard of a program fails."""
 
 
 def expect(x: Any, answer: Any, *, kind: Callable[[Any], Any]) -> None:
-    """Raise a miss unless a question about a value has the answer that it had."""
+    """Raise `MissError` unless a function of a value gives the recorded answer."""
     if kind(x) != answer:
         raise MissError
 
 
 def made_again(_begins: bool, /) -> None:
-    """Mark where calls begin, or end, that a checkpoint makes again so as not to keep values."""
+    """Mark where a checkpoint begins, or ends, to recompute calls."""
 
 
 def expect_form(x: Any, form: Any) -> None:
-    """Raise a miss unless an array, whose shape hangs on numbers, has the shape that it had.
+    """Raise `MissError` unless an array has the recorded shape and dtype.
 
-    And, where nothing is known of it, unless it lies as it did: in C order, or by these strides.
+    If the form has a third entry, check the layout as well: its strides, or None for C order.
     """
     if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form[:2]:
         raise MissError
@@ -46,33 +46,33 @@ def expect_form(x: Any, form: Any) -> None:
 
 
 def is_finite(t: Any, *, like: type) -> bool:
-    """Tell whether all elements are finite, as the library of a class does; no, if unsure."""
+    """Return whether all elements are finite, by the library of a class; False if unsure."""
     test = type_info(like).library.finite
     return test is not None and test(t)
 
 
 def plain_number(x: Any) -> float:
-    """Return a number of NumPy's, or the only element of an array, as one of Python's."""
+    """Return a NumPy number, or the only element of an array, as a Python number."""
     return float(x)
 
 
 def double(x: float) -> Any:
-    """Return a number of Python's as one of NumPy's."""
+    """Return a Python number as a NumPy number."""
     return np.float64(x)
 
 
 def over(x: float, y: float) -> Any:
-    """Divide a number of Python's as NumPy divides its own."""
+    """Divide Python numbers with the result and warnings of NumPy."""
     return x / y if y else np.divide(x, y)
 
 
 def over_silently(x: float, y: float) -> Any:
-    """Divide a number of Python's as the operation `divide` divides NumPy's, which says nothing."""
+    """Divide Python numbers as the operation `divide` does, without warnings."""
     return x / y if y else divide(np.float64(x), np.float64(y))
 
 
 def root(x: float) -> Any:
-    """Take the root of a number of Python's, as NumPy does of its own."""
+    """Take the square root of a Python number with the result and warnings of NumPy."""
     return math.sqrt(x) if x >= 0.0 else np.sqrt(x)
 
 
@@ -87,13 +87,13 @@ def _dots(cls: type, result: Shape, shape: Shape, other: Shape) -> Any:
 
 
 def sum_to(t: Any, *, result: Shape, shape: Shape) -> Any:
-    """Sum an array of one shape to another that was broadcast to it, as its library does."""
+    """Sum an array to a shape that was broadcast to its own, with its library's function."""
     cls: Any = type(t)
     return _sums(cls, result, shape)(t)
 
 
 def dot_to(t: Any, p: Any, *, result: Shape, shape: Shape) -> Any:
-    """Sum a product of arrays, as `sum_to`."""
+    """Sum a product of arrays to a shape, as `sum_to` does."""
     cls: Any = type(t)
     return _dots(cls, result, shape, p.shape)(t, p)
 
@@ -104,31 +104,31 @@ def copied(x: Any) -> Any:
 
 
 def subtract_at(x: Any, y: Any, *, index: Any) -> Any:
-    """Return an array less another in a part of it."""
+    """Return an array from a part of which another is subtracted."""
     z = np.array(x)
     z[index.join(())] -= y
     return z
 
 
 def plus_at(x: Any, y: Any, *, index: Any) -> Any:
-    """Return an array with zero plus another in a part of it, whatever stood there."""
+    """Return an array with a part set to zero plus another array."""
     z = np.array(x)
     z[index.join(())] = 0.0 + y
     return z
 
 
 def minus_at(x: Any, y: Any, *, index: Any) -> Any:
-    """Return an array with zero minus another in a part of it, whatever stood there."""
+    """Return an array with a part set to zero minus another array."""
     z = np.array(x)
     z[index.join(())] = 0.0 - y
     return z
 
 
 def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
-    """Return a matrix or vector with arrays added to its rows, one after the other, from zero on.
+    """Return zeros to whose rows the rows of arrays are added, one after the other.
 
-    Each row is added to so many places that follow each other. By columns: to places of a vector
-    `np.add.at` adds six times as fast as to rows. Of long arrays a part is read that stays in the
+    Each row is added at `times` consecutive indices. Columns are added one at a time: `np.add.at`
+    is six times as fast for vectors as for rows. Long arrays are added in pieces that stay in the
     cache for all columns.
     """
     z, width = np.zeros(shape), shape[1:]
@@ -147,28 +147,28 @@ def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
 
 
 NARROW = 8
-"""How many elements rows have at most that are added to in place if each has many places."""
+"""Maximum length of rows that are added by `np.add.at` if each has several indices."""
 PIECE = 3 << 10
-"""How many places are added to at a time."""
+"""Number of indices in a piece."""
 
 
 def _in_one(xs: Any, width: Shape) -> Any:
-    """Return the rows of arrays, whose last axes are those of a row, in one array."""
+    """Return the rows of arrays, whose last axes have the shape of a row, in one array."""
     rows = [x.reshape(-1, *width) for x in xs]
     return np.concatenate(rows) if len(rows) > 1 else rows[0]
 
 
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
-    """Copy an array to memory where the axes have this order, the outermost first."""
+    """Copy an array to memory with the given order of axes, outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)
     return x.transpose(axes).copy(order="C").transpose(inverse)
 
 
 @final
 class Through:
-    """Function that gives an array with other elements where a view of it lies.
+    """Function that returns an array with other elements in a view of it.
 
-    It takes the array, the elements, and what else the function takes that gives the view.
+    It takes the array, the elements, and the other operands of the function that makes the view.
     """
 
     __slots__ = ("function", "index", "place")
@@ -179,11 +179,11 @@ class Through:
         self.index = index
 
     def operands(self, x: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return what the function is given that gives the view."""
+        """Return the operands of the function that makes the view."""
         return (*rest[: self.place], x, *rest[self.place :])
 
     def __call__(self, x: Any, y: Any, /, *rest: Any, **options: Any) -> Any:
-        """Copy the array, and write to the view of the copy."""
+        """Copy the array, and write to a view of the copy."""
         z = copied(x)
         view = self.function(*self.operands(z, rest), **options)
         view = view if self.index is None else view[self.index]
@@ -193,9 +193,9 @@ class Through:
 
 @final
 class Written:
-    """Function that gives an array as it is after a function has written to it.
+    """Function that returns a copy of an array that another function has written to.
 
-    It takes the array, what else the function takes, and its keywords' values.
+    It takes the array, the other operands of that function, and the values of its keywords.
     """
 
     __slots__ = ("function", "keywords")
@@ -205,7 +205,7 @@ class Written:
         self.keywords = keywords
 
     def __call__(self, x: Any, *rest: Any) -> Any:
-        """Copy the array, and have the copy written to."""
+        """Copy the array, and apply the function to the copy."""
         z = copied(x)
         n = len(rest) - len(self.keywords)
         self.function(z, *rest[:n], **dict(zip(self.keywords, rest[n:], strict=True)))
@@ -214,7 +214,7 @@ class Written:
 
 @final
 class Apart:
-    """Function of the values among its arguments, which stand in structures, or in keywords."""
+    """Function of the leaves of the operands and options of another function."""
 
     __slots__ = ("function", "tree")
 
@@ -223,14 +223,14 @@ class Apart:
         self.tree = tree
 
     def __call__(self, *leaves: Any) -> Any:
-        """Put the arguments together, and call the function."""
+        """Rebuild the arguments, and call the function."""
         operands, options = unflatten(self.tree, leaves)
         return self.function(*operands, **options)
 
 
 @final
 class Gathered:
-    """Function that gives the leaves of what another gives, in a tuple; or the only one."""
+    """Function that returns the leaves of another's result as a tuple, or the only leaf."""
 
     __slots__ = ("function",)
 
@@ -238,15 +238,15 @@ class Gathered:
         self.function = function
 
     def __call__(self, /, *operands: Any, **options: Any) -> Any:
-        """Take apart what the function gives."""
+        """Flatten the result of the function."""
         leaves = flatten(self.function(*operands, **options))[0]
         return leaves[0] if len(leaves) == 1 else tuple(leaves)
 
 
 def as_now(x: Any) -> Any:
-    """Return an operand; a function that sees the names around it as they are where it is given.
+    """Return an operand; a closure with its current cell values.
 
-    A program calls it when the function that is compiled is over, and loops have gone on.
+    A program calls closures after the compiled function has returned and rebound the cells.
     """
     if type(x) in (list, tuple):
         return type(x)(map(as_now, x))
@@ -255,7 +255,7 @@ def as_now(x: Any) -> Any:
 
 
 def name_of(function: Any) -> str:
-    """Return the name of a function, or of that which it stands for, as an identifier."""
+    """Return the name of a function, or of the function that it wraps, as an identifier."""
     while not hasattr(function, "__name__"):
         held = getattr(function, "func", None) if isinstance(function, functools.partial) else None
         inner = getattr(function, "function", getattr(function, "__wrapped__", held))

@@ -1,4 +1,4 @@
-"""Compiled functions: programs for each kind of arguments, recorded when they are first seen."""
+"""Compiled functions, with one program for each kind of arguments."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST = 32
-"""How many programs a function has at most; what none of them fits runs as it is."""
+"""Maximum number of programs of a function; other calls run uncompiled."""
 IN_A_ROW = 3
-"""After so many recordings one after the other, none used again, a function runs as it is."""
+"""Number of consecutive recordings without reuse after which a function runs uncompiled."""
 
 
 def is_traced(x: Any) -> bool:
-    """Tell whether a structure holds what is differentiated, or noted for another program."""
+    """Return whether a structure holds a tracer or a recorded value."""
     return any([isinstance(leaf, (Noted, Tracer)) for leaf in flatten(x)[0]])
 
 
 def alike(y: Any, plain: Plain) -> bool:
-    """Tell whether a program gave what the function gives, but for its rounding."""
+    """Return whether the result of a program equals that of the function up to rounding."""
     moved = functools.partial(moved_results, plain.f, plain.args, plain.keywords)
     return close(y, plain.result(), moved)
 
 
 @final
 class Compiled(Generic[P, R]):
-    """Function with a program for each kind of arguments that it was called with.
+    """Function with a program for each kind of arguments that it has been called with.
 
     Attributes
     ----------
     programs : tuple of CompiledProgram
-        Those recorded so far, the newest first.
+        The programs recorded so far, newest first.
     as_it_is : bool
-        Whether the function runs as it is.
+        Whether all calls run the original function.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Compiled(Generic[P, R]):
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
-        self._called = (  # in messages; a lambda has no name
+        self._called = (  # for messages
             f"<lambda> ({where_defined(f)})"
             if getattr(f, "__name__", "") == "<lambda>"
             else self.__name__
@@ -110,10 +110,10 @@ class Compiled(Generic[P, R]):
         self._rolling = "loose" if getattr(write, "loops", False) else "never"
         self._unkept, self._age = 0, 0
         self._strict = strict
-        self._unused: tuple[CompiledProgram, ...] = ()  # those recorded since one was used again
-        self._static: frozenset[str] = frozenset()  # arguments that turned out to be static
+        self._unused: tuple[CompiledProgram, ...] = ()  # recorded since a program was last reused
+        self._static: frozenset[str] = frozenset()  # arguments that recording found to be static
         self._changed: set[str] = set()
-        self._looks = False  # into objects among its arguments
+        self._looks = False  # whether to record attributes of objects among the arguments
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
         with _adding:
@@ -121,21 +121,21 @@ class Compiled(Generic[P, R]):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The signature of the function, for `inspect.getfullargspec`, which reads this alone."""
+        """The signature of the function; `inspect.getfullargspec` reads only this attribute."""
         try:
             return inspect.signature(self._f)
-        except ValueError as error:  # of what is built in
+        except ValueError as error:  # raised for builtins
             raise AttributeError(*error.args) from None
 
-    __copied_as__ = staticmethod(operator.attrgetter("_f"))  # with other values: no program fits
+    __copied_as__ = staticmethod(operator.attrgetter("_f"))  # no program fits other values
 
     def forget(self) -> None:
-        """Let the programs go: rules that they were recorded by may be others now."""
-        self._age += 1  # without the lock: who holds it may be waiting for the table of rules
+        """Drop the programs: the rules that they were recorded with may have changed."""
+        self._age += 1  # without the lock, whose owner may be waiting for the table of rules
         self._runs, self.programs = (), ()
 
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
-        """Run the program that fits the arguments; record one where there is none yet."""
+        """Run the program that fits the arguments; record one if none does."""
         if self.as_it_is:
             return self._f(*args, **keywords)  # type: ignore[no-any-return]
         for run in self._runs:
@@ -150,7 +150,7 @@ class Compiled(Generic[P, R]):
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
     def _debug(self, y: Any, plain: Plain) -> None:
-        """Compare what a program gave with what its function gives."""
+        """Compare the result of a program with that of the function."""
         expected, same = plain.result(), alike(y, plain)
         debugging.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
@@ -186,14 +186,14 @@ class Compiled(Generic[P, R]):
         except Exception as error:
             raised = error
         expected = plain.result()
-        if is_traced(expected):  # by what an argument holds
+        if is_traced(expected):  # through an object that an argument holds
             return expected
         if y is MISS and refusals.may_fit_others(raised, self._target):
             self._unkept += 1
             self._why = f"ran as it is, and is not a program yet: {refusals.OF_OTHER_NUMBERS}"
             return expected
         if y is MISS or not alike(y, plain):
-            if age == self._age:  # no rule was stated anew meanwhile
+            if age == self._age:  # no rule was redefined meanwhile
                 self._stay(refusals.another_result(raised))
             return expected
         if made.instead:
@@ -202,7 +202,7 @@ class Compiled(Generic[P, R]):
         return y
 
     def _as_before(self, said: Unfit | RecordingError, plain: Plain) -> Any:
-        """Call the function as it is: it is no program, once or for good."""
+        """Call the original function; keep doing so if the reason is permanent."""
         if self._strict:
             self._why = f"is not a program: {said}"
             raise RecordingError(f"{self._called} {self._why}") from said.__cause__
@@ -217,7 +217,7 @@ class Compiled(Generic[P, R]):
         return plain.result()
 
     def _changing(self, changed: list[str], y: Any) -> Any:
-        """Return the result of a call that has changed something; if it does so again, warn."""
+        """Return the result of a call that changed something; warn if it changes it again."""
         again = self._changed & {*changed}
         self._changed |= {*changed}
         self._unkept += 1
@@ -232,7 +232,7 @@ class Compiled(Generic[P, R]):
         return y
 
     def _stay(self, why: str) -> None:
-        """Warn that the function runs as it is from now on, and why; raise if that is an error."""
+        """Warn that the function runs uncompiled from now on, and why; raise if `strict`."""
         self.as_it_is, self._why = True, why
         if self._strict:
             raise RecordingError(f"{self._called} {why}")
@@ -244,17 +244,17 @@ class Compiled(Generic[P, R]):
             warn(f"{self._called} {text}")
 
     def _made(self, plain: Plain) -> CompiledProgram:
-        """Return a program; objects that only primitives take are no part of one from two on."""
+        """Return a program; from the second on, objects that only primitives take are opaque."""
         names = self.programs[0].objects if self.programs else frozenset[str]()
         if names and not self._looks:
             try:
                 return self._made_with(names, plain)
-            except Exception:  # which is raised once more, if it was not for that
+            except Exception:  # raised again below unless opaque objects caused it
                 self._looks = True
         return self._made_with(frozenset(), plain)
 
     def _made_with(self, opaque: frozenset[str], plain: Plain) -> CompiledProgram:
-        """Return a program; arguments of which it needs the value itself are static, if small."""
+        """Return a program; small arguments whose concrete value is needed become static."""
         found: list[BaseException] = []
         token = refused.set(found)
         try:
@@ -282,7 +282,7 @@ class Compiled(Generic[P, R]):
             refused.reset(token)
 
     def _add(self, made: CompiledProgram, age: int) -> None:
-        """Add a program; when it is used again, those recorded before it are no row any more."""
+        """Add a program; its first reuse ends the row of unused programs."""
         run = made.run
 
         def first(*args: Any, **keywords: Any) -> Any:
@@ -294,12 +294,12 @@ class Compiled(Generic[P, R]):
             return y
 
         with self._lock:
-            if age == self._age and len(self.programs) < MOST:  # a recursion has made more
+            if age == self._age and len(self.programs) < MOST:  # recursion may have added more
                 self.programs = (made, *self.programs)
                 self._unused = (made, *self._unused)
                 self._runs = (first, *self._runs)
 
-    # ------------------------------------------------------------------------ what people look at
+    # ------------------------------------------------------------------------ introspection
 
     @property
     def source(self) -> str:
@@ -307,25 +307,25 @@ class Compiled(Generic[P, R]):
         return self._newest().source
 
     def explain(self) -> str:
-        """Return, for each program, what it is for, what passes left, what it asks, its bytes.
+        """Return, for each program, its arguments, its passes, its guards and its allocations.
 
-        Where there is none, or none any more, it is the reason.
+        If there is no program, or the function runs uncompiled, the text gives the reason.
         """
         found = [explained(program, self.__name__) for program in self.programs]
         why = [f"{self._called} {self._why}"] if self.as_it_is or not found else []
         return "\n\n".join([*found, *why])
 
     def save(self, path: Any) -> None:
-        """Write the newest program to a file, as a module that needs NumPy alone.
+        """Write the newest program to a file, as a module that needs only NumPy.
 
-        What it captures is written with it: it is the newest program for what that is now. One for
-        the target ``"c"`` is written to a folder, as C.
+        Captured values are written with it: the program must match what the function captures now.
+        A program for the target ``"c"`` is written to a folder, as C.
 
         Raises
         ------
         RecordingError
-            If it uses what cannot be written down, or what was captured has changed since, or if
-            nothing can be written there.
+            If the program uses an object that cannot be saved, if captured values have changed, or
+            if the path cannot be written to.
         """
         program = unchanged(self.programs, self.__name__) if self.programs else self._newest()
         if program.scope.save is not None:
@@ -399,23 +399,23 @@ def compile_(
     Parameters
     ----------
     f : callable
-        What is compiled: a function, or ``value_and_grad(f)``, ``hvp(f, ...)`` and their like, in
-        any nesting. Without it a decorator is returned.
+        The function to compile, such as ``value_and_grad(f)`` or ``hvp(f, ...)``, in any nesting.
+        Without it a decorator is returned.
     static : int, str, or iterable of these
-        Arguments, by place or name, that are the same in each run of a program: another value is
-        another program. So are all that are no arrays and no floating numbers.
+        Arguments, by index or name, that are constant in a program: another value gets another
+        program. Arguments that are neither arrays nor floating numbers are always static.
     target : str
-        What the program is written for.
+        The target that programs are written for, as ``"numpy"`` or ``"c"``.
     threads : int
-        How many threads a program may run on, where the target has any: results are the same.
+        How many threads a program may run on, if the target supports threads; results are the same.
     strict : bool
-        Whether a function that is no program is an error, where it runs as it is otherwise, with a
+        Whether a function that cannot be compiled raises; otherwise it runs uncompiled, with a
         warning.
 
     Returns
     -------
     Compiled
-        A function that gives what f gives. Its ``source`` is to be read.
+        A function that gives what f gives. ``source`` is the source of its newest program.
 
     Examples
     --------

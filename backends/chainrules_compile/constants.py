@@ -1,7 +1,7 @@
-"""Constants of saved programs: expressions that give them where there is NumPy alone.
+"""Expressions of the constants of saved programs, which need only NumPy, SciPy and the stdlib.
 
-An expression gives the bits that there were: infinities, NaN, signs of zeros, dtypes, the order of
-an array's axes. Its names are those of modules, which are imported, and nothing else.
+An expression reproduces the bits: infinities, NaN, signs of zeros, dtypes, the order of the axes
+of an array. The only names in it are those of modules, which are imported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 KNOWN = ("numpy", "scipy")
 _HOMES = ("numpy", "numpy.linalg", "scipy.special", "math", "operator")
 _SHORT = 64
-"""Up to so many elements an array is written as numbers."""
+"""Maximum number of elements of an array that is written as numbers."""
 _DESCRIPTORS = (types.MethodDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
 
 
@@ -29,14 +29,14 @@ class Constants:
     Attributes
     ----------
     imports : set of str
-        The modules that are named.
+        The modules that the expressions name.
     """
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
 
     def text(self, x: Any) -> str | None:
-        """Return an expression that gives an object; or None."""
+        """Return an expression that evaluates to an object; None if there is none."""
         cls = type(x)
         if x is None or x is ... or x is NotImplemented or cls in (bool, str, bytes):
             return repr(x)
@@ -53,12 +53,12 @@ class Constants:
         return self._callable(x)
 
     def known(self, name: str) -> str:
-        """Return the name of something in a module, which is imported."""
+        """Return a name in a module, and import the module."""
         self.imports.add(name.rpartition(".")[0])
         return name
 
     def _callable(self, x: Any) -> str | None:
-        """Return the name of a module, a class or a function; one of a class by its class."""
+        """Return the expression of a module, a class or a function; None if there is none."""
         owner = getattr(x, "__self__", None)
         if isinstance(x, types.ModuleType):
             return self.known(f"{x.__name__}.")[:-1] if is_known(x.__name__) else None
@@ -94,7 +94,7 @@ class Constants:
             return self._array(x)
         if vars(np).get(type(x).__name__) is not type(x) or x.dtype.hasobject:
             return None
-        if type(x) in (np.str_, np.bytes_):  # of which arrays leave zeros at the end out
+        if type(x) in (np.str_, np.bytes_):  # arrays drop zeros at their end
             return self.known(f"numpy.{type(x).__name__}") + f"({x.item()!r})"
         if x.dtype.kind in "iub" or (x.dtype.char in "efd" and np.isfinite(x)):
             return self.known(f"numpy.{type(x).__name__}") + f"({x.item()!r})"
@@ -117,7 +117,7 @@ class Constants:
             return None
         if not x.size or not x.itemsize:
             return self.known("numpy.zeros") + f"({x.shape}, {dtype})"
-        # Products and sums have other bits in another order of the axes.
+        # Products and sums round differently in another order of the axes.
         order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
         if not x.flags.c_contiguous and order != [*range(x.ndim)]:
             found = self._array(np.ascontiguousarray(x.transpose(order)))
@@ -127,7 +127,7 @@ class Constants:
         if x.size <= _SHORT and bool(np.all(np.isfinite(x))):
             return self.known("numpy.array") + f"({x.tolist()!r}, {x.dtype.str!r})"
         first: Any = x.flat[0]
-        # By their bytes: 0.0 and -0.0 are equal, and two arrays.
+        # Compare bytes: 0.0 == -0.0, but their bits differ.
         if np.isfinite(first) and np.full(x.shape, first).tobytes() == x.tobytes():
             return self.known("numpy.full") + f"({x.shape}, {first.item()!r}, {x.dtype.str!r})"
         return self._bytes(x)
@@ -157,19 +157,19 @@ def _float(x: float) -> str:
 
 
 def is_known(module: str) -> bool:
-    """Tell whether a module is there wherever NumPy and SciPy are."""
+    """Return whether a module is part of NumPy, SciPy or the standard library."""
     base = module.partition(".")[0]
     return base in KNOWN or base in sys.stdlib_module_names
 
 
 def public_part(module: str) -> str:
-    """Return the module in which people find what one has that begins with an underscore."""
+    """Return the public module that contains a private one."""
     parts = module.split(".")
     return ".".join(parts[: next((i for i, part in enumerate(parts) if part[0] == "_"), None)])
 
 
 def is_reached(module: str) -> bool:
-    """Tell whether a module is what its name gives: a function of it may have taken its place."""
+    """Return whether importing a name gives the module: a function of that name may shadow it."""
     root, *rest = module.split(".")
     found: Any = sys.modules.get(root)
     for part in rest:
@@ -178,7 +178,7 @@ def is_reached(module: str) -> bool:
 
 
 def is_same(home: str, found: Any, x: Any) -> bool:
-    """Tell whether something is an object, or stands for it while SciPy's are replaced."""
+    """Return whether an object is another, or wraps the same function of SciPy."""
     if found is x or not (home.startswith("scipy") and callable(found)):
         return found is x
     return inspect.unwrap(found) is inspect.unwrap(x)

@@ -1,4 +1,4 @@
-"""Entry and exit of a program: its arguments taken apart and checked, its results put together."""
+"""Source of the entry and exit of a program: unpacks and checks arguments, builds results."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from chainrules_py.program import Value
 
 form_of = operator.attrgetter("__class__", "shape", "dtype", "flags.c_contiguous")
 _MANY = 4
-"""From how many arrays on a list of them is asked at once whether they have one form."""
+"""Minimum length of a list of arrays or integers that is checked in one expression."""
 
 
 class Entry:
-    """Arguments of one form: how many, their structure, and what was assumed of each.
+    """Arguments of one form: their number, their structure, and the assumptions about each.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class Entry:
     given : dict
         Static arguments by their names.
     static : dict
-        The text of each argument that is static, and that nobody named in ``static=``.
+        The texts of arguments that are static without being named in ``static=``.
     inputs : dict
-        For each argument the inputs of the program that it holds.
+        For each argument the inputs of the program that it contains.
     lines : list of str
-        The statements that take them apart, or return `MISS` for others.
+        The statements that unpack the arguments, or return `MISS` for arguments of another form.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Entry:
         self._used = set(self.parameters)
         self._names: dict[Value, str] = {}
         for name in self.parameters:
-            scope[name] = None  # so that no constant is called like it
+            scope[name] = None  # so that no constant takes the name
         self._places = len(args)
         self.given: dict[str, Any] = {}
         self.static: dict[str, str] = {}
@@ -87,23 +87,23 @@ class Entry:
             entered.append(self._static(x, name, True) if fixed else self._enter(x, name))
         self.args = tuple(entered[: len(args)])
         self.keywords = dict(zip(keywords, entered[len(args) :], strict=True))
-        self._copies.clear()  # which would live on
+        self._copies.clear()  # which would stay alive
         self._entered = flatten((self.args, self.keywords))
 
     def written(self) -> list[str]:
-        """Return the names of the arguments that the function has changed."""
+        """Return ``["an argument"]`` if the function changed a container among its arguments."""
         leaves, tree = flatten((self.args, self.keywords))
         before, as_it_was = self._entered
         same = tree == as_it_was and all([x is y for x, y in zip(leaves, before, strict=True)])
         return [] if same else ["an argument"]
 
     def forget(self) -> None:
-        """Forget the values that the function was given."""
+        """Drop the values that were passed to the function."""
         self.args, self.keywords, self._entered = (), {}, ([], LEAF)
 
     @property
     def signature(self) -> list[str]:
-        """The parameters as they are declared."""
+        """The parameters of the program, as source."""
         positional, named = self.parameters[: self._places], self._named.values()
         rest = [f"**{self._gathered}"] if self._gathered else []
         by_name = ["*", *named, *rest] if named else rest
@@ -111,7 +111,7 @@ class Entry:
 
     @property
     def names(self) -> dict[Value, str]:
-        """The names of the program's inputs."""
+        """The names of the inputs of the program."""
         return self._names
 
     @property
@@ -126,7 +126,7 @@ class Entry:
         return lines
 
     def _builtin(self, function: Any) -> str:
-        """Return the name of a function of Python's, which an argument may be called like."""
+        """Return the name of a builtin, which differs from it if an argument has that name."""
         return self._scope.name(function, function.__name__)
 
     def _unused(self, name: str) -> str:
@@ -146,7 +146,7 @@ class Entry:
         return self._copy(tree, x, iter([next(entered) for _ in leaves]))
 
     def _copy(self, tree: TreeDef, x: Any, leaves: Iterator[Any]) -> Any:
-        """Return a container with other leaves; the same one for the same one."""
+        """Return a container with other leaves; the same copy for the same container."""
         if tree.structure is None:
             return next(leaves)
         pairs = zip(tree.children, tree.structure.items(x), strict=True)
@@ -190,7 +190,7 @@ class Entry:
         return found
 
     def _floats(self, x: Any, path: str) -> list[Any]:
-        """Take a list of numbers apart at once."""
+        """Unpack and check a list of floats at once."""
         text = self._others_than(float, x, path)
         self._checks.append(text)
         self._forms[text] = path, Form(float, (len(x),), None)
@@ -199,7 +199,7 @@ class Entry:
         return [self._input(y, name) for y, name in zip(x, names, strict=True)]
 
     def _arrays(self, x: Any, path: str) -> list[Any]:
-        """Take a list of arrays of one form apart at once."""
+        """Unpack and check a list of arrays of one form at once."""
         names = [self._unused(f"{path}_{i}") for i in range(len(x))]
         self._before(", ".join(names), path)
         n = len(self._checks)
@@ -211,7 +211,7 @@ class Entry:
         return found
 
     def _whole_numbers(self, x: Any, path: str) -> list[Any]:
-        """Check a list of whole numbers, which are static, at once."""
+        """Check a list of integers, which are static, at once."""
         self._checks.append(self._others_than(int, x, path))
         self._checks.append(f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}")
         self.facts.append((path, _shown(x)))
@@ -219,12 +219,12 @@ class Entry:
         return [*x]
 
     def _others_than(self, cls: type, x: Any, path: str) -> str:
-        """Write the question whether anything in a list is of another class."""
+        """Return the test whether a list contains a value of another class."""
         each = f"{self._builtin(map)}({self._builtin(type)}, {path})"
         return f"[*{each}].count({self._class(cls)}) != {len(x)}"
 
     def _before(self, name: str, where: str) -> None:
-        """Take a field out, after what has to hold for that was checked."""
+        """Assign a field to a name, after the checks so far."""
         now = [check for check in self._checks if check not in self._forms]
         if now:
             miss = self._scope.name(MISS, "MISS")
@@ -275,7 +275,7 @@ class Entry:
         return self._input(x, name)
 
     def _array(self, x: Any, name: str) -> None:
-        """Check the class and form of an array."""
+        """Add checks of the class and form of an array."""
         dtype = self._scope.name(x.dtype, name_of_dtype(x.dtype), ("dtype", x.dtype))
         texts = [f"{name}.__class__ is not {self._class(type(x))}"]
         texts.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
@@ -290,7 +290,7 @@ class Entry:
             self._forms[text] = name, Form(x.dtype, x.shape, strides)
 
     def _at_once(self) -> list[str]:
-        """Return the checks at the end; those of arrays are one, where a writer has a way."""
+        """Return the final checks; the writer may combine those of arrays into one."""
         make, forms = self._scope.fits, self._forms
         arrays = [forms[check] for check in self._checks if check in forms]
         if make is None or not arrays:
@@ -329,20 +329,20 @@ class Entry:
 
 
 _STATIC = (np.bool_, np.integer, np.character)
-"""Numbers of NumPy's that are no inputs."""
+"""NumPy scalars that are static."""
 
 
 def _shown(x: Any) -> str:
-    """Return the ends of what an object says of itself, if it can."""
+    """Return a `repr`, shortened in the middle; the class if it fails."""
     try:
         text = repr(x)
         return text if len(text) <= 40 else f"{text[:18]}...{text[-19:]}"
-    except Exception:  # of somebody's, for a reason of its own
+    except Exception:  # of a user-defined `repr`
         return f"a {type(x).__qualname__}"
 
 
 def of_one_form(xs: Sequence[Any]) -> bool:
-    """Tell whether some values are arrays of NumPy's own, alike and in C order."""
+    """Return whether all values are plain C-ordered arrays with the same shape and dtype."""
     if not all([type(x) is np.ndarray for x in xs]):
         return False
     forms = {form_of(x) for x in xs}
@@ -350,14 +350,14 @@ def of_one_form(xs: Sequence[Any]) -> bool:
 
 
 def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
-    """Return which arguments are to be static, of a function that has them.
+    """Check ``static=`` against the parameters of a function; return it as a tuple.
 
     Raises
     ------
     RuleError
-        If it is no function, or they are no places and names.
+        If `f` is not callable, or `static` contains neither indices nor names.
     TypeError
-        If it has not got them; with their names.
+        If `f` has no such parameter.
     """
     if not callable(f):
         msg = f"{describe(f)} cannot be called, so there is nothing to compile; give a function"
@@ -389,22 +389,22 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
 
 
 _picture = functools.lru_cache(maxsize=1024)(describe)
-"""Return how an array of a form is described: NumPy takes 5 us for the name of a dtype."""
+"""Return the description of an array form, cached: a dtype's name takes NumPy 5 us."""
 
 
 def is_named(tree: TreeDef) -> bool:
-    """Tell whether a result is a tuple with names, and nothing besides."""
+    """Return whether a result is a named tuple without further attributes."""
     named = tree.structure is not None and tree.structure.kind == "namedtuple"
     return named and not getattr(tree.like, "__dict__", None)
 
 
 def result_text(tree: TreeDef, leaves: Iterable[str], scope: Scope) -> str:
-    """Return the expression that puts a result together."""
+    """Return the expression that builds a result."""
     return _expression(tree, iter(leaves), scope)
 
 
 def _expression(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
-    """Return the expression of a part of a result, whose leaves come next."""
+    """Return the expression of a part of a result; its leaves are next in `rest`."""
     if tree is LEAF:
         return next(rest)
     plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])

@@ -1,4 +1,4 @@
-"""Errors of the compiler, and the one word that a program says when it does not fit."""
+"""Errors and warnings of the compiler, and the value that a program returns on a guard failure."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, Final, final
 from chainrules_py import TracerError
 
 refused = contextvars.ContextVar[list[BaseException] | None]("refused", default=None)
-"""What was refused while a function is recorded, whether or not the function lets it pass."""
+"""Errors raised while a function is recorded, including those that the function catches."""
 
 
 def note(error: BaseException) -> None:
-    """Keep in mind what was refused, if a function is being recorded."""
+    """Remember an error if a function is being recorded."""
     found = refused.get()
     if found is not None:
         found.append(error)
 
 
 class RecordingError(TracerError):
-    """A function cannot become a program: it asks for a number, draws random ones, or writes.
+    """A function cannot be compiled: it needs a concrete number, draws random numbers, or writes.
 
-    A compiled function runs as it is then, with a warning; ``strict=True`` and `save` raise.
+    The compiled function then calls the original, with a warning; ``strict=True`` and `save` raise.
 
     Attributes
     ----------
     arguments : tuple of str
-        The arguments that would have to be static for it.
+        The arguments that would have to be static for the function to compile.
     """
 
     def __init__(self, *args: Any, arguments: tuple[str, ...] = ()) -> None:
@@ -38,21 +38,21 @@ class RecordingError(TracerError):
 
 
 def behind(error: BaseException) -> RecordingError | None:
-    """Return what was refused: the error itself, or what NumPy, which says less, has wrapped."""
+    """Return the recording error: the error itself, or its cause where NumPy wraps it."""
     found = [x for x in (error, error.__cause__) if isinstance(x, RecordingError)]
     return found[0] if found else None
 
 
 class UnhashableError(RecordingError, TypeError):
-    """A noted number is to be a key: who asks whether it can be one is told that it cannot."""
+    """A recorded number is used as a dict key or a member of a set."""
 
 
 class RecordingWarning(UserWarning):
-    """A function is recorded again and again, or runs as it is; says why."""
+    """A function is recorded repeatedly, or runs uncompiled; the message gives the reason."""
 
 
 def warn(text: str) -> None:
-    """Warn, at the line that called what is compiled."""
+    """Warn at the line that calls the compiled function."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         level, frame = level + 1, frame.f_back
@@ -62,10 +62,10 @@ def warn(text: str) -> None:
 _OURS = "chainrules_compile"
 
 
-class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it is)
-    """A function is no program, for good, or (with ``once``) in this call.
+class Unfit(Exception):  # noqa: N818 (it is no error: the original function runs)
+    """A function cannot be compiled, permanently or (with ``once``) in this call.
 
-    With ``tell`` people are told of such a call, and others are recorded however many there are.
+    With ``tell`` the user is warned, and the call does not count towards the maximum of programs.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it i
 
 
 class Written(Unfit):
-    """The function has written to what it does not own; the names of that."""
+    """The function writes to objects that it does not own; `names` lists them."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(f"it changes {', '.join(names)}")
@@ -91,12 +91,12 @@ class Written(Unfit):
 
 
 class Traced(Unfit):
-    """Something that the function captured, or that an argument hides, is being traced now."""
+    """A captured value, or one inside an argument, is currently traced."""
 
 
 @final
 class Miss:
-    """Answer of a program to arguments that it was not recorded for."""
+    """Result of a program for arguments that it was not recorded for."""
 
     __slots__ = ()
 

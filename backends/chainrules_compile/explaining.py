@@ -1,4 +1,4 @@
-"""Operations of a program: what it is for, what each pass left, what it asks, what it allocates."""
+"""Text of a program for `explain`: arguments, passes, guards and allocations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chainrules_py.program import Program
 
 
 def explained(program: CompiledProgram, name: str) -> str:
-    """Return a text of a program: its arguments, its passes, its guards, and its bytes."""
+    """Return a text of a program: its arguments, its passes, its guards, and its allocations."""
     facts = ", ".join([f"{name}: {fact}" for name, fact in program.facts])
     lines = [f"{name}({facts})"]
     lines += [f"  {title:13s}{n:6d} calls" for title, n in program.steps]
@@ -30,7 +30,7 @@ def explained(program: CompiledProgram, name: str) -> str:
 
 
 def guards(program: CompiledProgram) -> Iterator[str]:
-    """Yield what has to be as it was: captured arrays, answers, forms, and what is finite."""
+    """Yield lines for the captured arrays and for the expected answers and shapes."""
     noted, written = program.calls
     known = {name for name, _ in program.facts}
     captured = [x for x in noted.inputs if x.name not in known]
@@ -51,7 +51,7 @@ def guards(program: CompiledProgram) -> Iterator[str]:
 
 
 def allocated(program: Program) -> tuple[int, int]:
-    """Count the bytes of all arrays that a program makes, in all turns of its loops; and these."""
+    """Count the bytes and the arrays that a program allocates, in all iterations of its loops."""
     bytes_, arrays = 0, 0
     for call in program:
         f = call.function
@@ -66,7 +66,7 @@ def allocated(program: Program) -> tuple[int, int]:
 
 
 def guarding(guards: Guards) -> Iterator[str]:
-    """Yield a line for each guard, and what all take in a call."""
+    """Yield a line for each guard, and the time that all guards take in a call."""
     for x in guards.lookups:
         value = f"module {x.value.__name__}" if isinstance(x.value, ModuleType) else repr(x.value)
         yield f"{x.name} {'==' if isinstance(x.value, PLAIN) else 'is'} {value[:40]}"

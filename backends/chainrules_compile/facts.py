@@ -1,7 +1,7 @@
-"""Classes of noted values, and what their libraries state: the same, with each call of it noted.
+"""Classes of recorded values, registered with the facts that their libraries state.
 
-A rule that NumPy computes with fewer calls is so computed here too, so that a program has the bits
-that the engine has without it.
+A rule that NumPy computes with fewer calls is computed in the same way here, so that a program has
+the same bits as the engine without it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ METADATA: frozenset[Any] = frozenset(
         np.isrealobj,
     )
 )
-"""Functions of NumPy's that look at no number: a program has what they gave."""
+"""NumPy functions of metadata, which are not recorded: their results are constants."""
 SHAPED_BY_DATA: frozenset[Any] = frozenset(
     (
         np.nonzero,
@@ -80,22 +80,22 @@ SHAPED_BY_DATA: frozenset[Any] = frozenset(
         np.lib.scimath.arctanh,
     )
 )
-"""Functions of NumPy's whose results have a shape, or a dtype, that hangs on numbers."""
+"""NumPy functions whose results have a shape, or a dtype, that depends on numbers."""
 JOINING = frozenset((np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.take))
-"""Functions to which an array of whole numbers is one of elements, or of places."""
+"""Functions whose integer arrays are elements or indices, not sizes."""
 OPERATIONS_SHAPED_BY_DATA = frozenset(("complex_outside", "nonzero", "repeat"))
-"""Names of operations of which that holds for some operands, by what computes them here."""
+"""Names of operations whose result form depends on numbers for some operands or implementations."""
 OF_ONE_FORM = frozenset(
     ("expm", "expm_frechet", "lambertw", "lu_factor", "polygamma", "solve_sylvester", "zeta")
 )
-"""Names of operations of which that is not so, though another library than NumPy computes them."""
+"""Names of operations that SciPy computes and whose result form does not depend on numbers."""
 
 
 def is_settled(function: Any) -> bool:
-    """Tell whether the shape and dtype of a result hang on those of the operands alone.
+    """Return whether the shape and dtype of a result depend only on those of the operands.
 
-    Of what nobody states it, they may not: a library's function that is no operation, an operation
-    that another library than NumPy computes, or one of people's.
+    They may not where they are unknown: for a library function that is not an operation, an
+    operation that another library than NumPy computes, or a user-defined operation.
     """
     if isinstance(function, Primitive):
         if function.shape_from_data or function is read:
@@ -107,9 +107,9 @@ def is_settled(function: Any) -> bool:
 
 
 def is_foreign(function: Any) -> bool:
-    """Tell whether of a result nothing is known: its form, how it lies, whose memory it has.
+    """Return whether the form, layout and memory of a result are unknown.
 
-    NumPy's functions whose form hangs on numbers give arrays of their own, in C order.
+    NumPy functions whose form depends on numbers are known: they return new arrays, in C order.
     """
     if isinstance(function, Primitive):
         return function is not read and not _is_ours(function, _computing(function))
@@ -118,17 +118,17 @@ def is_foreign(function: Any) -> bool:
 
 
 def _computing(operation: Any) -> Any:
-    """Return what computes an operation of NumPy's arrays."""
+    """Return the implementation of an operation for NumPy arrays."""
     classes = (np.ndarray,) * max(len(operation.operands), 1)
     found = operation.implementation(classes)
-    if found is None and see(operation, classes):  # nobody had an array yet
+    if found is None and see(operation, classes):  # no array was seen yet
         found = operation.implementation(classes)
     return found
 
 
 @functools.lru_cache(maxsize=4096)
 def _is_ours(operation: Any, computing: Any) -> bool:
-    """Whether an operation is one of ours, computed by NumPy or by ourselves, of no function."""
+    """Return whether this package defines and computes an operation, perhaps by NumPy."""
     home = operation.__module__
     if operation.opaque or not home.startswith("chainrules_") or home.endswith(".higher_order"):
         return False
@@ -155,20 +155,20 @@ _HOMES = frozenset(
         *("chainrules_numpy", "chainrules_kit.fallbacks", "chainrules_py"),
     )
 )
-"""Whose functions give arrays of their own, of a form that hangs on numbers where it says so."""
+"""Modules whose functions return new arrays; exceptions for the form are in `SHAPED_BY_DATA`."""
 _BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)
 """Operators, ufuncs and their methods, and attributes."""
 _OF_ELEMENTS = frozenset((np.ndarray.item, np.ndarray.tolist, np.generic.item, np.generic.tolist))
-"""What gives Python's numbers, whose class the dtype says."""
+"""Methods that return Python numbers, whose class depends on the dtype."""
 
 
 def has_form(function: Any, values: tuple[Value, ...]) -> bool:
-    """Tell the same of a call; of a library's function that is given whole numbers it does not."""
+    """Return `is_settled` for a call; False if integers among its operands may be sizes."""
     if not is_settled(function):
         return False
     if type(function) is np.ufunc or isinstance(function, Primitive):
         return True
-    for x in values:  # it may be told how many, or how wide
+    for x in values:  # it may be a count, or a width
         whole = getattr(x.dtype, "kind", "O") in "iu"  # other libraries' dtypes have none
         if whole and not (x.shape and function in JOINING):
             return getattr(function, "__module__", "") == "_operator"
@@ -176,7 +176,7 @@ def has_form(function: Any, values: tuple[Value, ...]) -> bool:
 
 
 class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
-    """Functions of a library by those of the rules, each noted as one call where it is called."""
+    """Mapping from functions of rules to library functions that are recorded as one call."""
 
     def __init__(self, functions: Mapping[Callable[..., Any], Callable[..., Any]]) -> None:
         self.functions = functions  # which may grow
@@ -200,7 +200,7 @@ class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
 
 
 def memory_of(stated: Memory) -> Memory:
-    """Return what a library states of memory, for its arrays that are noted."""
+    """Return the facts about memory that a library states, for recorded arrays."""
     overlap = stated.overlap
 
     def asked(x: Any, y: Any) -> bool:
@@ -221,12 +221,12 @@ def memory_of(stated: Memory) -> Memory:
 
 
 def _payload(x: Any) -> Any:
-    """Return the array that a noted one stands for, beside which a plain one may stand."""
+    """Return the payload of a recorded array; other values unchanged."""
     return x.payload if isinstance(x, Noted) else x
 
 
 def library_of(cls: type, floats: tuple[type, ...]) -> Library:
-    """Return what a library states of its arrays, for those that are noted."""
+    """Return the facts that a library states about its arrays, for recorded arrays."""
     stated = type_info(cls).library
     sums, dots, mutable, own = stated.sums, stated.dots, stated.mutable, stated.own
 
@@ -267,7 +267,7 @@ def library_of(cls: type, floats: tuple[type, ...]) -> Library:
 
 
 class _Classes(dict[type, type[Noted]]):
-    """The class of noted values for each type of array or number."""
+    """Class of recorded values for each type of array or number, created at first use."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -278,7 +278,7 @@ class _Classes(dict[type, type[Noted]]):
             see(None, (cls,))
             home = type_info(cls).zero_d_type
             if cls not in self and home is not cls and home not in self:
-                self[home] = self._made(home)  # which states what holds of its numbers as well
+                self[home] = self._made(home)  # which registers the classes of its numbers as well
             if cls not in self:
                 self[cls] = self._made(cls)
             return self[cls]
@@ -303,6 +303,6 @@ classes = _Classes()
 
 @functools.cache
 def opaque_class(cls: Any) -> type[Noted]:
-    """Return the class of what stands for objects of a class that nobody looks into."""
+    """Return the class of recorded values for opaque objects of a class."""
     made: type[Noted] = type(cls.__name__, (Noted,), opaque_fields(cls))
     return made

@@ -1,4 +1,4 @@
-"""Fields of the classes of noted values, by the class of what they stand for."""
+"""Namespaces of the classes of recorded values, by the class of the payload."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from chainrules_py.extend import describe, is_library, stood_for, type_info
 
 
 def hash_of(x: Noted) -> NoReturn:
-    """Raise: a number is a key, or a member of a set.
+    """Raise for a number that is used as a key, or a member of a set.
 
     Raises
     ------
     UnhashableError
-        With the line to write.
+        Always; the message says what to write instead.
     """
     msg = (
         f"{describe(x.payload)} of a function that is being compiled cannot be a key of a dict or "
@@ -36,7 +36,7 @@ def rounded(x: Noted, digits: Any = None) -> Any:
 
 
 def refuse_setting(name: str, instead: str) -> Any:
-    """Return what refuses to set an attribute of an array."""
+    """Return a setter that raises for an attribute of an array."""
 
     def refuse(x: Noted, value: Any) -> NoReturn:
         msg = (
@@ -59,21 +59,21 @@ OF_ARRAYS = {
     "dtype": "x = x.view(dtype)",
     "flat": "x.reshape(-1)[:] = y",
 }
-"""Attributes of arrays that people set, and what to write instead."""
+"""Attributes of arrays that cannot be set, and what to write instead."""
 PARTS = ("real", "imag")
 
 STATIC = frozenset(
     ("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "strides", "device")
 )
-"""Attributes that the class, the dtype, the shape and the layout of an argument settle."""
+"""Attributes that are determined by the class, the dtype, the shape and the layout."""
 
 
 def fields_of(cls: type) -> dict[str, Any]:
-    """Return what the class of noted values has, by the class of what they stand for.
+    """Return the namespace of the class of recorded values for a class of payloads.
 
-    Members stand one by one. CPython up to 3.12 forgets for good that a class inherits a
-    ``__getattr__``, where an instance is asked for an attribute while an exception is under way, as
-    SciPy's functions in C do after a noted value raised: the next method of an array was none.
+    Members are defined one by one. CPython up to 3.12 forgets permanently that a class inherits
+    ``__getattr__`` if an attribute is read while an exception is active, as SciPy's C functions do
+    after a recorded value raised: later method look-ups then failed.
     """
     fields: dict[str, Any] = {
         name: property(functools.partial(member_of, name=name))
@@ -98,14 +98,14 @@ def fields_of(cls: type) -> dict[str, Any]:
             fields["__round__"] = rounded
     if issubclass(cls, np.generic):
         fields["__getitem__"] = lambda x, where: x.recorder.read(x, where)
-        fields["__iter__"] = None  # or what has items is a sequence: to NumPy a shape is empty then
+        fields["__iter__"] = None  # otherwise it is a sequence, and NumPy sees an empty shape
     if cls in stood_for or cls is np.bool_:
         fields["__class__"] = property(shown_class)
     return fields | {"__slots__": (), "__dispatch_type__": cls, "payload_type": cls}
 
 
 def opaque_fields(cls: type) -> dict[str, Any]:
-    """Return what the class has that stands for objects which nobody looks into."""
+    """Return the namespace of the class for opaque objects, whose attributes cannot be read."""
 
     def look(x: Noted, name: str) -> NoReturn:
         msg = f"{name} of {describe(x.payload)} is asked for, which is another in each call"
@@ -117,10 +117,10 @@ def opaque_fields(cls: type) -> dict[str, Any]:
 
 
 def shown_class(x: Any) -> type:
-    """Return the class of a noted value as `isinstance` asks for it.
+    """Return the class of a recorded value as `isinstance` reads it.
 
-    To people's code, and to NumPy's for them, it is that of what it stands for; engines and other
-    libraries have to know that it is none of these.
+    User code, also through NumPy, sees the class of the payload; engines and other libraries see
+    the class of the recorded value.
     """
     frame: Any = sys._getframe(1)
     while (name := frame.f_globals.get("__name__", "")) in _ON_BEHALF:

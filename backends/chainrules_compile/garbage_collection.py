@@ -1,8 +1,8 @@
-"""Collecting: the garbage collector waits until a function is recorded and its program has run.
+"""Pausing of the garbage collector while a function is recorded and its program first runs.
 
-It would look through all calls noted so far, again and again, and then through those that are kept
-each time that the function itself has made some hundred records. What is kept for good is put with
-what is old already, through which it looks when it looks through all.
+Recording allocates many objects that live long, and each collection would traverse them again.
+After many allocations, the young objects move to the oldest generation, which the collector
+traverses only in a full collection.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import gc
 from collections.abc import Iterator
 
 _MANY = 5000
-"""From how many new objects on they are put with the old ones: nearly all are a program's."""
+"""Number of new objects above which they move to the oldest generation."""
 
 
 @contextlib.contextmanager
 def collecting_later() -> Iterator[None]:
-    """Have the collector wait."""
+    """Disable the garbage collector in the context."""
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
-            if gc.get_count()[0] >= _MANY and not gc.get_freeze_count():  # which somebody wants so
+            if gc.get_count()[0] >= _MANY and not gc.get_freeze_count():  # keeps a user's freeze
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

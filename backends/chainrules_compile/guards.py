@@ -1,9 +1,9 @@
-"""Guards: what a compiled function looked up, and whether that is still the same.
+"""Guards: the values that a compiled function looks up, and checks that they are unchanged.
 
-A program is valid while the names in the function's own code stand for the same values: cells,
-globals, and attributes, one level deep, of `self` and of other objects that it names. They are
-compared by identity, numbers and texts by class and value, small lists and dicts one level deep.
-Of each array some elements are compared: a program keeps what was computed of arrays alone.
+A program is valid while the names in the code of the function refer to the same values: cells,
+globals, and attributes, one level deep, of `self` and of other objects in the code. They are
+compared by identity; numbers and texts by class and value; small lists and dicts one level deep.
+Some elements of each array are compared, since values computed only from arrays are constants.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from chainrules_compile.scope import Scope
 from chainrules_py.extend import Mode, Tracer, flatten, is_generator, is_library, states, type_info
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
-GROWING = (list, dict, set, deque)  # whose length is noted while the function is recorded
-HELD = (dict, list, tuple)  # owners that are asked by a key, not by an attribute
-MOST_BYTES = 1 << 26  # of an array that is put back
-MOST = 32  # elements of a container whose arrays and numbers are compared
+GROWING = (list, dict, set, deque)  # whose length is compared after the recording
+HELD = (dict, list, tuple)  # owners that are accessed by key, not by attribute
+MOST_BYTES = 1 << 26  # maximum size of an array that is restored
+MOST = 32  # maximum length of a container whose arrays and numbers are compared
 _NUMPYS: Any = np.random.get_state.__self__  # type: ignore[attr-defined]
 _PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
-EACH = 4  # elements along an axis of an array that are compared, about
+EACH = 4  # approximate number of elements that are compared along an axis of an array
 
 
 class Lookup(NamedTuple):
-    """Something that code looks up: its name there, an owner and a key (None: a cell), a value."""
+    """A name that code looks up: its text, an owner, a key (None: a cell), and the value."""
 
     name: str
     owner: Any
@@ -41,7 +41,7 @@ class Lookup(NamedTuple):
     value: Any
 
     def now(self) -> Any:
-        """Return what is there by now; the class `Lookup` where nothing is."""
+        """Return the current value; the class `Lookup` if there is none."""
         try:
             if isinstance(self.owner, HELD):
                 return self.owner[self.key]
@@ -50,14 +50,14 @@ class Lookup(NamedTuple):
             return Lookup
 
     def put_back(self) -> None:
-        """Have the name stand for its value again."""
+        """Restore the value of the name."""
         if isinstance(self.owner, (dict, list)):
             self.owner[self.key] = self.value
         else:
             setattr(self.owner, self.key or "cell_contents", self.value)
 
     def text(self, scope: Scope) -> str:
-        """Return the expression that is true while it is the same."""
+        """Return the expression that is true while the value is unchanged."""
         at = isinstance(self.owner, HELD)
         owner = scope.name(self.owner, "names" if at else "owner")
         value = scope.name(self.value, f"{self.name}_was")
@@ -69,41 +69,41 @@ class Lookup(NamedTuple):
 
 
 class Guards:
-    """What the code of a function looks up.
+    """Values that the code of a function looks up.
 
     Parameters
     ----------
     f : callable
         The function.
     given : dict
-        Static arguments by their names; attributes of these are looked up as those of `self`.
+        Static arguments by their names; their attributes are looked up like those of `self`.
 
     Attributes
     ----------
     lookups : list of Lookup
-        The names.
+        The looked-up names.
     arrays : dict
-        The names of arrays, by their ids.
+        The names of the arrays, by id.
     samples : list of tuple
-        For each array its name, some of its elements, and their bytes.
+        For each array its name, a view of some elements, and the bytes of these.
     moving : list of str
-        The names of what gives something else each time, as an iterator does.
+        The names of values that give something else each time, such as iterators.
     """
 
     def __init__(self, f: Any, given: dict[str, Any] = {}) -> None:  # noqa: B006 (only read)
         self._found: dict[tuple[int, Any], Lookup] = {}
         self._followed: set[tuple[int, int]] = set()
         self._packages = {"__main__"}
-        self._bound: dict[str, Any] = {}  # what methods written in C belong to, and iterators
+        self._bound: dict[str, Any] = {}  # owners of methods written in C, and iterators
         self.arrays: dict[int, str] = {}
         self.samples: list[tuple[str, np.ndarray, bytes]] = []
-        self._contents: list[tuple[str, np.ndarray, bytes]] = []  # while it is recorded
+        self._contents: list[tuple[str, np.ndarray, bytes]] = []  # dropped after the recording
         self._names: set[str] = set()
-        self._absent: list[tuple[str, Any, str]] = []  # names that stand for nothing yet
+        self._absent: list[tuple[str, Any, str]] = []  # names without a value
         self._follow_all([(f, None)])
         objects = list(given.items())
         objects += [(x.name, x.value) for x in self._found.values() if is_instance(x.value)]
-        for name, x in objects:  # which may be handed on to functions that name its attributes
+        for name, x in objects:  # functions that they are passed to may look up attributes
             self._follow_all([*self._attributes(name, x, self._names)])
         self.lookups = [*self._found.values()]
         named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
@@ -115,19 +115,19 @@ class Guards:
         self._undraw = states(self._generators.values(), shared=True)
 
     def _follow_all(self, waiting: list[tuple[Any, Any]]) -> None:
-        """Note what callables look up, each with its `self`, and what they lead to."""
+        """Follow callables, each with its `self`, and the callables that they lead to."""
         while waiting:
             waiting += self._follow(*waiting.pop())
 
     def _follow(self, f: Any, owner: Any) -> Iterator[tuple[Any, Any]]:
-        """Note what a callable looks up; yield what it may call, each with its `self`."""
+        """Record the lookups of a callable; yield the callables in it, each with its `self`."""
         if (id(f), id(owner)) in self._followed:
             return
         self._followed.add((id(f), id(owner)))
         if isinstance(f, types.MethodType) and isinstance(f.__func__, types.FunctionType):
             yield f.__func__, f.__self__
         elif isinstance(f, functools.partial):
-            recipe = getattr(f, "recipe", None)  # of a derivative: who made it, of what
+            recipe = getattr(f, "recipe", None)  # of a derivative: its factory and arguments
             parts = recipe[1] if recipe else (f.func, *f.args, *f.keywords.values())
             yield from [(x, owner) for x in parts]
         elif isinstance(f, types.FunctionType) and self._is_followed(f.__module__ or ""):
@@ -143,7 +143,7 @@ class Guards:
                 yield x, None
             yield from self._attributes("self", owner, names)
         elif (bound := getattr(f, "__self__", None)) is not None and not isinstance(f, type):
-            self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # in C
+            self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # written in C
         elif is_moving(f):
             self._bound.setdefault(f"a {type(f).__name__}", f)
         elif callable(wrapped := getattr(f, "__wrapped__", None)):
@@ -152,13 +152,13 @@ class Guards:
             yield type(f).__call__, f
 
     def _is_followed(self, module: str) -> bool:
-        """Tell whether a module is of the package of the function that is compiled."""
+        """Return whether a module belongs to the package of the compiled function."""
         if len(self._packages) == 1 and not is_library(module):
             self._packages.add(module.partition(".")[0])
         return module.partition(".")[0] in self._packages
 
     def _note(self, name: str, owner: Any, key: Any, names: Iterable[str]) -> Any:
-        """Note one name, and the attributes of what it stands for that the code names as well."""
+        """Record a name, and the attributes of its value that the code names."""
         value = Lookup(name, owner, key, None).now()
         if value is not Lookup:
             self._found.setdefault((id(owner), key), Lookup(name, owner, key, value))
@@ -181,7 +181,7 @@ class Guards:
                 self._absent.append((f"{name}.{key}", getattr(x, "__dict__", ()), key))
 
     def _name(self, value: Any, name: str) -> None:
-        """Note an array, and the arrays and numbers of a small container, one level deep."""
+        """Record an array, or the arrays and numbers of a small container, one level deep."""
         found: Any = {None: value}
         if type(value) in (list, tuple, dict) and len(value) <= MOST:
             found = value if type(value) is dict else dict(enumerate(value))
@@ -200,7 +200,7 @@ class Guards:
                         self._contents.append((whole, x, x.tobytes()))
 
     def check(self) -> None:
-        """Raise `Traced` where something that is looked up is being differentiated."""
+        """Raise `Traced` if a looked-up value is traced, `Unfit` if one changes by itself."""
         if any([isinstance(x.value, (Tracer, Noted)) for x in self.lookups]):
             raise Traced("what it captured is being differentiated, or noted for another program")
         if self.moving:
@@ -209,25 +209,25 @@ class Guards:
             )
 
     def _drawing(self) -> dict[str, Any]:
-        """Return the states of the generators of random numbers, and of those that all share."""
+        """Return the states of the random generators, including the global ones."""
         both = {**self._generators, "np.random": _NUMPYS, "Python's random": _PYTHONS}
         return {name: drawing(x) for name, x in both.items()}
 
     def changed(self) -> list[str]:
-        """Return the names of what is another value by now."""
+        """Return the names whose values have changed."""
         found = [x.name for x in self.lookups if not equal(x.now(), x.value)]
         found += [name for name, part, seen in self.samples if part.tobytes() != seen]
         return [*dict.fromkeys(found)]
 
     def differing(self, others: Guards) -> set[str]:
-        """Return the names that stood for other values when another program was recorded."""
+        """Return the names whose values differ from those of another program."""
         known = {x.name: x.value for x in others.lookups}
         found = {x.name for x in self.lookups if not equal(known.get(x.name), x.value)}
         parts = {name: seen for name, _, seen in others.samples}
         return found | {name for name, _, seen in self.samples if parts.get(name) != seen}
 
     def written(self) -> list[str]:
-        """Return the names of what the function has written to, appended to, or drawn from."""
+        """Return the names that the function rebound, wrote to, appended to, or drew from."""
         found = [name for name, n in self._lengths.items() if len(self._growing[name]) != n]
         found += [name for name, names, key in self._absent if key in names]
         found += [name for name, x, before in self._contents if x.tobytes() != before]
@@ -235,7 +235,7 @@ class Guards:
         return [*dict.fromkeys([*self.changed(), *found])]
 
     def put_back(self) -> None:
-        """Undo what the recording wrote to names, attributes and arrays, appended, and drew."""
+        """Undo the writes, appends and draws of the recording."""
         for name, n in self._lengths.items():
             while len(x := self._growing[name]) > n and not isinstance(x, set):
                 x.popitem() if isinstance(x, dict) else x.pop()
@@ -249,7 +249,7 @@ class Guards:
         self._contents.clear()
 
     def line(self, scope: Scope) -> str:
-        """Return the statement that returns ``MISS`` where something is another."""
+        """Return the statement that returns ``MISS`` if a value has changed."""
         mode, known = scope.name(Mode, "Mode"), [each.get() for each in Mode.every]
         texts = [f"(not {mode}.used or {scope.name(modes_are, 'modes_are')}({known}))"]
         texts += [x.text(scope) for x in self.lookups]
@@ -260,7 +260,7 @@ class Guards:
 
 
 def drawing(x: Any) -> Any:
-    """Return the state of a generator of random numbers, NumPy's or Python's, to compare."""
+    """Return the state of a random generator of NumPy or Python in a comparable form."""
     if isinstance(x, random.Random):
         return x.getstate()
     if isinstance(x, np.random.RandomState):
@@ -271,27 +271,27 @@ def drawing(x: Any) -> Any:
 
 
 def modes_are(known: list[Any]) -> bool:
-    """Tell whether all modes are what they were when a function was recorded."""
+    """Return whether all modes are the same as when the function was recorded."""
     return [each.get() for each in Mode.every] == known
 
 
 def equal(x: Any, y: Any) -> bool:
-    """Tell whether two values are one, or of one class and equal; arrays have to be one."""
+    """Return whether values are identical, or equal and of one class; arrays must be identical."""
     if x is y or type(x) is not type(y) or isinstance(x, (np.ndarray, Tracer, Noted)):
         return x is y
     try:
         return bool(x == y)
-    except Exception:  # of somebody's comparison
+    except Exception:  # of a user-defined comparison
         return False
 
 
 def is_moving(x: Any) -> bool:
-    """Tell whether a value gives something else each time: an iterator, a file, or a queue."""
+    """Return whether a value gives something else each time: an iterator, a file, or a queue."""
     return hasattr(type(x), "__next__") or hasattr(type(x), "get_nowait")
 
 
 def is_own(x: Any) -> bool:
-    """Tell whether a value is people's own: an object, a class, a function, or a module."""
+    """Return whether a value is user-defined: an object, a class, a function, or a module."""
     if isinstance(x, (types.MethodType, functools.partial)):
         return False
     of = x if isinstance(x, (type, types.FunctionType)) else type(x)
@@ -300,12 +300,12 @@ def is_own(x: Any) -> bool:
 
 
 def is_instance(x: Any) -> bool:
-    """Tell whether a value is an object of a class of people's."""
+    """Return whether a value is an instance of a user-defined class."""
     return is_own(x) and not isinstance(x, (type, types.FunctionType, types.ModuleType))
 
 
 @functools.cache
 def names_in(code: types.CodeType) -> set[str]:
-    """Return the names that a function, and those inside it, look up outside or as attributes."""
+    """Return the globals, cells and attributes that a function, or one inside it, names."""
     inside = [names_in(x) for x in code.co_consts if isinstance(x, types.CodeType)]
     return {*code.co_names, *code.co_freevars}.union(*inside)

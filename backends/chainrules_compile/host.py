@@ -1,4 +1,4 @@
-"""Host of noted values: asked what a call of an operation with one among its operands runs."""
+"""Host of recorded values: the function that an operation on them runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def host(
     classes: tuple[type, ...],
     implementation: Callable[..., Any] | None,
 ) -> Callable[..., Any] | None:
-    """Return the function that a call of an operation with noted operands runs."""
+    """Return the function that a call of an operation with recorded operands runs."""
     if implementation is None:
         return None
     if operation in (add_at, add_along_axis):
@@ -53,7 +53,7 @@ def host(
 
 
 def inline(operation: Any, body: Any, operands: Any, options: Any) -> Any:
-    """Call an operation's body on noted values, or note the operation if it needs plain ones."""
+    """Call the body of an operation on recorded values; record the operation if that fails."""
     recorder = recorder_of(operands)
     if recorder is None:
         return body(*operands, **options)
@@ -71,7 +71,7 @@ def inline(operation: Any, body: Any, operands: Any, options: Any) -> Any:
 
 
 def adding(operation: Any, compute: Any) -> Callable[..., Any]:
-    """Return what a call runs of an operation that adds to a buffer."""
+    """Return the function that an operation which adds to a buffer runs."""
 
     def call(x: Any, *rest: Any, **options: Any) -> Any:
         recorder = recorder_of((x, *rest))
@@ -83,10 +83,10 @@ def adding(operation: Any, compute: Any) -> Callable[..., Any]:
 
 
 def recorder_of(operands: tuple[Any, ...]) -> Recorder | None:
-    """Return the recorder of the noted values among operands, or in them.
+    """Return the recorder of the recorded values in the operands; None if there are none.
 
-    There may be none: what an engine looks up once for a call is run for what comes to it, as a
-    cotangent in which nothing is noted beside a plain array that was captured.
+    An engine looks the function of a call up once, and may then call it without recorded values,
+    for example with a plain cotangent and a captured array.
     """
     for x in operands:
         if isinstance(x, Noted):
@@ -95,7 +95,7 @@ def recorder_of(operands: tuple[Any, ...]) -> Recorder | None:
 
 
 def mark_again(given: Any, begins: bool) -> None:
-    """Note that calls are made again of some values, from here on or so far."""
+    """Mark in the record that a checkpoint begins or ends to recompute calls."""
     recorder = recorder_of(tuple(map(plain, flatten(given)[0])))
     if recorder is not None:
         recorder.calls.append(Call(made_again, (begins,), {}, ()))
@@ -103,7 +103,7 @@ def mark_again(given: Any, begins: bool) -> None:
 
 @functools.cache
 def listen() -> None:
-    """Have calls of operations on noted values come here."""
+    """Register the host for operations on recorded values, for scans and for checkpoints."""
     listeners.append(mark_again)
     scanning.append(rolled_scan)
     register_host(Noted, host)

@@ -1,4 +1,4 @@
-"""Layouts: how the elements of arrays lie in memory."""
+"""Memory layouts of arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_py.extend import type_info
 
 
 def layout_of(x: Any) -> tuple[Any, ...] | None:
-    """Return how the elements of an array lie, as its library says; None for what is no array."""
+    """Return the memory layout of an array, as its library defines it; None for other values."""
     if type(x) is np.ndarray and x.flags.c_contiguous and x.size:
         return contiguous(x.shape, x.itemsize)
     memory = type_info(type(x)).memory
@@ -19,7 +19,7 @@ def layout_of(x: Any) -> tuple[Any, ...] | None:
 
 
 def is_compact(x: Any) -> bool:
-    """Tell whether the elements lie without gaps, in any order of the axes: as those of a copy."""
+    """Return whether the elements are contiguous in some order of the axes, as in a copy."""
     if not isinstance(x, np.ndarray):
         return True
     step = x.itemsize

@@ -1,11 +1,11 @@
-"""Loops: turns of a program as one function, which a call of another program names.
+"""Loops: the iterations of a program as one function, which another program calls.
 
-A rolled program is a `Program` as any other, in which a call of a `Loop` stands for all its turns::
+A rolled program is a `Program` in which a call of a `Loop` stands for all iterations::
 
     h, kept = loop(w, h0, xs)  # Call(Loop(body, turns, ...), (w, h0, xs), {}, (h, kept))
 
-Lists (values of the class `list`) have one object for each turn. Beside loops, only functions of
-this module's take and give them: `rows_of` and `stacked_rows`.
+Lists (values of the class `list`) have one object for each iteration. Besides loops, only the
+functions of this module take and return them: `rows_of` and `stacked_rows`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from chainrules_py.program import Program
 @final
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """Function that runs a program so many times.
+    """Function that runs a program a given number of times.
 
-    It takes what is the same in all turns, then the first of each carried value, then lists of as
-    many objects as there are turns. It gives the last of each carried value, then lists of what
-    each turn gave.
+    It takes the operands that are the same in all iterations, then the initial carried values, then
+    lists with one object per iteration. It returns the final carried values, then lists of the
+    outputs of the iterations.
 
     Attributes
     ----------
     body : Program
-        One turn. Its inputs are in the order of the operands. Its outputs are the next carried
+        One iteration. Its inputs are in the order of the operands. Its outputs are the next carried
         values, and those that are kept.
     turns : int
-        How often it runs.
+        The number of iterations.
     same, carried : int
-        How many inputs are the same, and how many are carried.
+        The number of inputs that are the same, and of those that are carried.
     backwards : tuple of bool
         For each list, whether the last object comes first.
     """
@@ -48,43 +48,43 @@ class Loop:
 
     @property
     def __name__(self) -> str:
-        """What it is called in a program."""
+        """The name of the loop in a program."""
         return f"loop_of_{self.turns}"
 
     def split(self, xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-        """Return what is the same, what is carried, and the lists, of inputs or operands."""
+        """Split inputs or operands into the same, the carried, and the lists."""
         n = self.same + self.carried
         return xs[: self.same], xs[self.same : n], xs[n:]
 
     def outputs(self, xs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Return what is carried, and what is kept, of outputs or results."""
+        """Split outputs or results into the carried and the kept."""
         return xs[: self.carried], xs[self.carried :]
 
 
 def rows_of(x: Any, *, first: int, last: int) -> list[Any]:
-    """Return the rows of an array from one on to before another, as they lie."""
+    """Return rows ``first`` to ``last - 1`` of an array as a list of views."""
     return list(x[first:last])
 
 
 def block_of_rows(x: Any, *, first: int, last: int) -> Any:
-    """Return the rows of an array from one on to before another, as an array without gaps."""
+    """Return rows ``first`` to ``last - 1`` of an array as a contiguous array."""
     return np.ascontiguousarray(x)[first:last]
 
 
 def part_of_rows(x: Any, *, first: int, last: int) -> Any:
-    """Return the rows of an array from one on to before another, as they lie."""
+    """Return rows ``first`` to ``last - 1`` of an array as a view."""
     return x[first:last]
 
 
 def stacked_parts(*parts: Any, back: bool) -> Any:
-    """Return an array of some rows and, after them, those of another, as `stacked_rows` does."""
+    """Return the array that `stacked_rows` gives, of some rows and an array of further rows."""
     *first, kept = parts
     whole = np.concatenate([*[np.asarray(x)[None] for x in first], kept])
     return whole[::-1].copy("K") if back else whole
 
 
 def stacked_rows(*parts: Any, back: bool) -> Any:
-    """Return an array of some rows and those of a list; the last first if they lie backwards."""
+    """Return the array of some rows and those of a list, in reverse order if ``back``."""
     *first, kept = parts
     rows = [*first, *kept][:: -1 if back else 1]
     return np.stack(rows) if type(rows[0]) is np.ndarray else np.array(rows)

@@ -1,8 +1,8 @@
-"""Notes: a function is called once on noted values, and each call on these is noted.
+"""Record of the calls of a function that runs once on recorded values.
 
-What is noted are functions as they were called: operations, NumPy's functions and ufuncs,
-operators. Each is computed as it would be without the recorder, so shapes, dtypes and memory are
-known, and the payloads of a run are dropped as its own arrays would be.
+Calls are recorded as they are made: of operations, NumPy functions and ufuncs, and operators. Each
+is also computed as without the recorder, so shapes, dtypes and memory are known. Payloads are freed
+when the function frees its arrays.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NUMPYS = (np.float64, *map(type, map(np.dtype, "?lfdFD")))
 _PLAIN = frozenset(
     (int, float, bool, complex, str, type(None), slice, Index, type, Space, *_NUMPYS)
 )
-"""Classes of what stands in a call as it is."""
+"""Classes of operands that are stored in a call unchanged."""
 NUMBERS = (float, complex)
 
 
@@ -52,28 +52,28 @@ class Notes:
     Attributes
     ----------
     calls : list of Call
-        What was noted so far.
+        The calls so far.
     constants : dict
-        The arrays that calls were given and that nobody noted: what the function captured, and
-        what it made of constants.
+        Plain arrays in calls that the function did not capture by name, such as those that it
+        computes from constants.
     outside : mapping
-        The names of the arrays that the function captured, by their ids.
+        The names of the arrays that the function captures, by id.
     operations : set of Primitive
-        Those that were called.
+        The operations that were called.
     given : list
-        The arrays that the function was given.
+        The arrays among the arguments.
     living : list of weakref
-        All noted values of this run.
+        All recorded values of this run.
     failed : Exception or None
-        What a call raised that was to be noted; maybe the function has gone on all the same.
+        The error of a recorded call, if one failed; the function may have caught it.
     sums : set of Value
-        Sums over the turns of a scan.
+        Sums over the iterations of a scan.
     gone : dict
-        The rows that are zeros in place of nothing, of arrays of what the turns of a scan gave.
+        For stacked outputs of a scan, the rows that are zeros because the output was absent.
     overlaps : bool
-        Whether somebody asked if two arrays have elements in common.
+        Whether the function tests two arrays for common elements.
     quiet : bool
-        Whether the function had NumPy, or Python, say nothing of undefined numbers for a while.
+        Whether the function suppresses floating-point warnings somewhere.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Notes:
         self.quiet = False
 
     def arguments_of(self, x: Noted) -> tuple[str, ...]:
-        """Return the arguments that a value was computed of; none where one is large."""
+        """Return the arguments that a value was computed from; none if one of them is large."""
         of = {self.mine(x).current}
         for call in reversed(self.calls):
             if not of.isdisjoint(call.results):
@@ -110,13 +110,13 @@ class Notes:
         return tuple(found) if small else ()
 
     def alive(self) -> list[Noted]:
-        """Return the noted values that somebody has."""
+        """Return the recorded values that are still referenced."""
         return [x for reference in self.living if (x := reference()) is not None]
 
-    # ---------------------------------------------------------------------------- what is noted
+    # ---------------------------------------------------------------------------- recording
 
     def input(self, x: Any, name: str) -> Any:
-        """Return an argument, noted under a name."""
+        """Return an argument as a recorded value with a name."""
         value = self._value(x, name, None)
         self.inputs.append(value)
         self._count = max(self._count, count_in(name))
@@ -125,7 +125,7 @@ class Notes:
         return self._noted(x, value, None, None)
 
     def opaque(self, x: Any, name: str) -> Any:
-        """Return an object among the arguments, noted under a name; nobody looks into it."""
+        """Return an opaque object among the arguments as a recorded value with a name."""
         value = value_of(name, type(x), None, None, None, None)
         self.inputs.append(value)
         cls: Any = type(x)
@@ -140,14 +140,14 @@ class Notes:
         return f"v{self._count}"
 
     def constant(self, x: Any) -> Value:
-        """Return the value that an array is which nobody noted."""
+        """Return the value of a plain array."""
         found = self._by_id.get(id(x))
         if found is None:
             return self._first(x)
         return found
 
     def _first(self, x: Any) -> Value:
-        """Note an array that nobody noted, and whether the function saw it from outside."""
+        """Record a plain array as captured or constant, with its fingerprint."""
         memory = type_info(type(x)).memory
         assert memory is not None
         owner = memory.owner(x)
@@ -163,12 +163,12 @@ class Notes:
         return value
 
     def check(self) -> None:
-        """Raise if a plain array was written to while the function ran.
+        """Raise if a plain array was written to after it was used in a call.
 
         Raises
         ------
         RecordingError
-            The program would see it as it was in the end.
+            If a fingerprint changed: the program would use the final elements.
         """
         for x, fingerprint, before in self._prints:
             if fingerprint(x, True) != before:
@@ -180,7 +180,7 @@ class Notes:
                 raise RecordingError(msg)
 
     def operand(self, x: Any) -> Any:
-        """Return what stands for a value among the operands of a call."""
+        """Return the operand of a call for a value."""
         cls = type(x)
         if issubclass(cls, Noted):
             return self.mine(x).current
@@ -191,7 +191,7 @@ class Notes:
         return self.constant(x) if type_info(cls).memory is not None else x
 
     def mine(self, x: Noted) -> Noted:
-        """Return a noted value of this run; raise for one of another."""
+        """Return a recorded value of this run; raise for one of another run."""
         if x.recorder is not self:
             msg = (
                 "a value of one compiled function is used while another is recorded; pass it as an "
@@ -201,32 +201,32 @@ class Notes:
         return x
 
     def call(self, function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Compute a call, note it, and return its result as a noted value."""
+        """Compute and record a call, and return its result as a recorded value."""
         return self.compute(function, function, operands, options)
 
     def compute(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """Compute a call by a function of its own, and note it."""
+        """Record a call of a function, whose result another function computes."""
         operands = tuple([x if type(x) in CLASSES else joined(x) for x in operands])
         options = {name: joined(x) for name, x in options.items()}
         self.check_errors()
         try:
             y = self._computed(function, by, operands, options)
         except (RecordingError, Unfit, TypeError, AttributeError, NotImplementedError):
-            raise  # which has nothing to do with numbers, or is remembered
+            raise  # independent of numbers, or already remembered
         except Exception as error:
             self.failed = error
             raise
         return y
 
     def check_errors(self) -> None:
-        """Note that errors of numbers are ignored here; raise where they are raised, or handled.
+        """Record whether floating-point warnings are suppressed; raise for other handling.
 
         Raises
         ------
         Unfit
-            A program computes without these.
+            If they raise or call a handler, which a program does not do.
         """
         now: dict[str, Any] = {**np.geterr()}
         if now == self._errors and warnings.filters is self._filters:
@@ -252,11 +252,11 @@ class Notes:
         return self.note(function, operands, options, y)
 
     def mark(self) -> Any:
-        """Return where the record is, to go back to."""
+        """Return the state of the record, for `go_back`."""
         return len(self.calls), dict(self._asked), len(refused.get() or ())
 
     def go_back(self, mark: Any) -> None:
-        """Forget what was noted since."""
+        """Drop what was recorded since a mark."""
         n, self._asked, m = mark
         del self.calls[n:]
         del (refused.get() or [])[m:]
@@ -269,7 +269,7 @@ class Notes:
         y: Any,
         taken: Any = None,
     ) -> Any:
-        """Note a call that gave y; return y as a noted value."""
+        """Record a call with result y; return y as a recorded value."""
         cls = type(y)
         given = function
         if y is NotImplemented:
@@ -325,7 +325,7 @@ class Notes:
         return unflatten(tree, made_all)
 
     def _taken(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return what stands for operands, their payloads, and the values; None for structures."""
+        """Return operands, payloads and values of a call; None if an operand is a structure."""
         plain_ones = not options or _PLAIN.issuperset(map(type, options.values()))
         if not plain_ones and not all(map(is_static, options.values())):
             return None
@@ -355,7 +355,7 @@ class Notes:
     def _made(
         self, y: Any, operands: tuple[Any, ...], foreign: bool = False
     ) -> tuple[Value, Noted | None]:
-        """Return the value that a result is, and the noted array that it is a view of."""
+        """Return the value of a result, and the recorded array that it is a view of, if any."""
         own = UNSURE if foreign else None
         plain_one = type(y) is np.ndarray and y.base is None and y.flags.writeable
         if plain_one and not any([getattr(x, "payload", x) is y for x in operands]):
@@ -380,7 +380,7 @@ class Notes:
     def _noted(
         self, y: Any, value: Value, parent: Noted | None, call: Any, results: int = 1, i: int = 0
     ) -> Noted:
-        """Return a result as a noted value, which remembers what it is a view of."""
+        """Return a result as a recorded value, linked to the array that it is a view of."""
         made = classes[type(y)](y, self, value)
         if parent is not None:
             made.reading = Reading(parent, call, results, i)
@@ -398,9 +398,9 @@ class Notes:
         values: tuple[Value, ...],
         foreign: Any,
     ) -> None:
-        """Guard the class, or shape and dtype, of a result where they hang on numbers.
+        """Guard the class, or shape and dtype, of a result where they depend on numbers.
 
-        Of one of which nothing is known, which is given as well, also how it lies.
+        If `foreign` is the array of an unknown function, guard its layout as well.
         """
         power = function is operator.pow and value.type in NUMBERS
         if (power and not is_whole(operands[1])) or (
@@ -417,10 +417,10 @@ class Notes:
                 form += (None if foreign.flags.c_contiguous else foreign.strides,)
             self.calls.append(Call(expect_form, (value, form), {}, ()))
 
-    # -------------------------------------------------------------------------------- questions
+    # -------------------------------------------------------------------------------- guards
 
     def ask(self, kind: Callable[[Any], Any], x: Noted) -> Any:
-        """Return the answer to a question about a value, which the program will ask again."""
+        """Return ``kind`` of a value, and guard it in the program."""
         return self._guard(kind, self.mine(x).current, kind(x.payload))
 
     def _guard(self, kind: Any, value: Value, answer: Any) -> Any:
@@ -433,23 +433,23 @@ class Notes:
     # ------------------------------------------------------------------------------- the program
 
     def program(self, name: str, outputs: tuple[Any, ...]) -> Program:
-        """Return what was noted as a program."""
+        """Return the record as a program."""
         empty = Program(name, tuple(self.inputs), (), (), dict(self.constants))
         return changed(empty, calls=tuple(self.calls), outputs=outputs)
 
 
 ELSEWHERE = Value("elsewhere")
-"""Whose memory an array has that cannot be written to, and is no view of anything noted."""
+"""Memory of arrays that cannot be written to, and are not views of recorded arrays."""
 UNSURE = Value("unsure")
-"""Whose memory an array has that may be an operand's in another call: passes leave it as it is."""
+"""Memory of arrays that may alias an operand in another call; passes do not write to it."""
 
 
 def is_static(x: Any) -> bool:
-    """Tell whether a value stands in a call as it is: a plain one, or a tuple of such."""
+    """Return whether a value is stored in a call unchanged: a constant, or a tuple of constants."""
     cls = type(x)
     return cls in _PLAIN or (cls is tuple and _PLAIN.issuperset(map(type, x)))
 
 
 def is_whole(p: Any) -> bool:
-    """Tell whether an exponent is a whole number, in each run: of others Python makes complex."""
+    """Return whether an exponent is a constant integer; Python gives complex powers for others."""
     return type(p) is int or (type(p) is float and p.is_integer())

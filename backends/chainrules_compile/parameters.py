@@ -1,4 +1,4 @@
-"""Parameters: what a function calls its arguments."""
+"""Names of the parameters of a function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def named_parameters(f: Callable[..., Any]) -> dict[str, Any]:
-    """Return the names of parameters, with their kinds; nothing where nobody knows them."""
+    """Return the names of parameters with their kinds; empty where the signature is unknown."""
     try:
         return {p.name: p.kind for p in inspect.signature(f).parameters.values()}
     except (TypeError, ValueError):
@@ -21,9 +21,9 @@ def named_parameters(f: Callable[..., Any]) -> dict[str, Any]:
 
 
 def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> list[str]:
-    """Return names for n positional arguments, and for those by name, in the source of a program.
+    """Return names for n positional arguments and for the keywords, in the source of a program.
 
-    They are those of the function, or what they were given by, where a source can have these.
+    They are the names in the signature, or the keywords, where these are valid identifiers.
     """
     known, names = named_parameters(f), list[str]()
     positional = [name for name, kind in known.items() if kind in _POSITIONAL]
@@ -41,10 +41,10 @@ def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> l
 
 
 def gathered(f: Callable[..., Any], named: dict[str, str]) -> tuple[str, ...]:
-    """Return the keywords that a program takes as a dict, of all with their names in its source.
+    """Return the keywords that a program takes as a dict; `named` maps each to its source name.
 
-    Those are they of which a function may see in what order they are given, and those that no
-    parameter can be called like.
+    These are the keywords whose order the function can see in ``**kwargs``, and those that are
+    not valid parameter names.
     """
     kinds = named_parameters(f) if len(named) > 1 else {}
     seen: list[str] = []

@@ -1,8 +1,8 @@
-"""Plain functions: NumPy's functions of one number, computed as Python's.
+"""Scalar versions of NumPy functions that call Python's `math`.
 
-Python's take a fifth of the time, but raise where NumPy gives infinities and NaN: so each has a
-range, and outside of it NumPy is asked. They agree with NumPy's to a unit in the last
-place or two.
+The functions of `math` take a fifth of the time, but raise where NumPy gives infinities and NaN.
+Each therefore has a range, outside of which NumPy is called. They agree with NumPy's to one or two
+units in the last place.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _EXPONENT = 700.0
 
 @final
 class Plain:
-    """Function of one of Python's numbers, and what NumPy has for it.
+    """Function of a Python number, with its NumPy counterpart.
 
     Attributes
     ----------
     ufunc, plain : callable
-        NumPy's function, and Python's.
+        NumPy's function and Python's.
     low, high : float
-        Between which numbers Python's computes the same, and raises nothing.
+        Open interval in which Python's function agrees with NumPy's and does not raise.
     """
 
     __slots__ = ("__name__", "high", "low", "plain", "ufunc")
@@ -45,7 +45,7 @@ class Plain:
         self.high = high
 
     def __call__(self, x: float) -> float:
-        """Compute it."""
+        """Compute the function at a number."""
         return self.plain(x) if self.low < x < self.high else float(self.ufunc(x))
 
 
@@ -61,24 +61,24 @@ _RANGES: tuple[tuple[float, float, tuple[tuple[Any, Any], ...]], ...] = (
 PLAIN: dict[Any, Plain] = {
     f: Plain(f, plain, low, high) for low, high, some in _RANGES for f, plain in some
 }
-"""By a function of NumPy's the plain one."""
+"""The scalar function of each NumPy function."""
 
 
 def power(x: float, n: float) -> Any:
-    """Raise a number of Python's to a power, as NumPy does its own."""
+    """Raise a Python number to a power, with NumPy's result and warnings."""
     low, high = power_range(n)
     return x**n if low < x < high else np.float64(x) ** n
 
 
 def power_silently(x: float, n: float) -> Any:
-    """Raise a number of Python's to a power, as the operation `pow` does, which says nothing."""
+    """Raise a Python number to a power as the operation `pow` does, without warnings."""
     low, high = power_range(n)
     return x**n if low < x < high else v.pow(np.float64(x), n)
 
 
 @functools.lru_cache(maxsize=256)
 def power_range(n: float) -> tuple[float, float]:
-    """Return between which numbers a power is a finite number of Python's, and raises nothing."""
+    """Return the open interval in which a power is finite in Python and does not raise."""
     if not math.isfinite(n) or abs(n) < 1e-3:
         return 0.0, 0.0
     most = 10.0 ** min(math.floor(sys.float_info.max_10_exp / abs(n) - 0.5), 300)

@@ -1,4 +1,4 @@
-"""Reasons why one function has many programs: what was asked, and answered otherwise each time."""
+"""Reasons why one function has many programs: the guards whose answers differ between them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from chainrules_py.program import Call, Program, Value
 
 NOTHING_ELSE = "they differ in what was captured, or in how arguments lie in memory"
 _MOST = 3
-"""How many questions are told."""
+"""Number of guards that a message lists."""
 
 
 def why_many(programs: Sequence[CompiledProgram]) -> str:
-    """Return a text of what programs differ in, that which does most first, and what to write.
+    """Return a text of how programs differ, largest differences first, and how to avoid them.
 
-    These are arguments that are part of a program, and the questions of the function that have
-    had different answers.
+    It lists static arguments, and the guards of the function whose answers differed.
     """
     facts: dict[str, set[str]] = {}
     for program in programs:
@@ -39,7 +38,7 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
         different = [*dict.fromkeys(map(repr, answers))]
         said = f"{kind}({text}) was asked in {len(answers)} programs, and was {_some(different)}"
         found.append((len(different), said, _REMEDIES.get(kind, _REMEDIES["int"])))
-    # A branch has two answers, and what is asked after it may be another question.
+    # The guards after a branch may depend on its answer.
     told = sorted([x for x in found if x[0] > 1], key=lambda x: -x[0])[:_MOST]
     if not told:
         return NOTHING_ELSE
@@ -48,9 +47,9 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
 
 
 def why_in_a_row(programs: Sequence[CompiledProgram]) -> str:
-    """Return why programs of one signature were recorded one after the other, and what to write.
+    """Return why consecutive recordings of one signature differ, and how to avoid that.
 
-    Nothing where they are of several signatures, or differ in how arrays lie in memory.
+    The text is empty if the signatures differ, or if only captured arrays or layouts do.
     """
     first, *rest = programs
     if any([each.signature != first.signature for each in rest]):
@@ -64,9 +63,9 @@ def why_in_a_row(programs: Sequence[CompiledProgram]) -> str:
 
 
 def none_fits(programs: Sequence[CompiledProgram], unkept: int, last: str) -> str:
-    """Say that no more programs are made of a function, and why there are so many, or none.
+    """Return the message that no more programs are recorded, and why.
 
-    Some calls, the last for a reason that is given, have been recorded and gave none.
+    If more calls gave no program than there are programs, `last` is the reason of the last one.
     """
     if unkept <= len(programs):
         why = why_many(programs)
@@ -92,7 +91,7 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yield what was asked in a program, by kind and text, with the answer."""
+    """Yield the guards of a program, by kind and text, with the answers."""
     made = {y: call for call in program.calls for y in call.results}
     for call in program.calls:
         if call.function is expect:
@@ -104,7 +103,7 @@ def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 def _text(x: Any, made: dict[Value, Call], depth: int) -> str:
-    """Return a value as people would write it, with what is far inside left out."""
+    """Return the expression of a value as source text, abbreviated beyond a depth."""
     call = made.get(x) if type(x) is Value else None
     if call is None:
         return x.name if type(x) is Value else repr(x)[:20]

@@ -1,9 +1,9 @@
-"""Noted values: arrays and numbers of a function that is being recorded.
+"""Recorded values: proxies of the arrays and numbers of a function that is being recorded.
 
-To the engines above one is an array like any other, of a library that has the functions of the one
-that it stands for: the operations and facts of that library are found by `__dispatch_type__`, and
-each call of one is computed, and noted, by the host (`chainrules_compile.host`). It is no `Tracer`:
-no derivative is taken at this level, and nothing that leaves derivatives behind leaves it.
+Engines see a recorded value as an array of a library with the functions of the original:
+`__dispatch_type__` selects the operations and facts of that library, and the host computes and
+records each call (`chainrules_compile.host`). It is not a `Tracer`: it carries no derivative, and
+functions that strip tracers keep it.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from chainrules_py.extend import (
 from chainrules_py.program import Value
 
 CLASSES: set[type] = set()
-"""All classes of noted values: what is asked of each operand is asked soonest so."""
+"""All classes of recorded values, for a fast test of operands."""
 
 
 class Noted:
-    """Value while a function is recorded. It has a subclass for each type of payload.
+    """Value while a function is recorded; there is a subclass for each type of payload.
 
     Attributes
     ----------
     payload
-        The value itself, at the arguments that the function is recorded for.
+        The value itself, for the arguments that the function is recorded with.
     recorder : Recorder
-        What notes the calls.
+        The recorder of the calls.
     reading : Reading or None
-        How a view was read from another noted array.
+        How a view was read from another recorded array.
     views : list of weakref
-        The noted arrays that were read from it.
+        The recorded arrays that were read from it.
     """
 
     __asked_again__ = True
@@ -71,13 +71,13 @@ class Noted:
 
     @property
     def current(self) -> Value:
-        """The value of the program, read again if what it is a view of was written to."""
+        """The value in the program; a view is read again if its parent was written to."""
         if self.noted is None:
             self.recorder.read_again(self)
         assert self.noted is not None
         return self.noted
 
-    # -- questions that a program answers anew at each call, and must answer alike
+    # -- conversions that a program guards
 
     def __bool__(self) -> bool:
         return bool(self.recorder.ask(bool, self))
@@ -88,7 +88,7 @@ class Noted:
     def __index__(self) -> int:
         return int(self.recorder.ask(operator.index, self))
 
-    # -- what would be another number at the next call
+    # -- conversions to plain values, which are refused
 
     def __float__(self) -> float:
         return refuse(self, "a float")
@@ -98,7 +98,7 @@ class Noted:
 
     @property
     def __array__(self) -> Any:
-        """Absent of a real number: NumPy makes an element of an array of objects of it."""
+        """Missing for an element that is a real number, so that NumPy builds an object array."""
         if self._is_element():
             raise AttributeError("__array__")
         return lambda *_, **__: refuse(self, "an array")
@@ -123,7 +123,7 @@ class Noted:
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
 
-    # -- texts: whoever looks, as at the next call, sees what there is
+    # -- texts, which keep the function from being compiled
 
     def __str__(self) -> str:
         return written(self, str(self.payload))
@@ -160,8 +160,8 @@ class Noted:
 
 
 def member_of(x: Noted, name: str) -> Any:
-    """Return an attribute or a method of what a noted value stands for."""
-    member = getattr(type(x).payload_type, name)  # which raises as the class does
+    """Return an attribute or a method of a recorded value, by the class of its payload."""
+    member = getattr(type(x).payload_type, name)  # raises as the class does
     if not callable(member):
         return x.recorder.attribute(x, name)
     return lambda *operands, **keywords: x.recorder.call_method(
@@ -170,13 +170,13 @@ def member_of(x: Noted, name: str) -> Any:
 
 
 def written(x: Noted, text: str) -> str:
-    """Return a text of a value, of which a program would know nothing."""
+    """Return a text of a value, after noting that a program cannot make it."""
     Unfit(f"a text is made of {describe(x.payload)}, as by str, format, an f-string or print")
     return text
 
 
 class Subscripts:
-    """What noted arrays have and noted numbers have not."""
+    """Methods that recorded arrays have and recorded numbers do not have."""
 
     __slots__ = ()
     payload: Any
@@ -204,18 +204,18 @@ class Subscripts:
 
 
 class Reading:
-    """How a view was read: by a call of which it is a result.
+    """Call that reads a view, and the position of the view among its results.
 
     Attributes
     ----------
     parent : Noted
-        What it is a view of.
+        The array that it is a view of.
     function, operands, options
         The call.
     results, index : int
-        How many results the call has, and which of them it is.
+        The number of results of the call, and the index of the view among them.
     where : Index or None
-        By what it was read, if it was by subscripting without arrays.
+        The index of a subscript without arrays.
     """
 
     __slots__ = ("function", "index", "operands", "options", "parent", "results", "where")
@@ -235,7 +235,7 @@ class Reading:
 
     @property
     def place(self) -> int | None:
-        """The place of the parent among the operands; None where it stands in one of them."""
+        """The index of the parent among the operands; None unless it is there exactly once."""
         places = [i for i, x in enumerate(self.operands) if x is self.parent]
         return places[0] if len(places) == 1 else None
 
@@ -244,7 +244,7 @@ _STRUCTURES = (tuple, list, dict)
 
 
 def holds_tracers(x: Any) -> bool:
-    """Tell whether a value is traced above this level, or holds what is, in tuples and the like."""
+    """Return whether a value is a tracer, or a tuple, list or dict that contains one."""
     cls = type(x)
     if cls is tuple or cls is list:
         return any(map(holds_tracers, x))
@@ -254,7 +254,7 @@ def holds_tracers(x: Any) -> bool:
 
 
 def plain(x: Any) -> Any:
-    """Return a value with the payloads of what is noted in it."""
+    """Return a value with payloads in place of recorded values."""
     cls = type(x)
     if cls in CLASSES:
         return x.payload
@@ -265,7 +265,7 @@ def plain(x: Any) -> Any:
 
 
 def holds_noted(x: Any) -> bool:
-    """Tell whether a value is noted, or holds what is."""
+    """Return whether a value is recorded, or contains a recorded value."""
     cls = type(x)
     if cls in CLASSES:
         return True
@@ -273,7 +273,7 @@ def holds_noted(x: Any) -> bool:
 
 
 def simple(x: Any) -> bool:
-    """Tell whether an operand may stand in a call as it is: in no structure but Python's own."""
+    """Return whether an operand can be stored in a call without flattening."""
     cls = type(x)
     if cls in _STRUCTURES:
         return all(map(simple, x.values() if cls is dict else x))
@@ -295,12 +295,12 @@ _INSTEAD = {
 
 
 def refuse(x: Noted, kind: str) -> NoReturn:
-    """Raise: where Python, or a library, wants something plain.
+    """Raise for a conversion to a plain value.
 
     Raises
     ------
     RecordingError
-        With the line to write.
+        Always; the message says what to write instead.
     """
     msg = (
         f"{describe(x.payload)} of a function that is being compiled does not become "
@@ -348,14 +348,14 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
 
 
 def _defers_to_lists(other: Any, x: Noted) -> bool:
-    """Tell the same of a product: a number beside a list is how many times, and Python asks it."""
+    """Return whether a product defers: to a sequence that a number repeats, or by `_defers`."""
     if isinstance(other, _REPEATED) and not isinstance(x, Subscripts):
         return True
     return _defers(other, x)
 
 
 def _defers(other: Any, _x: Noted) -> bool:
-    """Tell whether the class of the other operand knows better: it is traced, or no number."""
+    """Return whether an operator defers to the class of the other operand, as for a tracer."""
     cls = type(other)
     if cls in _PLAIN or issubclass(cls, Noted):
         return False

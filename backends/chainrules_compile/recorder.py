@@ -1,7 +1,7 @@
-"""Recorder: what a function reads and writes in place, beside the calls that it makes.
+"""Recorder: records reads, views and in-place writes, in addition to calls.
 
-A program knows no writing. An array that is written to is another value from then on, and so are
-the arrays that it is a view of; what else is a view of these is read again where it is used next.
+A program has no in-place writes. An array that is written to gets a new value, and so do the
+arrays that it is a view of; other views of these are read again at their next use.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from chainrules_py.ops.views import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value
 
 shares: ContextVar[bool] = ContextVar("shares", default=False)
-"""Whether what an engine hands out stays in the program, where nobody writes to it."""
+"""Whether derivatives stay inside the program, so that engines' copies of them are omitted."""
 
 
 @contextlib.contextmanager
 def sharing(yes: bool = True) -> Iterator[None]:
-    """Have derivatives lie as they are computed: not as copies, which a person gets of some."""
+    """Set whether the copies that engines make of derivatives are omitted."""
     token = shares.set(yes)
     try:
         yield
@@ -42,7 +42,7 @@ def sharing(yes: bool = True) -> Iterator[None]:
 
 
 def apart(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets copies inside, as a person's does."""
+    """Return a function that runs without `sharing`, so that derivatives in it are copied."""
 
     def inside(*xs: Any) -> Any:
         with sharing(False):
@@ -52,12 +52,12 @@ def apart(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Recorder(Notes):
-    """Record of one run of a function, with what it writes to."""
+    """Record of one run of a function, including the arrays that it writes to."""
 
     # ------------------------------------------------------------------------ reading and writing
 
     def call_function(self, function: Any, operands: Any, keywords: dict[str, Any]) -> Any:
-        """Compute and note a call of a library's function."""
+        """Compute and record a call of a library function."""
         if function in METADATA:
             return function(*map(plain, operands), **keywords)
         if keywords.get("out") is not None:
@@ -67,7 +67,7 @@ class Recorder(Notes):
         return self.compute(function, watched(function), operands, keywords)
 
     def call_method(self, name: str, member: Any, operands: Any, keywords: dict[str, Any]) -> Any:
-        """Compute and note a call of a method."""
+        """Compute and record a method call."""
         if name in WRITING_METHODS:
             return self.write_by(member, operands, keywords)
         if keywords.get("out") is not None:
@@ -81,7 +81,7 @@ class Recorder(Notes):
         return self.compute(member, watched(member), operands, keywords)
 
     def attribute(self, x: Noted, name: str) -> Any:
-        """Compute and note a property."""
+        """Compute and record a property."""
         if name in ("flat", "ctypes", "data", "base"):
             msg = (
                 f"{name} of an array is asked for in a function that is being compiled, which no "
@@ -92,7 +92,7 @@ class Recorder(Notes):
         return self.call(function, (x,), {})
 
     def read(self, x: Noted, where: Any) -> Any:
-        """Compute and note ``x[where]``."""
+        """Compute and record ``x[where]``."""
         pattern, arrays = Index.split(where, as_index)
         y = x.payload[pattern.join(tuple(map(plain, arrays)))]
         made = self.note(read, (x, *arrays), {"index": pattern}, y)
@@ -102,7 +102,7 @@ class Recorder(Notes):
         return made
 
     def read_again(self, x: Noted) -> None:
-        """Note again how a view is read, whose parent was written to."""
+        """Record the reading of a view again, after its parent was written to."""
         reading = x.reading
         assert reading is not None
         places = tuple([self.operand(y) for y in reading.operands])
@@ -113,7 +113,7 @@ class Recorder(Notes):
         self.calls.append(Call(reading.function, places, reading.options, tuple(results)))
 
     def read_only(self, x: Noted) -> Noted:
-        """Return a noted array of the same elements, which cannot be written to."""
+        """Return a recorded array with the same elements that cannot be written to."""
         memory = type_info(type(x.payload)).memory
         assert memory is not None
         assert memory.read_only is not None
@@ -123,29 +123,29 @@ class Recorder(Notes):
     # ------------------------------------------------------------------------------------- memory
 
     def owner(self, array: Any) -> Any:
-        """Return the noted value of the array that owns some memory; itself where there is none."""
+        """Return the recorded value of an array; the array itself if there is none."""
         found = self._owners.get(id(array))
         noted = None if found is None else found()
         return noted if noted is not None and noted.payload is array else array
 
     def laid_out(self, x: Noted, like: Any) -> Any:
-        """Note a copy of an array, whose elements lie as those of another."""
+        """Record a copy of an array with the axis order in memory of another."""
         strides = plain(like).strides
         axes = tuple(sorted(range(len(strides)), key=lambda i: -abs(strides[i])))
         return self.call(laid_out, (x,), {"axes": axes})
 
     def own(self, stated: Any, x: Noted, theirs: tuple[Any, ...]) -> Any:
-        """Note a copy of an array where its library would copy it for a person."""
+        """Return an array, or a recorded copy where its library returns a copy to the user."""
         kept = shares.get() or stated(x.payload, tuple(map(plain, theirs))) is x.payload
         return x if kept else duplicate(x)
 
     def apart(self, names: dict[Value, str], scope: Any) -> list[str]:
-        """Return the statement that returns ``MISS`` where inputs share memory, if that matters.
+        """Return the statement that returns ``MISS`` if inputs share memory, if it is needed.
 
         Raises
         ------
         Unfit
-            If they do now.
+            If inputs or captured arrays share memory in this call, where it matters.
         """
         given, self.given = self.given, []  # the program outlives the arguments
         if not (self.overlaps or store in self.operations):
@@ -162,7 +162,7 @@ class Recorder(Notes):
     # ------------------------------------------------------------------------------------ writing
 
     def write(self, x: Noted, where: Any, value: Any) -> None:
-        """Note ``x[where] = value``: from now on the array is another value."""
+        """Record ``x[where] = value``: the array gets a new value."""
         pattern, arrays = Index.split(where, as_index)
         reading = getattr(value, "reading", None)
         if reading is not None and reading.parent is x and reading.where == pattern:
@@ -173,7 +173,7 @@ class Recorder(Notes):
         self._become(x, store, operands, {"index": pattern})
 
     def write_operator(self, x: Noted, function: Any, other: Any) -> None:
-        """Note ``x += other`` and its like."""
+        """Record ``x += other`` or another in-place operator."""
         self._check_writable(x)
         operands = (x.current, self.operand(other))
         now, theirs = x.payload, plain(other)
@@ -190,7 +190,7 @@ class Recorder(Notes):
     def add_at(
         self, operation: Any, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
     ) -> None:
-        """Note what adds to a buffer of the engine's: `scatter_add` and its like give the sum."""
+        """Record an operation that adds to a buffer of an engine, such as `scatter_add`."""
         if not isinstance(x, Noted):
             msg = "a traced value is added to a plain buffer"  # no engine of ours does
             raise RecordingError(msg)
@@ -201,7 +201,7 @@ class Recorder(Notes):
         self._become(x, operation, operands, options)
 
     def write_by(self, function: Any, operands: Any, keywords: dict[str, Any]) -> None:
-        """Note a function that writes into the first of its operands, and gives nothing."""
+        """Record a function that writes into its first operand, and returns None."""
         x, *rest = operands
         if not isinstance(x, Noted):
             refuse_plain(function)
@@ -214,7 +214,7 @@ class Recorder(Notes):
     def write_result(
         self, function: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        """Note a function that writes its result into an array, or its results into several."""
+        """Record a function that writes its result, or its results, into ``out``."""
         keywords = dict(keywords)
         outs = keywords.pop("out")
         outs = outs if type(outs) is tuple else (outs,)
@@ -222,7 +222,7 @@ class Recorder(Notes):
         if not all([isinstance(out, Noted) for out in given]):
             refuse_plain(function)
         leaves = method == "__call__" or function in (np.clip, np.ndarray.clip)
-        where = keywords.pop("where", True) if leaves else True  # of a sum it is what is added
+        where = keywords.pop("where", True) if leaves else True  # in a sum it selects the summands
         if method not in ("", "__call__"):
             function = getattr(function, method)
         y = self.call(function, operands, keywords)
@@ -239,7 +239,7 @@ class Recorder(Notes):
         return results if len(outs) > 1 else results[0]
 
     def writes(self, x: Noted) -> int:
-        """Return how often the memory of an array was written to, whatever came of it."""
+        """Return how often the memory of an array was written to."""
         while x.reading is not None:
             x = x.reading.parent
         return self._writes.get(id(x.payload), 0)
@@ -267,7 +267,7 @@ class Recorder(Notes):
             raise RecordingError(msg)
 
     def _become(self, x: Noted, function: Any, operands: Any, options: Any, y: Any = None) -> None:
-        """Note the call that gives what an array is now, and what the arrays are that it is of."""
+        """Record the call that gives the new value of an array; update the arrays that it views."""
         x.noted = value = self._value(copied(x.payload) if y is None else y, self._name(), None)
         of_two = not options and len(operands) == 2 and type(operands[1]) is Value
         made = flat(function, operands, (value,)) if of_two else None
@@ -280,14 +280,14 @@ class Recorder(Notes):
             forget_views(parent, part)
             part = parent
         self._writes[id(part.payload)] = self._writes.get(id(part.payload), 0) + 1
-        # In the program these are arrays of their own: where such lie otherwise, they are read.
+        # The new values own their memory: where the layout of a view differs, it is read again.
         while x.reading is not None:
             if x.noted is not None and x.noted.layout != layout_of(x.payload):
                 x.noted = None
             x = x.reading.parent
 
     def _write_back(self, part: Noted, reading: Reading) -> None:
-        """Note what an array is now, of which a part was written to."""
+        """Record the new value of an array after a write to a view of it."""
         parent, place = reading.parent, reading.place
         before, now = parent.current, part.noted
         parent.noted = self._value(copied(parent.payload), self._name(), None)
@@ -304,7 +304,7 @@ class Recorder(Notes):
 
 
 WRITERS = frozenset((np.copyto, np.putmask, np.place, np.put, np.put_along_axis, np.fill_diagonal))
-"""Functions of libraries that write into what they are given first, and give nothing."""
+"""Library functions that write into their first operand, and return None."""
 WRITING_METHODS = frozenset(("fill", "sort", "partition", "put"))
 REFUSED_METHODS = {
     "resize": "x = np.resize(x, shape)",
@@ -316,17 +316,17 @@ PROPERTIES: dict[str, Any] = {}
 
 @functools.cache
 def in_place(function: Any) -> Any:
-    """Return the operator that writes what a function gives into its first operand."""
+    """Return the in-place operator of an operator."""
     return getattr(operator, f"i{function.__name__.strip('_')}")
 
 
 def refuse_plain(function: Any) -> NoReturn:
-    """Raise: something noted is to be written into a plain array.
+    """Raise for a recorded value that is written into a plain array.
 
     Raises
     ------
     RecordingError
-        With the line to write.
+        Always; the message says what to write instead.
     """
     msg = (
         f"np.{function.__name__} is to write into a plain array, which the next call would not see;"
@@ -336,15 +336,15 @@ def refuse_plain(function: Any) -> NoReturn:
 
 
 def are_apart(*arrays: Any) -> bool:
-    """Tell whether no two arrays may have an element in common."""
+    """Return whether no two arrays may share memory."""
     share = np.may_share_memory
     return not any([share(x, y) for i, x in enumerate(arrays) for y in arrays[:i]])
 
 
 def watched(function: Any) -> Any:
-    """Return a function that is called with what it cannot write to: if it tries to, it raises.
+    """Return a function that gets read-only operands, and raises if it writes to them.
 
-    What it gives is as it is without that: if that cannot be written to, it is called once more.
+    If the result is read-only, the function is called again with the original operands.
     """
 
     def call(*operands: Any, **options: Any) -> Any:
@@ -370,7 +370,7 @@ def watched(function: Any) -> Any:
 
 
 def read_only(x: Any) -> Any:
-    """Return a view of an array that cannot be written to; all else as it is."""
+    """Return a read-only view of an array; other values unchanged."""
     if type(x) is not np.ndarray or not x.flags.writeable:
         return x
     x = x.view()
@@ -379,12 +379,12 @@ def read_only(x: Any) -> Any:
 
 
 def copied(x: Any) -> Any:
-    """Return an array that lies in memory as a copy of one would; its elements may be others."""
+    """Return an array with the layout of a copy; its elements may differ."""
     return x if is_compact(x) else np.empty_like(x)
 
 
 def forget_views(x: Noted, but: Noted | None = None) -> None:
-    """Note that what is a view of an array is to be read again."""
+    """Mark the views of an array to be read again, except one."""
     if x.views is None:
         return
     living = [(reference, view) for reference in x.views if (view := reference()) is not None]
@@ -396,7 +396,7 @@ def forget_views(x: Noted, but: Noted | None = None) -> None:
 
 
 def as_index(entry: Any) -> Any:
-    """Return a list in an index as an array, and one that holds noted numbers as a noted one."""
+    """Return a list in an index as an array; recorded if it contains recorded numbers."""
     if any([isinstance(x, Noted) for x in flatten(entry)[0]]):
         return np.stack([as_index(x) if isinstance(x, (list, tuple)) else x for x in entry])
     return np.asarray(entry) if len(entry) else np.zeros((0,), np.intp)

@@ -1,4 +1,4 @@
-"""Refusals: what a call may give that a program can give again."""
+"""Checks for results that a program cannot give, and the errors for them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from chainrules_py.extend import TreeDef, attributes, flatten, is_library, type_
 
 
 def recordable(cls: type) -> bool:
-    """Tell whether a value of a class can be noted: an array or a number, and no bool or int.
+    """Return whether values of a class can be recorded: arrays and numbers, but not bool and int.
 
-    Nor is a number of somebody's own class that computes otherwise, or a member of an enum.
+    Members of an enum, and numbers of a user-defined class with other arithmetic, cannot.
     """
     info = type_info(cls)
     own = issubclass(cls, (float, complex)) and not hasattr(cls, "dtype")
@@ -31,28 +31,28 @@ def recordable(cls: type) -> bool:
 
 
 def has_own(x: Any) -> bool:
-    """Tell whether a number has attributes of its own, which what is noted in its place has not."""
+    """Return whether a number has additional attributes, which a recorded number would lose."""
     return not type_info(type(x)).is_array and bool(attributes(x))
 
 
 def is_ours(function: Any) -> bool:
-    """Tell whether a function is an operation of this library."""
+    """Return whether a function is an operation of this package."""
     return isinstance(function, Primitive) and function.__module__.startswith("chainrules_")
 
 
 def of_library(function: Any) -> bool:
-    """Tell whether a function is an installed library's, and not NumPy's, of which we know more."""
+    """Return whether a function belongs to an installed library other than NumPy."""
     home = getattr(function, "__module__", None) or "numpy"
     return is_library(home) and not home.startswith("numpy")
 
 
 def check_nothing(function: Any) -> None:
-    """Raise for a function that gives nothing, and is none of ours, which only looks.
+    """Raise for a function that returns None, unless it is an operation of this package.
 
     Raises
     ------
     RecordingError
-        With the line to write.
+        The message says what to write instead.
     """
     if is_ours(function):
         return
@@ -64,12 +64,12 @@ def check_nothing(function: Any) -> None:
 
 
 def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
-    """Take apart what a call gives.
+    """Flatten the result of a call.
 
     Raises
     ------
     Unfit
-        If it is an object of a library whose numbers are not known, as some sparse arrays are.
+        If it is a library object without known numbers, as some sparse arrays are.
     """
     try:
         return flatten(y)
@@ -81,15 +81,15 @@ def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
 
 
 def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
-    """Raise for a result that is no array, number, or structure of them.
+    """Raise for a result that is not an array, a number, or a structure of them.
 
     Raises
     ------
     RecordingError
-        With the line to write.
+        The message says what to write instead.
     Unfit
-        If it is an operation of ours that decides, by numbers, what is computed next; or a
-        library's.
+        If the function is an operation of this package that chooses by numbers what it computes,
+        or belongs to another library.
     """
     for y in leaves:
         if isinstance(y, Noted):
@@ -117,20 +117,20 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
 
 
 _OF_C = re.compile(r"must be numpy\.ndarray, not ndarray$")
-"""Arguments that a library takes apart in C: only a noted array is one, and none, by its name."""
+"""Error of Cython code for a recorded array, whose class has the same name as `numpy.ndarray`."""
 _UNBOUND = re.compile(r"descriptor '(\w+)' (?:for|requires an?) '([\w.]+)'")
 
 
 def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> RecordingError | Unfit:
-    """Return the error for one that a function raises where it is recorded, and not again.
+    """Return the error to raise for an exception of a function that is being recorded.
 
-    It runs as it is where a library raises that, of which nobody is going to write a line.
+    It is `Unfit` if a library raises the exception, as the user cannot rewrite that line.
     """
     if "strong_pass" in functions_of(error.__traceback__):
         return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
     found = behind(error)
     if found is None:
-        again()  # which raises it as well, most often
+        again()  # usually raises the same exception
         if isinstance(error.__cause__, Unfit):
             return error.__cause__
     who = raised_in(error.__traceback__)
@@ -142,7 +142,7 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
         return found
     method = _UNBOUND.match(str(error))
     remedy = "leave what does so outside, or make it a primitive"
-    if method is not None:  # of a class written in C, which takes none but its own
+    if method is not None:  # a class written in C accepts only its own instances
         operation, cls = method.groups()
         remedy = f"what is noted has it itself: write x.{operation} for {cls}.{operation}"
     made = RecordingError(
@@ -154,7 +154,7 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
 
 
 def of_this_call(error: Unfit) -> Unfit:
-    """Return an error that holds for this call alone, where a gradient is not finite in it."""
+    """Return an error, or one for this call alone if a gradient is not finite."""
     if "strong_pass" not in functions_of(error.__traceback__):
         return error
     return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
@@ -169,12 +169,12 @@ OF_OTHER_NUMBERS = (
 
 
 def may_fit_others(raised: Exception | None, target: str) -> bool:
-    """Tell whether a program that gives nothing may fit other numbers: what it factors has none."""
+    """Return whether a failed program may fit other numbers, as where a matrix has no factor."""
     return isinstance(raised, np.linalg.LinAlgError) or (raised is None and target != "numpy")
 
 
 def another_result(raised: Exception | None) -> str:
-    """Say that a program gives another result than its function, and what may be the reason."""
+    """Return the message that a program and its function give different results."""
     return (
         f"gives another result than the program that was recorded of it, so it runs as it is: it "
         f"computes otherwise each time, or looks at the class of an argument, or asks whether two "
@@ -185,12 +185,12 @@ def another_result(raised: Exception | None) -> str:
 
 @contextlib.contextmanager
 def defects() -> Iterator[None]:
-    """Have a function run as it is where passes or a writer fail, which is no fault of its own.
+    """Convert unexpected errors of passes and writers, so that the function runs uncompiled.
 
     Raises
     ------
     Unfit
-        In place of an error that none of them raises on purpose.
+        In place of an unexpected error.
     """
     try:
         yield

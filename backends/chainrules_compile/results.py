@@ -1,4 +1,4 @@
-"""Results: what a recorded function may give, and whether a program gives the same."""
+"""Checks of the result of a recorded function, and its comparison with that of the program."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from chainrules_py.extend import flatten, unflatten
 
 
 def raise_first(recorder: Recorder) -> None:
-    """Raise what was refused while the function was recorded, and let pass by it.
+    """Raise the first error of the recording, even if the function caught it.
 
     Raises
     ------
     Unfit
-        If a call raised, and the function went on: at the next call it may not raise.
+        If a call raised and the function went on: in the next call it may not raise.
     """
     for error in refused.get() or ():
         raise error
@@ -33,7 +33,7 @@ def raise_first(recorder: Recorder) -> None:
 
 
 def check_results(leaves: list[Any], guards: Guards) -> None:
-    """Raise for a part of a result that a program cannot give at each call."""
+    """Raise if a leaf of a result cannot be recomputed by a program."""
     for leaf in leaves:
         if isinstance(leaf, (Noted, *PLAIN, slice, type)) or recordable(type(leaf)):
             continue
@@ -54,10 +54,10 @@ def check_results(leaves: list[Any], guards: Guards) -> None:
 
 @np.errstate(all="ignore")
 def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
-    """Tell whether a program gave what the function gives, but for its rounding.
+    """Return whether the result of a program equals that of the function up to rounding.
 
-    Of numbers that cancel no digit is left that two ways of rounding share. These are compared by
-    what the function gives where its arguments are moved by as much as they are rounded.
+    Cancellation may leave no digit that two roundings share. Such results are compared with the
+    spread of the function's results for arguments perturbed by about their rounding.
     """
     (xs, tree), (wanted, of) = flatten(y), flatten(expected)
     if tree != of:
@@ -66,7 +66,7 @@ def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
     for i, (x, want) in enumerate(zip(xs, wanted, strict=True)):
         if not isinstance(want, np.ndarray | np.generic | float | int | complex):
             told = isinstance(x, (*PLAIN, type)) or isinstance(want, (*PLAIN, type))
-            if told and not equal(x, want):  # of other objects nobody knows
+            if told and not equal(x, want):  # other objects cannot be compared
                 return False
             continue
         x, want = np.asarray(x), np.asarray(want)
@@ -88,14 +88,14 @@ def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
 
 
 _NOISE = 1000.0
-"""By how many times as much the rounding of a program may move a result as that of arguments."""
+"""Maximum ratio of a program's rounding to the effect of perturbed arguments."""
 
 
 def _near(x: Any, want: Any, rtol: float, atol: Any) -> bool:
-    """Tell whether all numbers are near each other, or undefined; an infinity is near itself alone.
+    """Return whether all numbers are close, or NaN in both; an infinity is close only to itself.
 
-    That is `np.allclose`, whose bound is infinite of complex numbers with a magnitude that is none
-    of their dtype, and which warns of a bound in more than double precision.
+    `np.allclose` differs: its bound is infinite for complex numbers whose magnitude overflows
+    their dtype, and it warns for a bound in more than double precision.
     """
     bound = np.asarray(atol) + np.abs(rtol * want)
     near = (np.abs(x - want) <= bound) & np.isfinite(bound)
@@ -103,7 +103,7 @@ def _near(x: Any, want: Any, rtol: float, atol: Any) -> bool:
 
 
 def largest(xs: Iterable[Any]) -> Any:
-    """Return the largest finite magnitude of a number in arrays, a long one if it is one."""
+    """Return the largest finite magnitude in arrays, as a `longdouble` if it is one."""
     found: Any = 0.0
     for x in xs:
         if isinstance(x, np.ndarray | np.generic | float | complex):
@@ -114,7 +114,7 @@ def largest(xs: Iterable[Any]) -> Any:
 
 
 def _apart(x: Any, want: Any) -> Any:
-    """Return how far two results are from each other, where both are finite."""
+    """Return the largest difference of two results where both are finite."""
     if not isinstance(x, np.ndarray | np.generic | float | complex) or np.shape(x) != want.shape:
         return 0.0
     with np.errstate(all="ignore"):
@@ -122,7 +122,7 @@ def _apart(x: Any, want: Any) -> Any:
 
 
 def moved_results(f: Callable[..., Any], args: Any, keywords: Any) -> list[Any]:
-    """Return what a function gives of arguments that are moved by some units in the last place."""
+    """Return the results of a function for arguments perturbed by some units of rounding."""
     leaves, tree = flatten((args, keywords))
     rng, found = np.random.default_rng(0), []
     for lowest, highest in ((1.0, 4.0), (-4.0, -1.0), (-4.0, 4.0)):
@@ -135,13 +135,13 @@ def moved_results(f: Callable[..., Any], args: Any, keywords: Any) -> list[Any]:
 
 
 def _moved(x: Any, by: Any) -> Any:
-    """Return a number or an array that is moved by so many units of its rounding."""
+    """Return a number or an array perturbed by a multiple of its rounding."""
     if type(x) not in (np.ndarray, float, complex) and not isinstance(x, np.inexact):
         return x
     y: Any = np.asarray(x)
     if y.dtype.kind not in "fc" or not y.size:
         return x
-    eps = float(np.finfo(y.dtype).eps)  # first, as magnitudes of complex numbers may overflow
+    eps = float(np.finfo(y.dtype).eps)  # applied first: magnitudes of complex numbers may overflow
     with np.errstate(all="ignore"):
         y = y + (by * (np.abs(eps * y) + eps * (largest([y]) or 1.0))).astype(y.dtype)
     return y if type(x) is np.ndarray else type(x)(y)

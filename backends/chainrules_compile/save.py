@@ -1,7 +1,8 @@
-"""Saving: a program as a module that needs NumPy alone.
+"""Saving of a program as a module that needs only NumPy.
 
-Objects that the source names become lines: functions of NumPy's and SciPy's by their names, arrays
-by their numbers. A few functions of ours have a text here; a program that uses others is refused.
+Objects that the source names become lines: functions of NumPy and SciPy by their names, arrays by
+their values. A few functions of this package have a text here; a program that uses others is
+refused.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _TEXTS = {
     "inv_again_numpy": "{name} = numpy.linalg.inv\n",
     "concat_numpy": "def {name}(*xs, axis=0):\n    return numpy.concatenate(xs, axis)\n",
 }
-"""What stands for functions of ours, by their names."""
+"""Source texts of functions of this package, by their names."""
 
 
 def _summed(result: tuple[int, ...], shape: tuple[int, ...]) -> str:
@@ -67,16 +68,16 @@ _MADE: dict[str, Callable[..., str]] = {
     "dots": lambda result, shape, _: f"lambda t, p: (t * p){_summed(result, shape)}",
     "rolled_places": lambda n, shift: f"numpy.roll(numpy.arange({n}), {shift})",
 }
-"""The texts of functions that are made for some shapes, by the name of what makes them."""
+"""Texts of functions that a factory makes for given shapes, by the name of the factory."""
 
 
 def module_of(name: str, source: str, scope: Scope) -> str:
-    """Return the text of a module with a program in it.
+    """Return the text of a module that contains a program.
 
     Raises
     ------
     RecordingError
-        If something that the program uses cannot be written down.
+        If the program uses an object that cannot be saved.
     """
     miss = scope.name(MISS, "MISS")
     asked = r"    if (not \(  # guards\n(        [^\n]*\n)+    \):|[^\n]*are_apart\w*\([^\n]*)\n"
@@ -102,7 +103,7 @@ def module_of(name: str, source: str, scope: Scope) -> str:
 
 
 def _line(constants: Constants, name: str, x: Any, scope: Scope) -> str:
-    """Return an expression that gives an object, or the lines that give it a name."""
+    """Return an expression for an object, or lines that define its name."""
     if name in scope.recipes:
         factory, args = scope.recipes[name]
         if factory.__name__ in _MADE:
@@ -115,12 +116,12 @@ def _line(constants: Constants, name: str, x: Any, scope: Scope) -> str:
 
 
 def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram:
-    """Return the newest of the programs for what the function captures now.
+    """Return the newest program that matches what the function captures now.
 
     Raises
     ------
     RecordingError
-        If there is none: some of what was captured would stand in it as it is, some as it was.
+        If there is none: a program would mix old and new captured values.
     """
     for program in programs:
         if not program.guards.changed():
@@ -133,9 +134,9 @@ def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram
 
 
 def write_module(path: Path, text: str) -> None:
-    """Write a module, and leave none of Python's own of what was there.
+    """Write a module, and delete the bytecode that Python cached for the previous one.
 
-    Python tells texts apart by their size and by the second in which they were written.
+    Python compares sources by size and by modification time in seconds.
     """
     path.write_text(text, encoding="utf-8")
     for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
@@ -144,12 +145,12 @@ def write_module(path: Path, text: str) -> None:
 
 
 def written(path: Any, write: Callable[[Path], object], folder: str = "") -> None:
-    """Write to a file that somebody named; or to a folder, where it says for what.
+    """Write to a file; or to a folder, if `folder` says for what.
 
     Raises
     ------
     RecordingError
-        If nothing can be written there.
+        If the path cannot be written to.
     """
     wanted = "a folder, as 'energy_grad'" if folder else "a file, as 'energy_grad.py'"
     place = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
@@ -171,12 +172,12 @@ def written(path: Any, write: Callable[[Path], object], folder: str = "") -> Non
 
 
 def refuse(name: str, x: Any) -> NoReturn:
-    """Raise for what cannot be written down.
+    """Raise for an object that cannot be saved.
 
     Raises
     ------
     RecordingError
-        With its name.
+        Always; the message contains the name.
     """
     what = "" if x is None else f", {describe(x)} of {getattr(x, '__module__', 'no module')},"
     msg = (

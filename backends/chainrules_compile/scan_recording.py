@@ -1,7 +1,7 @@
-"""Turns of a scan: recorded one by one until what is carried has its form, and one for all others.
+"""Recording of scans: first iterations one by one until the carry keeps its form, then a loop.
 
-The turn of the loop is recorded as the others are, into a list of its own, on values that stand for
-what is carried and for a row. Whatever else its calls take is the same in each turn.
+The loop body is recorded like the other iterations, into a separate list of calls, on placeholders
+for the carry and for a row. All other operands of its calls are the same in each iteration.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ from chainrules_py.ops.views import duplicate
 from chainrules_py.program import Call, Program, Value
 
 LONG = 4096
-"""Up to so many turns, those that ask about numbers are recorded one by one."""
+"""Maximum length of a scan that is recorded one by one if an iteration guards numbers."""
 _PEELED = 4
-"""After how many turns what is carried has its form at last."""
+"""Number of iterations after which the carry must keep its form."""
 _FEW = 4
-"""Up to so many turns that differ from others are recorded one by one."""
+"""Maximum length of a part of a scan that is recorded one by one."""
 
 _NONE: frozenset[int] = frozenset()
 
 
 class Unsteady(Exception):  # noqa: N818 (it is no error: each turn is recorded)
-    """A turn of a scan is recorded by itself, as each does something else."""
+    """The function of a scan has side effects, or fails as a loop body: no scan becomes a loop."""
 
 
 class Changing(Exception):  # noqa: N818 (it is no error: each turn is recorded)
-    """What a scan carries has another form in each turn."""
+    """A scan cannot become a loop, for example because its carry changes form."""
 
 
 @final
 class Turns:
-    """Turns of a scan of values that no engine traces, recorded until one stands for the others.
+    """Iterations of a scan of values that no engine traces, with as many as possible in a loop.
 
     Attributes
     ----------
     f : callable
-        From the leaves that are carried, and those of a row, to those carried on, and others.
+        Takes the leaves of the carry and of a row; returns those of the new carry and outputs.
     carry, rows : tuple
-        What is carried so far, and the arrays whose rows are given.
+        The current carry, and the arrays whose rows are passed.
     order : range
-        The rows' numbers, in the order of the turns.
+        The indices of the rows, in the order of the iterations.
     back : bool
-        Whether that is backwards.
+        Whether the order is backwards.
     gone : list of frozenset
-        For each array the rows that are none: its turns are looked at by themselves.
+        For each array the rows that are absent: they begin and end parts of the scan.
     results : list
-        What the turns so far gave besides, one by one or those of a loop.
+        The outputs so far: leaves for one iteration, or a `Run` for a loop.
     recorder : Recorder or None
-        What notes the calls, once something noted was seen.
+        The recorder of the calls; None until a recorded value is found.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Turns:
         self.gone = [_gone(x) if i >= first else _NONE for i, x in enumerate(rows)]
 
     def result(self) -> Any:
-        """Record turns until one stands for the others."""
+        """Return the final carry and the stacked outputs."""
         for part in self._parts():
             missing = [part[0] in gone for gone in self.gone]
             self.rows = tuple([
@@ -101,7 +101,7 @@ class Turns:
         return self.carry, tuple(map(self._whole, range(n)))
 
     def _parts(self) -> list[range]:
-        """Return the turns in parts, in each of which the same rows are there."""
+        """Return the iterations in parts; in each part the same rows are absent."""
         order = self.order
         if not any(self.gone):
             return [order]
@@ -110,7 +110,7 @@ class Turns:
         return [order[i:j] for i, j in itertools.pairwise((0, *cuts, len(order)))]
 
     def _record(self, part: range) -> None:
-        """Record turns one by one, until one stands for all that are left."""
+        """Record iterations of a part one by one, until the rest becomes a loop."""
         for done, i in enumerate(part):
             if self.results and self.recorder is not None and len(part) > _FEW:
                 if done > _PEELED:
@@ -125,7 +125,7 @@ class Turns:
             self.recorder = noted[0] if known is None and noted else known
 
     def _noting(self, xs: Iterable[Any]) -> Leaves:
-        """Return what a turn is given, noted where it may be told from what is made of nothing."""
+        """Return the arguments of an iteration, as recorded values if there is a recorder."""
         recorder: Any = self.recorder
         if recorder is None:
             return tuple(xs)
@@ -135,7 +135,7 @@ class Turns:
         ])  # fmt: skip
 
     def _whole(self, j: int) -> Any:
-        """Return an array of what all turns gave, with zeros for nothing; None if that is all."""
+        """Return an output of all iterations as an array, zero where absent; None if all are."""
         pieces = self._pieces(j)
         there = [y for _, y in pieces if y is not None]
         if not there or len(pieces) == 1:
@@ -154,7 +154,7 @@ class Turns:
         return whole
 
     def _pieces(self, j: int) -> list[tuple[int, Any]]:
-        """Return arrays of what some turns after others gave, and of how many; None for nothing."""
+        """Return an output as consecutive arrays with their lengths; None for absent rows."""
         pieces: list[tuple[int, Any]] = []
         straight: list[Any] = []
         for each in (*self.results, None):
@@ -175,10 +175,10 @@ class Turns:
         return pieces
 
     def _looped(self, left: range) -> bool:
-        """Record one turn more, and all others by it, unless it carries on another form."""
+        """Record the rest as a loop; return False if the body changes the form of the carry."""
         recorder: Any = self.recorder
         for x in recorder.alive():
-            x.current  # noqa: B018 (views are read where they stand, and not in a turn)
+            x.current  # noqa: B018 (views are read before the loop, not in its body)
         asked, before = dict(recorder._asked), len(recorder.living)
         outside = recorder.calls
         try:
@@ -199,14 +199,14 @@ class Turns:
         return True
 
     def _known_rows(self) -> list[Leaves]:
-        """Return what each turn gave so far, one of each loop."""
+        """Return the outputs of each iteration so far, and of the last iteration of each loop."""
         return [
             tuple([x and x[1][0] for x in ys.lists]) if isinstance(ys, Run) else ys
             for ys in self.results
         ]
 
     def _turn(self, recorder: Any, at: int) -> Turn:
-        """Record a turn on values that stand for others."""
+        """Record the loop body on placeholders."""
         held = [self._held(x) for x in self.carry]
         rows = [None if x is None else self._stand_in(plain_one(x)[at]) for x in self.rows]
         state = [x if h is None else h for h, x in zip(held, self.carry, strict=True)]
@@ -218,7 +218,7 @@ class Turns:
         return Turn(held, *found, new, ys, (*outputs, *kept), recorder.calls)
 
     def _held(self, x: Any) -> Noted | None:
-        """Return what stands in a turn for a leaf; None for what is static."""
+        """Return the placeholder of a leaf of the carry; None for a static leaf."""
         y = plain_one(x)
         if _static(y) or not isinstance(x, (Noted, np.ndarray)):
             return None
@@ -237,7 +237,7 @@ class Turns:
         return held
 
     def _output(self, y: Any) -> Any:
-        """Return what stands for a result of a turn, without gaps; None for nothing."""
+        """Return the contiguous value of an output of the loop body; None if absent."""
         if y is None:
             return None
         if isinstance(y, Noted) and type(y.payload) is np.ndarray:
@@ -248,14 +248,14 @@ class Turns:
         return recorder.operand(y)
 
     def _laid(self, x: Any) -> Any:
-        """Return an array that has no gaps: itself, or a copy, which is stacked as it would be."""
+        """Return a C-contiguous array: the array itself, or a copy."""
         y, noted = plain_one(x), isinstance(x, Noted)
         if type(y) is not np.ndarray or y.flags.c_contiguous:
             return x
         return duplicate(x) if noted else np.ascontiguousarray(x)
 
     def _check_questions(self, body: list[Call]) -> None:
-        """Raise where a turn asks about numbers, which each may answer otherwise."""
+        """Raise if the loop body guards numbers, as a guard may fail in other iterations."""
         if not asks(body):
             return
         if len(self.order) <= LONG:
@@ -267,7 +267,7 @@ class Turns:
         raise RecordingError(msg)
 
     def _note(self, left: range, turn: Turn, payloads: dict[Value, Any]) -> None:
-        """Note the loop, and what becomes of its results."""
+        """Record the loop, and update the carry and the outputs."""
         recorder: Any = self.recorder
         body, same = turn.program(recorder)
         if any([x not in payloads for x in same]):
@@ -292,7 +292,7 @@ class Turns:
         self.results.append(Run(n, [None if y is None else next(kept) for y in turn.ys]))
 
     def _sequences(self, left: range) -> tuple[list[Value], list[Any]]:
-        """Note the lists of the rows that are left; return them with their payloads."""
+        """Record the lists of the remaining rows; return their values and payloads."""
         recorder: Any = self.recorder
         values, lists = [], []
         for x in self.rows:
@@ -307,7 +307,7 @@ class Turns:
         return values, lists
 
     def _stacked(self, first: list[Any], kept: Value, rows: list[Any]) -> Any:
-        """Note the array of what the turns of a loop gave, after those that stand before it."""
+        """Record the array that stacks single outputs and those of the loop after them."""
         recorder: Any = self.recorder
         operands = (*[recorder.operand(x) for x in first], kept)
         payload = stacked_rows(*map(plain_one, first), rows, back=self.back)
@@ -317,9 +317,9 @@ class Turns:
 
 
 def _gone(x: Any) -> frozenset[int]:
-    """Return the rows of an array that are none, also where it is a copy of what turns gave.
+    """Return the absent rows of an array, also if it is a copy of the outputs of a scan.
 
-    Tangents that are pushed together, as those of a Hessian, are stacked and taken out again.
+    Tangents that are pushed together, such as those of a Hessian, are stacked and then indexed.
     """
     if not isinstance(x, Noted) or not x.recorder.gone:
         return _NONE
@@ -331,7 +331,7 @@ def _gone(x: Any) -> frozenset[int]:
     while y not in known and (call := made.get(y)) is not None:
         f, (first, *rest) = call.function, call.operands or (None,)
         if f is getitem and not rest:
-            place, call = call.options["index"], made.get(first, call)  # of all of them
+            place, call = call.options["index"], made.get(first, call)  # the `stack` of tangents
             if len(place) != 1 or type(place[0]) is not int or call.function is not stack:
                 return _NONE
             if call.options.get("axis", 0) != 0:
@@ -348,7 +348,7 @@ def _row(x: Any, i: int) -> Any:
 
 
 def _static(x: Any) -> bool:
-    """Tell whether a leaf is the same in each turn, and no number that may move."""
+    """Return whether a leaf is static: the same in each iteration."""
     return x is None or isinstance(x, (bool, int, str))
 
 
@@ -357,23 +357,23 @@ def _form(y: Any) -> tuple[Any, Any]:
 
 
 def _row_form(x: Any) -> Any:
-    """Return what results of all turns have in common: numbers of Python's are NumPy's there."""
+    """Return the shape and dtype of an output in the stacked array; None for an absent output."""
     y = plain_one(x)
     return None if y is None else (np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype)
 
 
 def _same_rows(x: Any, y: Any) -> bool:
-    """Tell whether results of two turns are rows of one array; zeros are there for nothing."""
+    """Return whether outputs can be rows of one array; an absent output matches any."""
     return _row_form(x) == _row_form(y) or x is None or y is None
 
 
 def plain_one(x: Any) -> Any:
-    """Return the payload of what is noted, and anything else as it is."""
+    """Return the payload of a recorded value; other values unchanged."""
     return x.payload if isinstance(x, Noted) else x
 
 
 def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
-    """Tell whether what a turn carries on has the form of what it was given."""
+    """Return whether the new carry of an iteration has the form of the old one."""
     if held is None:
         return type(x) is type(y) and not isinstance(x, Noted) and repr(x) == repr(y)
     y, z = plain_one(y), held.payload
@@ -381,7 +381,7 @@ def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
 
 
 def asks(body: list[Call]) -> bool:
-    """Tell whether calls ask about numbers otherwise than whether quotients are finite."""
+    """Return whether calls guard numbers that they compute, other than by `is_finite`."""
     made = {y: call for call in body for y in call.results}
     for call in body:
         if call.function is expect and call.options["kind"] is not type:
@@ -392,12 +392,12 @@ def asks(body: list[Call]) -> bool:
 
 
 def payloads_of(recorder: Any, before: int, turn: Turn) -> dict[Value, Any]:
-    """Return what the values are that were there before a turn.
+    """Return the payloads of the values that existed before the loop body was recorded.
 
     Raises
     ------
     RecordingError
-        If the turn has written to one.
+        If the loop body writes to one.
     """
     found = {**recorder.captured, **recorder.constants}
     made = {y for call in turn.calls for y in call.results}
@@ -416,12 +416,12 @@ def payloads_of(recorder: Any, before: int, turn: Turn) -> dict[Value, Any]:
 
 
 def run_loop(call: Call, given: Leaves) -> list[Any]:
-    """Compute a loop, as a program of its own.
+    """Compute a loop, as a separate program.
 
     Raises
     ------
     Changing
-        If an answer in some turn is not that of the turn that was recorded.
+        If a guard of the loop body fails in some iteration.
     """
     inputs = tuple([renamed(x, f"x{i}") for i, x in enumerate(call.values)])
     scope = Scope()

@@ -1,4 +1,4 @@
-"""A turn of a scan as it was recorded, and what the turns of a loop gave."""
+"""Records of one scan iteration, and of the outputs of a loop."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ Leaves = tuple[Any, ...]
 
 
 class Turn(NamedTuple):
-    """A turn as it was recorded.
+    """One recorded iteration.
 
     Attributes
     ----------
     held : list
-        What stands for each leaf that is carried; None for what is the same in each turn.
+        The placeholder of each leaf of the carry; None for a static leaf.
     carried, rows : list of Noted
-        Those that stand for something.
+        The placeholders.
     new, ys : tuple
-        What the function gave.
+        The results of the function.
     outputs : tuple
-        The values of what is carried on, and of other results.
+        The values of the new carry, and of the outputs.
     calls : list of Call
-        What was noted.
+        The recorded calls.
     """
 
     held: list[Noted | None]
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
     calls: list[Call]
 
     def program(self, recorder: Any) -> tuple[Program, list[Value]]:
-        """Return the turn as a program, and the values that are the same in each."""
+        """Return the iteration as a program, and the values that are the same in all iterations."""
         inside = {y for call in self.calls for y in call.results}
         given = [h.current for h in (*self.carried, *self.rows)]
         used = Call(None, (*[call.operands for call in self.calls], self.outputs), {}, ()).values
@@ -48,14 +48,14 @@ class Turn(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What the turns of a loop gave besides.
+    """Outputs of the iterations of a loop.
 
     Attributes
     ----------
     turns : int
-        How many these are.
+        The number of iterations.
     lists : list
-        For each result the value of the list with its payload; None for nothing.
+        For each output the value of the list and its payload; None if it is absent.
     """
 
     turns: int
@@ -63,5 +63,5 @@ class Run(NamedTuple):
 
 
 def renamed(x: Value, name: str) -> Value:
-    """Return a value of the same form, in memory of its own, under a name."""
+    """Return a value of the same form with its own memory and another name."""
     return Value(name, x.type, x.shape, x.dtype, None, x.layout)

@@ -1,8 +1,8 @@
-"""Scans in programs: one turn is recorded, and stands for all of them in a `Loop`.
+"""Scans in programs: one iteration is recorded, and a `Loop` runs it.
 
-`scan` asks here first, where values are noted below what engines trace. What the engines above see
-is one call of `turns`, whose rules are scans again: of the function with its tangent, and
-backwards, from what each turn was given, of its pullback.
+`scan` calls `rolled_scan` first, which handles values that are recorded below what engines trace.
+The engines see one call of `turns`, whose rules are scans again: of the function with its tangent,
+and, backwards, of its pullback at the states that were kept.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from chainrules_py.extend import (
 )
 
 SHORT = 16
-"""Scans of fewer turns are recorded turn by turn."""
+"""Minimum length of a scan that becomes a loop."""
 
 Leaves = tuple[Any, ...]
 rolling: ContextVar[str] = ContextVar("rolling", default="never")
-"""Whether scans are loops: in any case ("loose"), or never."""
+"""Whether scans become loops: "loose" or "never"."""
 
 
 def with_scans(
     make: Callable[[], Making], way: str, said: list[Any]
 ) -> tuple[CompiledProgram, str]:
-    """Make a program with scans as loops, or turn by turn where these change; return how it was.
+    """Make a program with scans as loops, or one by one if that fails; return it and the mode.
 
-    What was said while a program was recorded that is given up is forgotten.
+    Errors that were noted while an abandoned program was recorded are dropped.
     """
     token = rolling.set(way)
     try:
@@ -60,7 +60,7 @@ def with_scans(
 
 
 def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
-    """Return what a scan of noted values gives, of which one turn is recorded; None for others."""
+    """Return the result of a scan of recorded values as a loop; None if it cannot be one."""
     if rolling.get() == "never":
         return None
     carry, tree = flatten(initial)
@@ -97,7 +97,7 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     except (RecordingError, ValueError) as error:
         if n > LONG or behind(error) is None:
             raise
-        raise Unsteady from None  # it may be well turn by turn; NumPy wraps what a number raises
+        raise Unsteady from None  # may succeed one by one; NumPy wraps errors of recorded values
     except Changing:
         recorder.go_back(mark)
         return None
@@ -107,12 +107,12 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
 
 
 def _level(x: Any) -> Any:
-    """Return which differentiation traces a value; -1 of others."""
+    """Return the level of the differentiation that traces a value; -1 if none does."""
     return x.level if isinstance(x, Tracer) else -1
 
 
 def _depth(x: Any) -> int:
-    """Count the differentiations that trace a value."""
+    """Return the number of differentiations that trace a value."""
     return 1 + _depth(x.__payload__) if isinstance(x, Tracer) else 0
 
 
@@ -124,22 +124,23 @@ def turns(
     backwards: bool,
     between: tuple[int, int] = (0, 0),
 ) -> Any:
-    """Return what is carried after all turns, and arrays of what each turn gave besides.
+    """Return the final carry of all iterations, and arrays of their outputs.
 
     Parameters
     ----------
     f : callable
-        From the leaves that are carried, and those of a row, to those carried on, and others.
+        Takes the leaves of the carry and of a row; returns those of the new carry and outputs.
     carry, rows : tuple
-        What to begin with, and the arrays whose rows are given.
+        The initial carry, and the arrays whose rows are passed.
     length : int
-        How many turns.
+        The number of iterations.
     backwards : bool
-        Whether the last row comes first; its results are the last then.
+        Whether the last row comes first; its outputs are then the last.
     between : tuple of int
-        How many of the last rows, and of the last results, go from scan to scan alone. What is no
-        number in some turns of one, as the tangent of a state that does not move yet, is none in
-        these turns of the other: zeros in its place would be multiplied by what may be infinite.
+        How many of the last rows, and of the last outputs, pass only from scan to scan. A leaf
+        that is absent in some iterations of one scan, such as the tangent of a state that does not
+        vary yet, is absent there in the other: zeros would be multiplied by factors that may be
+        infinite.
     """
     f = closed(f)
     if find_tracers((f, carry, rows)):
@@ -159,12 +160,12 @@ def scan_turns(
     backwards: bool,
     between: tuple[int, int],
 ) -> Any:
-    """Compute `turns`, of values that an engine traces."""
-    return turns(f, carry, rows, length, backwards, between)  # as another engine may be below
+    """Compute `turns` for values that an engine traces."""
+    return turns(f, carry, rows, length, backwards, between)  # another engine may trace below
 
 
 def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
-    """Give parts of so many leaves, and the rest."""
+    """Yield parts of the given lengths, and the rest."""
     for n in counts:
         yield xs[:n]
         xs = xs[n:]
@@ -172,7 +173,7 @@ def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
 
 
 def _parted(f: Any) -> tuple[Leaves, Callable[[Leaves], Any]]:
-    """Return what a function captured, and what makes it around other values."""
+    """Return the leaves that a function captures, and a function that rebuilds it with others."""
     if not is_structure_type(type(f)):
         return (), lambda _: f
     leaves, tree = flatten(f)
@@ -185,29 +186,29 @@ def _entries(t: Any, n: int) -> list[Any]:
 
 
 def _dots(given: Leaves, tangents: Any) -> Leaves:
-    """Return the tangents of the leaves of the last operands as they lie, None for zeros."""
+    """Return the tangents of the leaves of the last operands, None for zeros."""
     pairs = zip(given, tangents[-len(given) :], strict=True)
     return tuple([_dense(t) for x, t_x in pairs for t in flatten_tangent(flatten(x)[1], t_x)])
 
 
 def _dense(t: Any) -> Any:
-    """Return a tangent; None for a zero."""
+    """Return a tangent, None for a zero."""
     return None if is_zero(t) else t
 
 
 def _of_numbers(xs: Leaves, ts: Leaves) -> Leaves:
-    """Return tangents of leaves, zero for None, and for those of None."""
+    """Return tangents of leaves; zero for a tangent of None, or of a leaf that is None."""
     return tuple([_zero(None if x is None else t) for x, t in zip(xs, ts, strict=True)])
 
 
 def _flows(t: Any) -> bool:
-    """Tell whether a cotangent came of others: for what gets none, an engine makes plain zeros."""
+    """Return whether a cotangent was computed; engines give plain zeros for unused operands."""
     x = plain(t)
     return isinstance(t, Tracer) or isinstance(x, Noted) or (not is_zero(t) and bool(np.any(x)))
 
 
 def _unflatten(x: Any, bars: Leaves) -> Any:
-    """Return the cotangent of a structure of those of its leaves, zero for None."""
+    """Return the cotangent of a structure from those of its leaves, zero for None."""
     return unflatten_tangent(flatten(x)[1], map(_zero, bars))
 
 
@@ -228,7 +229,7 @@ def scan_turns_frule(
     backwards: bool,
     between: tuple[int, int],
 ) -> Any:
-    """Carry tangents along with values, in one scan of both."""
+    """Push tangents through all iterations, in one scan with the values."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
     m, n, own = len(parts), len(given[1]), between[0]
@@ -274,7 +275,7 @@ def scan_turns_rrule(
     backwards: bool,
     between: tuple[int, int],
 ) -> Any:
-    """Go back from the last turn, from what each was given; sums go on from turn to turn."""
+    """Run the pullbacks from the last iteration to the first, at the states kept on the way."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
     m, n, own = len(parts), len(given[1]), between[0]
@@ -287,7 +288,7 @@ def scan_turns_rrule(
     kept = own, between[1] + n
     end, found = turns(forward, given[1], given[2], length, backwards, kept)
     if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
-        raise Changing  # as elements of an array these would be NumPy's
+        raise Changing  # they would become NumPy numbers as elements of an array
     ys, states = found[: len(found) - n], found[len(found) - n :]
 
     h = len(ys) - between[1]
@@ -295,7 +296,7 @@ def scan_turns_rrule(
     def flat(*xs: Any) -> Any:
         captured, carry, x = _split(xs, m, n)
         new, ys = around(captured)(carry, x)
-        return (*new, *ys, *carry, *captured)  # the seeds of these are sums so far
+        return (*new, *ys, *carry, *captured)  # the cotangents of these are sums so far
 
     def back(bars: Leaves, row: Leaves) -> Any:
         x, first_bars, before, y, state, last_bars = _split(row, k, h, n, own, n)
@@ -328,9 +329,9 @@ def scan_turns_rrule(
 
 
 class _Pushed:
-    """Which results of a turn have a tangent; one for all that captured it.
+    """Record of which results of an iteration have a tangent, shared by its closures.
 
-    For others the engine gives zeros.
+    The engine gives zeros for the others.
     """
 
     __slots__ = ("_ever", "_now")
@@ -340,7 +341,7 @@ class _Pushed:
         self._ever: list[bool] = []
 
     def noting(self, f: Callable[..., Leaves], operands: Leaves) -> Callable[..., Leaves]:
-        """Return the function of a turn, which notes it when it is traced on some operands."""
+        """Return the function of an iteration, which notes the traced results when it is called."""
 
         def noted(*xs: Any) -> Leaves:
             out = f(*xs)
@@ -353,9 +354,9 @@ class _Pushed:
         return noted
 
     def now(self, ts: list[Any]) -> list[Any]:
-        """Return the tangents of all results, None where the last turn has none."""
+        """Return the tangents of all results, None where the last iteration has none."""
         return [t if has else None for t, has in zip(ts, self._now, strict=True)]
 
     def ever(self, ts: Leaves) -> list[Any]:
-        """Return the tangents of the last results, None where no turn has one."""
+        """Return the tangents of the last results, None where no iteration has one."""
         return [t if has else None for t, has in zip(ts, self._ever[-len(ts) :], strict=False)]

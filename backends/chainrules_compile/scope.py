@@ -1,4 +1,4 @@
-"""Names that the source of a program sees, each with its object."""
+"""Names in the source of a program, and the objects that they refer to."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SMALL = 1000
-"""Arguments of at most so many elements are static by value, where they have to be static."""
+"""Maximum number of elements of an array that is static by value."""
 
 
 class Form(NamedTuple):
-    """What a program assumes of an array: where strides are None, that it is in C order.
+    """Form of an array that a program assumes; strides of None mean C order.
 
-    Of a list or a tuple of so many of Python's numbers the dtype is their class.
+    For a list or a tuple of Python numbers, the dtype is their class.
     """
 
     dtype: Any
@@ -27,28 +27,28 @@ class Form(NamedTuple):
 
 
 class Scope(UserDict[str, Any]):
-    """Names that a source sees, each with an object; what a name was asked for is remembered.
+    """Names in a source, each with its object; an object keeps the name that it got first.
 
     Attributes
     ----------
     data : dict
-        The names themselves, a plain dict: of another Python looks up names slowly.
+        The names themselves, a plain dict: name lookup in other mappings is slow.
     recipes : dict
-        By a name how its object is made, where that was said.
+        For a name, the factory and the arguments that made its object, if known.
     threads : int
         How many threads a program may run on.
     fits : callable or None
-        Makes a function of arrays, and lists of numbers, of their forms, which tells whether they
-        have these; a writer may know a faster one than the expressions of Python.
+        Takes a list of forms; returns a function that takes arrays and lists of numbers, and
+        returns whether they have these forms. It is faster than the checks in Python.
     save : callable or None
-        Writes the program under a name to a folder, where the target has a form of its own.
+        Writes the program under a name to a folder, for targets with their own file format.
     locals : set of str
-        Names of values in the source so far, which no object gets.
+        Names of values in the source so far, which no object may get.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self["__name__"] = __name__  # values that are traced show libraries their own class
+        self["__name__"] = __name__  # `shown_class` reads the module of the caller
         self._names: dict[Any, str] = {}
         self._kept: list[Any] = []
         self._counts: dict[str, int] = {}
@@ -59,7 +59,7 @@ class Scope(UserDict[str, Any]):
         self.locals: set[str] = set()
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
-        """Return the name of what a factory makes, which is remembered by how it is made."""
+        """Return the name of the result of a factory, cached by factory and arguments."""
         key = factory, args
         found = self._names.get(key)
         if found is None:
@@ -86,13 +86,13 @@ class Scope(UserDict[str, Any]):
 
 
 def count_in(name: str) -> int:
-    """Return the number of a result that a name is as of, from which on others are counted."""
+    """Return the number in a name like ``v7``, or 0; new names are numbered after it."""
     found = re.fullmatch("v([0-9]{1,12})", name)
     return int(found[1]) if found else 0
 
 
 def constant_name(of: str | None, n: int, values: Iterable[Any]) -> str:
-    """Return the name of the nth array that nobody noted, which none of some values has."""
+    """Return a name for the nth constant array that differs from the names of all values."""
     name = f"c{n}" if of is None else f"{of}_c{n}"
     while any([x.name == name for x in values]):
         name = f"{name}_"
@@ -101,21 +101,21 @@ def constant_name(of: str | None, n: int, values: Iterable[Any]) -> str:
 
 @functools.lru_cache(maxsize=256)
 def name_of_dtype(dtype: Any) -> str:
-    """Return the name of a dtype, which NumPy takes 5 us to put together."""
+    """Return the name of a dtype, cached: NumPy takes 5 us to compute it."""
     return str(dtype.name)
 
 
 @functools.lru_cache(maxsize=1024)
 def identifier(text: str) -> str:
-    """Return a text as a name of Python's, which may be given a value.
+    """Return a text as a Python identifier that can be assigned to.
 
-    A name that differs from what it is made of cannot stand in a source as it is: Python reads one
-    in its normal form, and has keywords, and names that a module has of itself.
+    The text is normalised as Python normalises identifiers; keywords and names that every module
+    has get an underscore.
     """
     name = re.sub(r"\W", "_", unicodedata.normalize("NFKC", text))
     if not name.isidentifier():
         name = f"_{name}"
-    if not name.isidentifier():  # of letters that operations have, and names have not
+    if not name.isidentifier():  # has letters that no identifier allows
         name = re.sub(r"[^a-zA-Z0-9_]", "_", name)
     return f"{name}_" if keyword.iskeyword(name) or name in _OF_MODULES else name
 

@@ -1,4 +1,4 @@
-"""Passes: each takes a program and gives one that computes the same, in a file of its own."""
+"""Passes: functions from a program to an equivalent program, one in each module."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PASSES: dict[str, Pass] = {
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,
 }
-"""What a program goes through, in this order."""
+"""The passes, in the order in which they run."""
 
 FOR_NUMPY = ("plain numbers", "short sums", "rows")
-"""Those that other targets do without."""
+"""Passes for the target NumPy alone."""
 
 
 def passes_of(target: str) -> dict[str, Pass]:
-    """Return what a program for a target goes through."""
+    """Return the passes for a target."""
     return {t: step for t, step in PASSES.items() if target == "numpy" or t not in FOR_NUMPY}

@@ -1,4 +1,4 @@
-"""Dead code: calls whose results nobody uses are left out; guards stay."""
+"""Dead code: calls whose results are unused are dropped; guards are kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from chainrules_py.program import Call, Program, Value
 
 
 def without_dead_code(program: Program) -> Program:
-    """Return the program without the calls that neither its outputs nor its guards hang on."""
+    """Return the program without the calls that no output and no guard depends on."""
     live: set[Value] = set(Call(None, program.outputs, {}, ()).values)
     kept: list[Call] = []
     for call in reversed(program.calls):

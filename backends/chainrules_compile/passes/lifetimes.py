@@ -1,4 +1,4 @@
-"""Lifetimes: results are written into operands of which nothing is needed any more."""
+"""Lifetimes: results are written into operands that are not used again."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from chainrules_py.ops.views import duplicate, store
 from chainrules_py.program import Call, Program, Value
 
 WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))
-"""Operations whose result is their first operand, and something else in some places."""
+"""Operations whose result is their first operand, changed in a part."""
 
 
 def writes(function: Any) -> bool:
-    """Tell whether the result of a function is its first operand, written to."""
+    """Return whether the result of a function is its first operand, written to."""
     return function in WRITES or type(function) in (Through, Written)
 
 
@@ -42,7 +42,7 @@ class Into:
 
 
 def with_buffers(program: Program) -> Program:
-    """Return the program with calls that write into what dies at them."""
+    """Return the program with results written into operands that die at the call."""
     if not program.functions.isdisjoint((duplicate, copy)):
         program = without_copies(program)
     known = {f: into for f in program.functions if (into := _into(f)) is not None}
@@ -66,14 +66,14 @@ def with_buffers(program: Program) -> Program:
 
 
 def _into(f: Any) -> dict[int, Into] | None:
-    """Return a place for functions that write into operands; None of what cannot."""
+    """Return an empty table of `Into` for a function that can write into operands, or None."""
     if isinstance(f, np.ufunc):
         return {} if f.nout == 1 and f.signature is None else None
     return {} if writes(f) else None
 
 
 def without_copies(program: Program) -> Program:
-    """Return the program without copies of arrays that nobody else has and that die with that."""
+    """Return the program without copies of arrays that are not used after the copy."""
     of = roots(program)
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
@@ -110,7 +110,7 @@ def _place(
             continue
         if elementwise and not is_contiguous(result):
             return None
-        # NumPy multiplies one complex number otherwise where it writes it over.
+        # NumPy rounds the product of a single complex number differently in place.
         other = elementwise and (x.layout != result.layout or x.dtype.kind not in "fiub")
         if other or not alike(x, result) or (not elementwise and call.values.count(x) > 1):
             continue

@@ -1,9 +1,9 @@
-"""Plain numbers: NumPy's numbers are computed with as Python's, which takes a third of the time.
+"""Plain numbers: NumPy's numbers become Python's, which take a third of the time.
 
-Sums, products and quotients have the same bits. What makes a number of an array, or wants one of
-NumPy's, stands where it was: there the number is made another, which has its price. So numbers that
-come of one another are looked at together, and become plain where that pays. NumPy would warn where
-one of them is too large; a number of Python's is infinite as well, and nothing is said.
+Sums, products and quotients have the same bits. Calls that take a number from an array, or that
+need a NumPy number, stay, and the conversions for them have a cost. So numbers that are computed
+from each other form a group, and a group is converted if that pays. Where NumPy would warn of
+overflow, a Python number is infinite as well, without a warning.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PLAIN: dict[Any, Any] = {
     np.divide: over,
     v.divide: over_silently,
 }
-"""By what computes with NumPy's numbers what computes the same of Python's, to the bit."""
+"""By function of NumPy's numbers, a function of Python's numbers with the same bits."""
 _POWERS: dict[Any, Any] = {operator.pow: power, v.pow: power_silently}
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _STORES = (store, plus_at, minus_at, subtract_at, v.scatter_add, v.add_at)
@@ -66,14 +66,14 @@ _DOUBLE = np.float64
 _GAINS: dict[Any, int] = {root: 90, over: 12, over_silently: 12, power: 45, power_silently: 300}
 _GAINS |= dict.fromkeys(PLAIN.values(), 50)
 _GAIN, _OF_ARRAY, _BESIDE, _FROM, _READ, _ITEM, _BACK = 20, 600, 30, -37, -5, -54, -92
-"""Nanoseconds: a sum of numbers, one of an array without axes, a ufunc that is given a number; and
-what it takes to make one plain, to read it plain, to take it out, to make it NumPy's again."""
+"""Gains in nanoseconds: arithmetic on numbers, arithmetic on a zero-dimensional array, a number as
+operand of a ufunc; conversion, reading as plain, extraction from an array, conversion back."""
 _LIFTED = 190
-"""What is spared of one that was made of Python's."""
+"""Gain of a number that was converted from a Python number."""
 
 
 def with_plain_numbers(program: Program) -> Program:
-    """Return the program with Python's numbers in the place of NumPy's, where that pays."""
+    """Return the program with Python's numbers in place of NumPy's, where that pays."""
     functions = program.functions
     if functions.isdisjoint(_PLAIN) and functions.isdisjoint(PLAIN):
         return program
@@ -115,7 +115,7 @@ def with_plain_numbers(program: Program) -> Program:
 
 
 def used_by(program: Program, places: list[int], wanted: set[Value]) -> dict[Value, list[int]]:
-    """Return what `uses_of` does, of some calls alone and the outputs; of what is used there."""
+    """Return the uses of some values in some calls and in the outputs, if there are any."""
     found: dict[Value, list[int]] = {}
     calls, last = program.calls, Call(None, program.outputs, {}, ()).values
     for i in (*places, len(calls)):
@@ -126,7 +126,7 @@ def used_by(program: Program, places: list[int], wanted: set[Value]) -> dict[Val
 
 
 def together(calls: Iterable[Call]) -> dict[Value, Value]:
-    """Return, for each number in some calls, one that stands for all that it is computed with."""
+    """Return, for each number in some calls, a representative of its group."""
     found: dict[Value, Value] = {}
     for call in calls:
         of = y = call.results[0]
@@ -136,7 +136,7 @@ def together(calls: Iterable[Call]) -> dict[Value, Value]:
                 found[x] = of
                 continue
             while (above := found.get(first, first)) is not first:
-                found[x] = above  # so that the way is half as long next time
+                found[x] = above  # halves the path
                 x, first = first, above
             if of is y:
                 of = first
@@ -152,7 +152,7 @@ def together(calls: Iterable[Call]) -> dict[Value, Value]:
 
 
 def is_plain(call: Call) -> bool:
-    """Tell whether a call gives a number of NumPy's that Python computes as well."""
+    """Return whether a call gives a NumPy number that Python can compute."""
     results = call.results
     if len(results) != 1 or results[0].type is not _DOUBLE or call.options:
         return False
@@ -162,11 +162,11 @@ def is_plain(call: Call) -> bool:
     if call.function not in _POWERS:
         return True
     x, n = call.operands
-    return _has_range(n) and not is_array(x)  # whose powers have other last bits than a number's
+    return _has_range(n) and not is_array(x)  # powers of arrays have other last bits
 
 
 def _has_range(n: Any) -> bool:
-    """Tell whether there are numbers of which a power is one of Python's."""
+    """Return whether a power has a range in which Python computes it."""
     return type(n) is not Value and power_range(float(n))[1] > 0.0
 
 
@@ -178,12 +178,12 @@ def _is_number(x: Any) -> bool:
 
 
 def is_point(x: Value) -> bool:
-    """Tell whether a value is an array of double precision without axes."""
+    """Return whether a value is a zero-dimensional array of double precision."""
     return is_array(x) and x.shape == () and x.dtype == np.float64
 
 
 def is_element(call: Call) -> bool:
-    """Tell whether a call reads one element of an array of double precision."""
+    """Return whether a call reads one element of an array of double precision."""
     if call.function is not read or len(call.operands) != 1:
         return False
     x, pattern = call.operands[0], call.options["index"]
@@ -193,7 +193,7 @@ def is_element(call: Call) -> bool:
 
 
 def entering(x: Value, call: Call | None) -> int:
-    """Return the gain, which is a loss, where a number is made a plain one."""
+    """Return the gain, usually negative, of converting a number to a plain one."""
     if x.type is float:
         return 0
     if is_array(x):
@@ -204,7 +204,7 @@ def entering(x: Value, call: Call | None) -> int:
 
 
 def is_lifted(call: Call) -> bool:
-    """Tell whether a call makes one of NumPy's numbers of one of Python's."""
+    """Return whether a call converts a Python number to a NumPy number."""
     if call.function is not v.lift or call.results[0].type is not np.float64:
         return False
     x = call.operands[0]
@@ -212,7 +212,7 @@ def is_lifted(call: Call) -> bool:
 
 
 def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
-    """Tell whether a call, which is no sum of numbers, needs a number to be NumPy's."""
+    """Return whether a call, other than arithmetic on numbers, needs a NumPy number."""
     call = program.calls[i]
     f: Any = call.function
     if f is is_finite or (f is expect and call.options["kind"] is bool):
@@ -223,7 +223,7 @@ def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
         return not (all(asked) and all(map(_is_number, call.operands)))
     if isinstance(f, np.ufunc):
         return not _is_doubles(call)
-    if f is np.array:  # of one, or of several: it takes either class
+    if f is np.array:  # it takes either class
         return False
     if f in _STORES and len(call.operands) == 2:
         to, y = call.operands
@@ -232,7 +232,7 @@ def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
 
 
 def _is_doubles(call: Call) -> bool:
-    """Tell whether a ufunc computes in double precision whatever class its numbers have."""
+    """Return whether a ufunc computes in double precision for either class of numbers."""
     f: Any = call.function
     if call.options or f.nout != 1 or f.signature is not None:
         return False
@@ -247,7 +247,7 @@ def _kind(call: Call) -> int:
 
 
 class _Lowering:
-    """Writing of a program anew, in which some numbers are plain ones."""
+    """Rewriting of a program with some numbers as plain ones."""
 
     def __init__(
         self, program: Program, chosen: set[Value], uses: Any, places: set[int], table: Any
@@ -262,7 +262,7 @@ class _Lowering:
         self.back: dict[Value, Value] = {}
 
     def program(self) -> Program:
-        """Return the program."""
+        """Return the rewritten program."""
         for x in (*self.before.inputs, *self.before.constants):
             if x in self.chosen:
                 self.made_plain(x)
@@ -295,7 +295,7 @@ class _Lowering:
         return changed(self.before, calls=tuple(self.calls), outputs=outputs.operands)
 
     def take(self, i: int, call: Call) -> None:
-        """Take the next call, which gives or takes numbers and is no sum of theirs."""
+        """Rewrite a call that gives or takes numbers, and is not arithmetic on them."""
         plain = i in self.places
         instead: dict[Value, Any] = {}
         for x in call.values:
@@ -316,18 +316,18 @@ class _Lowering:
                 self.made_plain(y)
 
     def operand(self, x: Any) -> Any:
-        """Return an operand of what is computed in Python."""
+        """Return an operand of Python arithmetic."""
         return self.plain.get(x, x) if type(x) is Value else float(x)
 
     def made_plain(self, x: Value) -> None:
-        """Make a number of NumPy's, or what an array without axes holds, a plain one."""
+        """Convert a NumPy number, or the element of a zero-dimensional array, to a plain one."""
         y = self.plain[x] = number(x)
         self.calls.append(Call(plain_number, (x,), {}, (y,)))
         if not is_array(x):
             self.back[x] = x
 
     def numpys(self, x: Value) -> Value:
-        """Return a number as NumPy's again."""
+        """Return a number as a NumPy number."""
         if x not in self.plain or is_array(x):
             return x
         if x not in self.back:
@@ -338,5 +338,5 @@ class _Lowering:
 
 
 def number(x: Value) -> Value:
-    """Return a plain number in the place of one of NumPy's."""
+    """Return a plain value in place of a NumPy number."""
     return value_of(f"{x.name}.plain", float, None, None, None, None)

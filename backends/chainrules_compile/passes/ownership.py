@@ -1,4 +1,4 @@
-"""Ownership: outputs share no memory with inputs, constants, and each other."""
+"""Ownership: outputs share no memory with inputs, constants, or each other."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Layout = tuple[int, ...]
 
 
 def with_own_outputs(program: Program) -> Program:
-    """Return the program with copies of those outputs whose memory somebody else has.
+    """Return the program with copies of the outputs whose memory is shared.
 
-    A copy has the order in memory that the output has.
+    A copy keeps the order in memory of the axes.
     """
     if not any([is_held(x) for x in program.outputs]):
         return program
@@ -41,7 +41,7 @@ def with_own_outputs(program: Program) -> Program:
 
 
 def _copied(x: Value) -> tuple[Any, dict[str, Any], Layout]:
-    """Return what copies an array, with its options, and how the copy lies."""
+    """Return the function that copies an array, its options, and the layout of the copy."""
     shape, step = x.shape or (), x.dtype.itemsize
     if is_contiguous(x) or x.layout is None or 0 in x.layout:
         return duplicate, {}, contiguous(shape, step)
@@ -56,12 +56,12 @@ def _copied(x: Value) -> tuple[Any, dict[str, Any], Layout]:
 
 
 def is_held(x: Any) -> bool:
-    """Tell whether an output is a value that has memory."""
+    """Return whether an output is a value that has memory."""
     return type(x) is Value and type_info(x.type or object).memory is not None
 
 
 def _is_part(x: Value, root: Value) -> bool:
-    """Tell whether a view would keep memory that is much larger alive, or cannot be written to."""
+    """Return whether a view keeps much larger memory alive, or is broadcast."""
     if x is root:
         return False
     part, whole = size(x), size(root)

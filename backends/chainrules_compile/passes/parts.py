@@ -1,4 +1,4 @@
-"""Parts: an addition to a part of an array, where it was read, added to and put back."""
+"""Parts: reading a part, adding to it and storing it becomes one addition in place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT |= {operator.add: add_at, operator.sub: subtract_at}
 
 
 def with_parts(program: Program) -> Program:
-    """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, and so for differences."""
+    """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, also for differences."""
     if store not in program.functions:
         return program
     stored = {call.operands[1] for call in program.calls if fits(call)}
@@ -51,7 +51,7 @@ def with_parts(program: Program) -> Program:
 
 
 def fits(call: Call) -> bool:
-    """Tell whether a call writes a value to a part of an array."""
+    """Return whether a call stores a value in a part of an array."""
     return call.function is store and len(call.operands) == 2 and type(call.operands[1]) is Value
 
 

@@ -1,8 +1,8 @@
-"""Recall: what a checkpoint computes again is computed again, and not kept from the first time.
+"""Recomputation: what a checkpoint computes again is computed again, not reused.
 
-The policy of ``checkpoint(f, save=...)`` is the engine's: while a function is recorded, the engine
-makes single calls again, or all of f, before the backward pass reads them, and marks stand around
-these calls. To find a call among those that came before would undo that.
+While a function is recorded, the engine follows the policy of ``checkpoint(f, save=...)``: it makes
+single calls, or all of f, again before the backward pass, with marks around these calls. The
+elimination of common subexpressions must not replace them by the first calls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chainrules_py.program import Call, Program
 
 @final
 class Known(dict[Any, Call]):
-    """The calls that others may be found to be, by what equal ones have in common."""
+    """Calls so far, by key; an equal later call is replaced by the earlier one."""
 
     __slots__ = ("_outside",)
 
@@ -25,7 +25,7 @@ class Known(dict[Any, Call]):
         self._outside: list[dict[Any, Call]] = []
 
     def mark(self, begins: bool) -> None:
-        """Begin or end a stretch, in which no call is one of before; those after may be of it."""
+        """Begin or end a stretch in which no earlier call is reused; its calls are reused later."""
         if begins:
             self._outside.append({**self})
             self.clear()
@@ -37,7 +37,7 @@ class Known(dict[Any, Call]):
 
 
 def without_marks(program: Program) -> Program:
-    """Return the program without the marks, which nobody reads from here on."""
+    """Return the program without the marks, which later passes do not use."""
     if made_again not in program.functions:
         return program
     calls = tuple([call for call in program.calls if call.function is not made_again])

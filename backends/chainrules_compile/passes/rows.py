@@ -1,6 +1,6 @@
-"""Rows that come back: what is added to rows of an array, one after the other, is added at once.
+"""Scattered rows: consecutive additions to rows of an array become one call.
 
-Columns are added to one at a time, in the order of the rows. `np.add.at` has a short way for
+The call adds to one column at a time, in the order of the rows. `np.add.at` has a fast path for
 vectors, which does not read and write an array of indices for each element.
 """
 
@@ -27,14 +27,14 @@ from chainrules_py.program import Call, Program, Value
 
 _ADDS = (add_at, scatter_add)
 _FEWEST = 200
-"""How many places are counted at least."""
+"""Minimum number of indices."""
 _WIDEST, _WIDEST_SPREAD = 32, 16
-"""How many elements a row has at most; one that is spread over places."""
+"""Maximum length of a row, and of a row that is added at several indices."""
 _AT_ROWS = Index((Index.HOLE,))
 
 
 def with_added_rows(program: Program) -> Program:
-    """Return the program with one call for all that is added to rows of an array."""
+    """Return the program with one call for consecutive additions to rows of an array."""
     if program.functions.isdisjoint(_ADDS):
         return program
     walk = _Walk(program)
@@ -51,9 +51,9 @@ class _Walk:
         self._taken = set[int]()
 
     def at_once(self, call: Call) -> list[Call]:
-        """Return one call for some additions to rows, of which this is the last; then, the sum.
+        """Return one call for the additions to rows of which this is the last, and the sum.
 
-        Of two calls the last comes first.
+        The calls are in reverse order.
         """
         if id(call) in self._taken or not adds_to_rows(call):
             return [call]
@@ -87,7 +87,7 @@ class _Walk:
         return [Call(np.add, (buffer, more), {}, (z,)), of_rows]
 
     def _before(self, buffer: Value) -> Call | None:
-        """Return the addition that gave a buffer, or what it is a copy of, to this one alone."""
+        """Return the addition that gave a buffer, also through copies, if only this one uses it."""
         made = self._made.get(buffer)
         while made is not None and self._uses[buffer] == 1 and made.function in (copy, duplicate):
             buffer = made.operands[0]
@@ -95,7 +95,7 @@ class _Walk:
         return made if made is not None and adds(made) and self._uses[buffer] == 1 else None
 
     def _starts(self, buffer: Value) -> bool:
-        """Tell whether a buffer is zeros, which only what is added to it needs."""
+        """Return whether a buffer is zeros that only the additions use."""
         made, array = self._made.get(buffer), self._constants.get(buffer)
         if made is not None:
             return is_zeros(made) and self._uses[buffer] == 1
@@ -107,7 +107,7 @@ class _Walk:
         return bool(place.shape) and y.shape == (*place.shape, *(z.shape or ())[1:])
 
     def _spread(self, ys: list[Value], places: list[Value]) -> tuple[list[Value], int]:
-        """Return rows as they were before they were spread over places, if all were alike."""
+        """Return rows before they were repeated at several indices, if all were repeated alike."""
         times, rows = set(), []
         for y, place in zip(ys, places, strict=True):
             made, shape = self._made.get(y), (place.shape or ())
@@ -125,7 +125,7 @@ class _Walk:
 
 
 def adds(call: Call) -> bool:
-    """Tell whether a call adds to some places of an array of double precision."""
+    """Return whether a call adds to a part of an array of double precision."""
     if call.function not in _ADDS or len(call.operands) != 3 or len(call.results) != 1:
         return False
     (z,) = call.results
@@ -133,7 +133,7 @@ def adds(call: Call) -> bool:
 
 
 def adds_to_rows(call: Call) -> bool:
-    """Tell whether a call adds to rows of a matrix, or elements of a vector."""
+    """Return whether a call adds to rows of a matrix, or elements of a vector."""
     if not adds(call) or call.options["index"] != _AT_ROWS:
         return False
     shape: Any = call.results[0].shape
@@ -141,7 +141,7 @@ def adds_to_rows(call: Call) -> bool:
 
 
 def is_zeros(call: Call) -> bool:
-    """Tell whether a call gives an array of real zeros."""
+    """Return whether a call gives an array of real zeros."""
     if call.function is zeros_like:
         fill: Any = 0
     elif call.function is full_like:

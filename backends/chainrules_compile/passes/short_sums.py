@@ -1,6 +1,6 @@
-"""Short sums: those of a few numbers that lie side by side are sums of columns.
+"""Short sums: sums of short rows become sums of columns.
 
-NumPy begins anew for each row, which takes it as long as twenty additions.
+NumPy starts a reduction for each row, which takes as long as twenty additions.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from chainrules_py.ops.views import Index, read
 from chainrules_py.program import Call, Program, Value
 
 _MOST = 7
-"""How many numbers NumPy adds one after the other, from zero on: sums of columns have its bits."""
+"""Maximum row length: NumPy adds these one by one from zero, so columns give the same bits."""
 _ROWS = 48
-"""From how many rows on, for each number but one, columns take less time."""
+"""Minimum number of rows, per number but one, for which columns are faster."""
 _SUMS = frozenset((sum_, np.sum))
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def with_short_sums(program: Program) -> Program:
-    """Return the program with other calls for sums of short rows."""
+    """Return the program with sums of columns in place of sums of short rows."""
     if program.functions.isdisjoint(_SUMS) or not any(map(_is_short, program.calls)):
         return program
     calls = tuple([new for call in program.calls for new in _instead(call)])
@@ -38,7 +38,7 @@ def with_short_sums(program: Program) -> Program:
 
 
 def _is_short(call: Call) -> bool:
-    """Tell whether a call sums short rows of an array in C order, of which there are many."""
+    """Return whether a call sums many short rows of an array in C order."""
     if call.function not in _SUMS or not call.options.keys() <= {"axis", "keepdims"}:
         return False
     (x, *axes), (y,) = call.operands, call.results
@@ -52,7 +52,7 @@ def _is_short(call: Call) -> bool:
 
 
 def _instead(call: Call) -> list[Call]:
-    """Return what stands in the place of a call."""
+    """Return the calls that replace a call."""
     if not _is_short(call):
         return [call]
     x, (y,) = call.operands[0], call.results
@@ -61,7 +61,7 @@ def _instead(call: Call) -> list[Call]:
     for column in columns:
         before, total = total, _new(y, len(calls), None, y.layout)
         calls.append(Call(np.add, (before, column), {}, (total,)))
-    return [*calls, Call(np.add, (total, 0.0), {}, (y,))]  # rows of -0 alone are 0
+    return [*calls, Call(np.add, (total, 0.0), {}, (y,))]  # a row of -0 sums to 0
 
 
 def _column(x: Value, y: Value, k: int, calls: list[Call]) -> Value:

@@ -1,6 +1,6 @@
 """Statistics: means, variances, norms and differences as the sums and products that they are.
 
-NumPy's functions take 4 to 10 us to begin with. Every target has one way for each of the steps.
+NumPy's functions have an overhead of 4 to 10 us, and every target supports the steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chainrules_py.program import Call, Program, Value
 
 
 def with_steps(program: Program) -> Program:
-    """Return the program with the steps of statistics in the place of their functions."""
+    """Return the program with the steps of statistics in place of their functions."""
     if program.functions.isdisjoint(_STEPS):
         return program
     steps = _Steps()
@@ -42,7 +42,7 @@ def with_steps(program: Program) -> Program:
 
 
 def has_steps(call: Call) -> bool:
-    """Tell whether a call is of a floating array, along axes, and gives what lies in C order."""
+    """Return whether a call on a floating array along axes, with a C-ordered result, has steps."""
     if len(call.results) != 1 or not call.options.keys() <= {*_OPTIONS}:
         return False
     (x, *rest), (y,) = call.operands, call.results
@@ -71,16 +71,16 @@ _DIFFERENCES = (v.diff, np.diff)
 
 
 def _axis(call: Call) -> Any:
-    """Return the axes along which a call goes, as they were given."""
+    """Return the ``axis`` argument of a call; an ellipsis if it cannot be found."""
     if call.function in _NORMS or call.function in _DIFFERENCES:
         if len(call.operands) > 1:
-            return ...  # an order, or how many times
+            return ...  # the second operand is an order, or a count
         return call.options.get("axis", -1 if call.function in _DIFFERENCES else None)
     return call.operands[1] if len(call.operands) > 1 else call.options.get("axis")
 
 
 def _freedom(call: Call, given: int) -> Any:
-    """Return by what a sum of squares is divided."""
+    """Return the divisor of a sum of squares."""
     x, options = call.operands[0], call.options
     n = math.prod([x.shape[d] for d in axes_of(_axis(call), len(x.shape))])
     return n - options.get("correction", options.get("ddof", 0)) * given
@@ -93,7 +93,7 @@ class _Steps:
         self._count = 0
 
     def new(self, y: Value, shape: Any = None, memory: Value | None = None) -> Value:
-        """Return a value like another, or of another shape in C order."""
+        """Return a new value like another, or of another shape in C order."""
         self._count += 1
         layout = y.layout if shape is None else contiguous(shape, y.dtype.itemsize)
         cls, shape = (y.type, y.shape) if shape is None else (np.ndarray, shape)
@@ -106,7 +106,7 @@ class _Steps:
         return into
 
     def in_order(self, x: Value) -> Value:
-        """Return an array in C order."""
+        """Return an array in C order, copied if necessary."""
         return x if is_contiguous(x) else self.take(duplicate, x, into=self.new(x, x.shape))
 
     def sum(self, x: Value, call: Call, into: Value, kept: bool = False) -> Value:
@@ -122,11 +122,11 @@ class _Steps:
         return into
 
     def reduce(self, call: Call) -> None:
-        """Append the operation for a function of NumPy's."""
+        """Append the operation for a NumPy function."""
         self.sum(call.operands[0], call, call.results[0])
 
     def divide(self, x: Value, n: Any, into: Value) -> Value:
-        """Append a quotient by a number."""
+        """Append a division by a number."""
         return self.take(np.divide if is_array(x) else operator.truediv, x, n, into=into)
 
     def mean(self, call: Call) -> None:
@@ -157,7 +157,7 @@ class _Steps:
         self.take(np.sqrt, self.sum(squares, call, self.new(y)), into=y)
 
     def diff(self, call: Call) -> None:
-        """Append the difference of two parts."""
+        """Append the difference of two shifted parts."""
         x, (y,) = self.in_order(call.operands[0]), call.results
         shape: Any = x.shape
         axis = _axis(call) % len(shape)

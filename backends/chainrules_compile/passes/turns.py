@@ -1,4 +1,4 @@
-"""Turns: of the loops that `scan` gave, what nobody uses goes; a turn takes passes of its own."""
+"""Pass over the loops that `scan` gives: unused parts are dropped, and bodies are optimised."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Pass = Callable[[Program], Program]
 
 
 def with_own_turns(program: Program) -> Program:
-    """Return the program with loops that compute what is used, in as few calls as they can."""
+    """Return the program with pruned loops, whose bodies have gone through the passes."""
     return _with_turns(program, with_passes)
 
 
 def with_short_turns(program: Program) -> Program:
-    """Return the program with loops that compute what is used, and write over nothing."""
+    """Return the program with pruned loops, whose bodies do not write into operands."""
     return _with_turns(program, with_few_passes)
 
 
@@ -46,7 +46,7 @@ def _with_turns(program: Program, passes: Pass) -> Program:
 
 
 def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
-    """Return the call of a loop without what neither the program nor another turn uses."""
+    """Return the call of a loop without what neither the program nor another iteration uses."""
     loop: Any = call.function
     body: Program = loop.body
     _, carried, _ = loop.split(body.inputs)
@@ -69,7 +69,7 @@ def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
     n = loop.same + loop.carried
     backwards = _where(loop.backwards, needed[n:])
     count = sum(needed[: loop.same])
-    # What is carried and used at the end alone has no input that anybody reads.
+    # A carried value that is used only after the loop still needs an input.
     first = [needed[loop.same + i] for i in range(loop.carried)]
     if first != goes_on:
         turn = changed(turn, inputs=_where(body.inputs, [
@@ -87,7 +87,7 @@ def _where(xs: Any, chosen: Any) -> tuple[Any, ...]:
 
 
 def with_passes(turn: Program) -> Program:
-    """Return a turn as the passes leave it, with outputs of its own."""
+    """Apply the passes to a loop body; its outputs own their memory."""
     turn = with_own_turns(without_marks(simplified(with_steps(turn))))
     turn = without_dead_code(turn)
     turn = without_dead_code(with_parts(turn))
@@ -95,5 +95,5 @@ def with_passes(turn: Program) -> Program:
 
 
 def with_few_passes(turn: Program) -> Program:
-    """Return a turn without what is computed twice, or for nobody."""
+    """Apply to a loop body the passes that drop calls."""
     return without_dead_code(with_short_turns(without_marks(simplified(with_steps(turn)))))

@@ -1,4 +1,4 @@
-"""Facts about values that passes ask: how arrays lie, whose memory they have, when they die."""
+"""Facts about values and calls that passes use: layouts, shared memory, last uses."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from chainrules_py.program import Call, Program, Value
 
 
 def is_array(x: Any) -> bool:
-    """Tell whether an operand is an array of NumPy's."""
+    """Return whether an operand is a NumPy array."""
     return type(x) is Value and x.type is np.ndarray
 
 
 def alike(x: Value, y: Value) -> bool:
-    """Tell whether two values agree in class, dtype and shape."""
+    """Return whether two values agree in class, dtype and shape."""
     if x.type is not y.type or x.shape != y.shape:
         return False
     return x.dtype is y.dtype or bool(x.dtype == y.dtype)
 
 
 def fits(call: Call, operands: int, *options: str) -> bool:
-    """Tell whether a call has so many operands, and no options but those that a rewriting knows."""
+    """Return whether a call has a number of operands, and only the given options."""
     return len(call.operands) == operands and call.options.keys() <= {*options}
 
 
 @functools.lru_cache(maxsize=4096)
 def contiguous(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """Return the layout of an array of a shape, in C order and without gaps, by its item size."""
+    """Return the layout of a contiguous array in C order, by shape and item size."""
     expected = []
     for n in reversed(shape):
         if n > 1:
@@ -44,16 +44,16 @@ def contiguous(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
 
 
 def is_contiguous(x: Value) -> bool:
-    """Tell whether the elements of an array lie in C order, without gaps."""
+    """Return whether an array is contiguous in C order."""
     shape: Any = x.shape
     return x.layout is not None and x.layout == contiguous(shape, x.dtype.itemsize)
 
 
 def changed(program: Program, **fields: Any) -> Program:
-    """Return a program with other calls, outputs or constants, as a pass gives it.
+    """Return a program with other fields, without the checks of `Program`.
 
-    `Program` itself looks at all values in it, which takes as long as a pass. A pass answers for
-    what it gives, and tests ask `Program`.
+    `Program` inspects all its values, which takes as long as a pass. Tests check the programs of
+    passes with `Program`.
     """
     if fields.get("calls") == program.calls and all(
         [x is getattr(program, n) or _alike(x, getattr(program, n)) for n, x in fields.items()]
@@ -72,7 +72,7 @@ def _alike(xs: Any, ys: Any) -> bool:
 
 
 class _Call:
-    """Call while its fields are written: what is frozen is written to by slower ways."""
+    """Call under construction, which becomes a `Call`: writing to a frozen class is slower."""
 
     __slots__ = ("function", "operands", "options", "results", "values")
 
@@ -88,7 +88,7 @@ class _Call:
 
 
 class _Value:
-    """Value while its fields are written."""
+    """Value under construction, which becomes a `Value`."""
 
     __slots__ = ("dtype", "layout", "memory", "name", "shape", "type")
 
@@ -105,18 +105,18 @@ class _Value:
 
 
 call_of: Callable[[Any, Any, Any, Any, Any], Call] = _Call  # type: ignore[assignment]
-"""Return a call, by its fields, whose values are known: `Call` would look for them."""
+"""Return a call from its fields, with known values, which `Call` would search for."""
 value_of: Callable[[str, type, Any, Any, Any, Any], Value] = _Value  # type: ignore[assignment]
-"""Return a value, by its fields, in a third of the time that what is frozen takes to be made."""
+"""Return a value from its fields, in a third of the time of `Value`."""
 
 
 def called(call: Call, function: Any) -> Call:
-    """Return a call of another function, of the same operands."""
+    """Return a call of another function with the same operands."""
     return call_of(function, call.operands, call.options, call.results, call.values)
 
 
 def flat(function: Any, operands: tuple[Any, ...], results: tuple[Value, ...]) -> Call:
-    """Return a call without options, whose operands hold no others."""
+    """Return a call without options, whose operands are not containers."""
     for x in operands:
         if type(x) is not Value:
             values = tuple([x for x in operands if type(x) is Value])
@@ -125,7 +125,7 @@ def flat(function: Any, operands: tuple[Any, ...], results: tuple[Value, ...]) -
 
 
 def replaced(call: Call, instead: Mapping[Value, Any]) -> Call:
-    """Return ``call.replaced(instead)``, sooner where no operand holds others."""
+    """Return ``call.replaced(instead)``, faster if no operand is a container."""
     for x in call.values:
         if x in instead:
             break
@@ -155,14 +155,14 @@ _HOLDERS = (tuple, list, dict)
 
 
 def counts(program: Program, wanted: Collection[Value] | None = None) -> Counter[Value]:
-    """Count how often each value is used, or some of them; each output is one use more."""
+    """Count the uses of each value, or of some; an output counts as a use."""
     last = Call(None, program.outputs, {}, ()).values
     used = chain(chain.from_iterable([call.values for call in program.calls]), last)
     return Counter(used if wanted is None else [x for x in used if x in wanted])
 
 
 def uses_of(program: Program, wanted: Collection[Value]) -> dict[Value, list[int]]:
-    """Return what `Program.uses` does of some values."""
+    """Return ``program.uses()`` of some values."""
     found: dict[Value, list[int]] = {x: [] for x in wanted}
     if not found:
         return found
@@ -177,7 +177,7 @@ def uses_of(program: Program, wanted: Collection[Value]) -> dict[Value, list[int
 
 
 def size(x: Value) -> int:
-    """Count the elements."""
+    """Return the number of elements."""
     n = 1
     for length in x.shape or ():
         n *= length
@@ -185,17 +185,16 @@ def size(x: Value) -> int:
 
 
 def axes_of(axis: Any, n: int) -> tuple[int, ...]:
-    """Return the axes that an option says, of so many: of none NumPy takes 0 and -1 as well."""
+    """Return the axes of an option for n axes; for n of 0 NumPy accepts the axes 0 and -1."""
     given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
     return tuple([a % n for a in given]) if n else ()
 
 
 def roots(program: Program) -> dict[Value, Value]:
-    """Return, for each value, one that stands for all that may share its memory.
+    """Return, for each value, a representative of all values that may share its memory.
 
-    Numbers of Python's that are computed are left out: nobody shares them, and there are many.
-    A view may be one of any array that its call was given: passes put other values in the place of
-    those that it was recorded with.
+    Python numbers are left out: they share no memory, and there are many. A view may be one of
+    any array operand of its call, as passes replace operands.
     """
     found = {x: x for x in (*program.inputs, *program.constants)}
     moved: list[Value] = []
@@ -223,7 +222,7 @@ def roots(program: Program) -> dict[Value, Value]:
 
 
 def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
-    """Return, for each root, the last call that uses it or what may share its memory."""
+    """Return, for each root, the index of the last call that uses it or may share its memory."""
     last = dict.fromkeys(of.values(), -1)
     for i, call in enumerate((*program.calls, Call(None, program.outputs, {}, ()))):
         for x in call.values:
@@ -233,12 +232,12 @@ def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
 
 
 def is_real(x: Value) -> bool:
-    """Tell whether a value is a real floating number, or an array of such."""
+    """Return whether a value is a real floating number, or an array of such."""
     return x.type is float or (x.dtype is not None and x.dtype.kind == "f")
 
 
 def bits_of(x: Any) -> str:
-    """Return a text that plain numbers have in common that are equal to the bit."""
-    if isinstance(x, (float, complex)) and x != x:  # of which there are two signs, and one text
+    """Return a text that is equal for plain numbers with the same bits."""
+    if isinstance(x, (float, complex)) and x != x:  # NaN has two signs, but one text
         return struct.pack("dd", x.real, x.imag).hex()
     return repr(x)

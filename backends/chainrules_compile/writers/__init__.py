@@ -1,4 +1,4 @@
-"""Writers: what makes a program run, found by the name of a target."""
+"""Writers of runnable programs, by the name of a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chainrules_py import RuleError
 
 
 def writer_of(target: str) -> Writer:
-    """Return the writer of a target; raise where nobody announced one."""
+    """Return the writer of a target; raise if no package provides one."""
     if target == "numpy":
         return write
     for point in entry_points(group="chainrules_py.writers"):

@@ -1,4 +1,4 @@
-"""Nesting: which numbers are written where they are used, and when values are used last."""
+"""Nesting: which numbers are written as part of other expressions, and where values die."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 
 _TERMS = 8
-"""How many operators on numbers one expression has at most."""
+"""Maximum number of operators on numbers in one expression."""
 
 COMPARISONS = frozenset(
     (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
@@ -27,7 +27,7 @@ _SIGNS = frozenset(OPERATORS) - COMPARISONS
 def last_uses(
     uses: Mapping[Value, list[int]], inside: set[Value], where: list[int]
 ) -> dict[Value, int]:
-    """Return the place where each value is used last, but for those written where they are used."""
+    """Return the index of the last use of each value that is not nested."""
     found: dict[Value, int] = {}
     for x, places in uses.items():
         if places and x not in inside:
@@ -39,9 +39,9 @@ def last_uses(
 
 
 def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value], list[int]]:
-    """Return the numbers that are written where they are used, and the place where each call is.
+    """Return the numbers that are nested into their use, and the index of each call's statement.
 
-    These are of Python's operators on numbers, which write nowhere, and are used once.
+    These are results of Python operators on numbers, or of tests and conversions, used once.
     """
     calls = program.calls
     terms: dict[Value, int] = {}
@@ -59,7 +59,7 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
         places = uses[result]
         if len(places) != 1 or places[0] == end:
             continue
-        # What Python's operators make a float of are Python's numbers.
+        # A float result of a Python operator has Python numbers as operands.
         if result.type is not float and not (
             result.type in _NUMBERS and all(map(_is_number, call.operands))
         ):
@@ -80,7 +80,7 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
 def asked_or_made_plain(
     i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
 ) -> Value | None:
-    """Return what is written where it is used, of a question or a number that becomes plain."""
+    """Return the value to nest at a test or a conversion to a plain number, or None."""
     call = calls[i]
     if call.function is not plain_number:
         return call.results[0] if asked_at_once(call, i, calls, uses) else None
@@ -89,7 +89,7 @@ def asked_or_made_plain(
 
 
 def is_expression(call: Call, uses: Mapping[Value, list[int]], i: int) -> bool:
-    """Tell whether a call gives a number that is used by the next call alone, as an expression."""
+    """Return whether a call gives a number that only the next call uses, and is an expression."""
     (x,), f = call.results, call.function
     spelled = isinstance(f, (np.ufunc, Primitive)) or (f in SPELLINGS and not writes(f))
     return x.type is np.float64 and uses[x] == [i] and spelled
@@ -98,7 +98,7 @@ def is_expression(call: Call, uses: Mapping[Value, list[int]], i: int) -> bool:
 def asked_at_once(
     call: Call, i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
 ) -> bool:
-    """Tell whether a question is answered by the next call alone, a guard."""
+    """Return whether only a guard in the next call uses the result of a test."""
     if call.function is not is_finite and not all(map(_is_number, call.operands)):
         return False
     if uses[call.results[0]] != [i + 1] or i + 1 == len(calls):
@@ -112,4 +112,4 @@ def _is_number(x: Any) -> bool:
 
 _NUMBERS = frozenset((float, int, np.float64))
 _BESIDE = frozenset((*COMPARISONS, is_finite, plain_number))
-"""What else may be written where it is used, or may have what it takes so."""
+"""Other functions whose result, or whose operand, may be nested."""

@@ -1,4 +1,4 @@
-"""Spellings of numbers: Python's arithmetic, and what NumPy does where Python would raise."""
+"""Source of number operations: Python arithmetic, and NumPy where Python would raise."""
 
 from __future__ import annotations
 

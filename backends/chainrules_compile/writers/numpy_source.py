@@ -35,15 +35,15 @@ from chainrules_py.ops.views import Index, store
 from chainrules_py.program import Call, Program, Value
 
 _LEVELS = {operator.add: 1, operator.sub: 1, operator.mul: 2, operator.truediv: 2, operator.pow: 3}
-"""How strongly operators bind what stands to the left of them, and to the right of them more."""
+"""Precedence of operators, all as left-associative."""
 _NUMBERS = frozenset((int, float, np.float64))
 
 _BY_NAME = (np.maximum, np.minimum)
-"""Ufuncs that NumPy wants to be told by name where the result goes."""
+"""Ufuncs whose output array is passed as ``out=``."""
 
 
 LARGE = 200
-"""From how many elements on the name of an array is given back when it is dead."""
+"""Number of elements above which the name of a dead array is set to None."""
 
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
@@ -55,14 +55,14 @@ write.loops = True  # type: ignore[attr-defined]
 
 
 class NumpyWriting:
-    """Writing of one program.
+    """Writing of one program as source.
 
     Attributes
     ----------
     lines : list of str
         The statements so far.
     names : dict
-        The name that each value has, or had last.
+        The current or last name of each value.
     """
 
     def __init__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> None:
@@ -125,7 +125,7 @@ class NumpyWriting:
         dying: list[Value],
         fixed: set[str],
     ) -> None:
-        """Give back the names of what dies at a call, but for some, and of what nobody uses."""
+        """Free the names of values that die at a call, except some, and of unused results."""
         names, free = self.names, self.free
         results = [x for x in call.results if x in names]
         taken = [names[x] for x in results]
@@ -143,7 +143,7 @@ class NumpyWriting:
                 small.append(name)
             if name not in fixed:
                 free.append(name)
-        if len(small) >= 8:  # else new ones have their names soon
+        if len(small) >= 8:  # fewer names are soon reused
             self.lines.append(f"{' = '.join(small)} = None")
         if all(map(uses.__getitem__, results)):
             return
@@ -163,7 +163,7 @@ class NumpyWriting:
         return name
 
     def local(self, hint: str) -> str:
-        """Return a name for what is read at once, the same one for each hint."""
+        """Return a name for a short-lived value, the same one for each hint."""
         if hint not in self._locals:
             free = not (hint in self.scope or hint in self.names.values())
             self._locals[hint] = hint if free else self.unused(hint)
@@ -171,7 +171,7 @@ class NumpyWriting:
         return self._locals[hint]
 
     def new(self, x: Value) -> str:
-        """Give a value a name that is free."""
+        """Give a value a free name."""
         if self.free:
             name = self.free.pop()
         else:
@@ -206,7 +206,7 @@ class NumpyWriting:
         self.lines.append(f"{self.bound(function)}({', '.join(given)})")
 
     def _write(self, operation: Any, call: Call, result: Value, into: bool) -> None:
-        """Write ``x[i] = y`` and its like, to a copy if x lives on."""
+        """Write ``x[i] = y`` or a similar call, to a copy of x if x is still used."""
         x, *given = call.operands
         y, arrays = (given[0], given[1:]) if given else (None, [])
         if into:
@@ -247,7 +247,7 @@ class NumpyWriting:
     def _add(
         self, operation: Any, name: str, x: Value, pattern: Any, y: Any, places: list[Any]
     ) -> None:
-        """Write the addition to a part: of several elements, to the view of them."""
+        """Write an addition to a part of an array; for several elements, to the view of them."""
         where = self.index(pattern, places)
         shape: Any = x.shape
         minus, over = operation in (subtract_at, minus_at), operation in (plus_at, minus_at)
@@ -255,7 +255,7 @@ class NumpyWriting:
         one = [type(entry) is int or entry is Index.HOLE for entry in pattern]
         several = len(pattern) < len(shape) or not all(one)
         if several and (places or pattern.is_basic):
-            # Of ``x[i] += y`` Python makes a read, a sum, and a write that copies nothing.
+            # ``x[i] += y`` reads a view, adds, and writes the view back to itself: omit the write.
             part, ufunc = self.local("part"), self.bound(np.subtract if minus else np.add)
             self.lines.append(f"{part} = {name}[{where}]")
             first = self.operand(0.0, x) if over else part
@@ -301,11 +301,11 @@ class NumpyWriting:
         return f"{self.bound(self.implementation(function, xs))}({', '.join(given)})"
 
     def _operation(self, sign: str, function: Any, xs: tuple[Any, ...]) -> str:
-        """Return a call of an operator of Python's, in as few brackets as it can do with."""
+        """Return a call of a Python operator, with as few parentheses as possible."""
         level = _LEVELS.get(function)
         if level is not None:
             x, y = xs
-            if function is operator.pow:  # which binds what stands to the right of it less
+            if function is operator.pow:  # right-associative
                 first, last = self._term(x, level + 1), self._term(y, level)
                 first = f"({first})" if first[0] == "-" else first
             else:
@@ -320,12 +320,12 @@ class NumpyWriting:
         return f"{first} {sign} ({last})" if last[0] == "-" else f"{first} {sign} {last}"
 
     def asked(self, x: Any) -> str:
-        """Return a question as an expression that `not` may stand before."""
+        """Return a test as an expression that can follow `not`."""
         call = self._inside.get(x) if type(x) is Value else None
         return self.text(x) if call is None or call.function not in COMPARISONS else self.call(call)
 
     def _term(self, x: Any, level: int) -> str:
-        """Return an operand of an operator that binds so strongly: CPython reads brackets twice."""
+        """Return an operand of an operator of a level; CPython parses parentheses twice."""
         if type(x) is not Value:
             return repr(x) if type(x) is float and math.isfinite(x) else self.text(x)
         call = self._inside.get(x)
@@ -335,7 +335,7 @@ class NumpyWriting:
         return text if _LEVELS.get(call.function, 0) >= level else f"({text})"
 
     def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
-        """Return what computes an operation for operands."""
+        """Return the implementation of an operation for operands."""
         if not isinstance(function, Primitive):
             return function
         types: Any = tuple([x.type if type(x) is Value else type(x) for x in xs])
@@ -350,7 +350,7 @@ class NumpyWriting:
         return found
 
     def constant(self, x: Any) -> str:
-        """Return the name of an object in the scope, by its value where it has one."""
+        """Return the name of an object in the scope; equal constants share a name."""
         if isinstance(x, np.dtype):
             return self.scope.name(x, name_of_dtype(x), ("dtype", x))
         if isinstance(x, (np.generic, float, complex)):
@@ -391,9 +391,9 @@ class NumpyWriting:
         ]
 
     def operand(self, x: Any, result: Value | None) -> str:
-        """Return an operand of a ufunc: a number beside an array as an array without axes.
+        """Return an operand of a ufunc: a number beside an array as a zero-dimensional array.
 
-        NumPy takes two thirds of the time for it: it need not find out how wide the number is.
+        NumPy takes two thirds of the time for it, as it need not determine the dtype of the number.
         """
         cls = type(x)
         if cls not in _NUMBERS or result is None or not is_array(result) or not result.shape:
@@ -410,7 +410,7 @@ class NumpyWriting:
         return found
 
     def index(self, pattern: Any, arrays: list[Any]) -> str:
-        """Return an index as it stands between brackets."""
+        """Return an index as source between brackets."""
         if arrays:
             if len(pattern) == len(arrays):
                 return ", ".join(map(self.text, arrays))
@@ -430,7 +430,7 @@ class NumpyWriting:
 
 
 def guard_line(s: NumpyWriting, call: Call) -> str:
-    """Return the line that asks, and returns where the answer is another."""
+    """Return the line of a guard, which returns ``MISS`` if the guard fails."""
     miss = s.scope.name(MISS, "MISS")
     if call.function in (expect, expect_form):
         return f"if {test_of(s, call)}: return {miss}"
@@ -439,7 +439,7 @@ def guard_line(s: NumpyWriting, call: Call) -> str:
 
 
 def test_of(s: NumpyWriting, call: Call) -> str:
-    """Return what is true where an answer, or the form of a value, is another than was noted."""
+    """Return the condition under which a guard fails."""
     if call.function is expect:
         x, answer = call.operands
         kind = call.options["kind"]
@@ -459,7 +459,7 @@ def test_of(s: NumpyWriting, call: Call) -> str:
 
 
 class _LoopWriting:
-    """Writing of a call of a loop; some of its operands die at it."""
+    """Writing of a call of a loop, at which some operands die."""
 
     def __init__(self, writing: NumpyWriting, call: Call, dying: list[Value]) -> None:
         self.to = writing
@@ -475,7 +475,7 @@ class _LoopWriting:
         self.start: list[str] = []
 
     def write(self) -> None:
-        """Write what comes before the loop, the loop, and give back the names of one turn."""
+        """Write the statements before the loop, and the loop; free the names of its body."""
         to, names, loop = self.to, self.to.names, self.loop
         same, firsts, sequences = loop.split(self.call.operands)
         for x, operand in zip(self.same, same, strict=True):
@@ -501,7 +501,7 @@ class _LoopWriting:
         self._give_back()
 
     def _carry(self, x: Value, first: Value) -> None:
-        """Give a carried value its name: that of the first, if nobody else needs it."""
+        """Name a carried value: by the name of its initial value if nothing else uses that."""
         to, names = self.to, self.to.names
         alone = self.call.values.count(first) == 1 and first in self.dying
         if alone and first.type is not list:
@@ -510,9 +510,10 @@ class _LoopWriting:
             to.lines.append(f"{to.new(x)} = {names[first]}")
 
     def _sequence(self, x: Value, operand: Any, back: bool) -> None:
-        """Have a value be each of a sequence in turn; an array goes where the loop makes others.
+        """Bind a value to each object of a list.
 
-        So does a large one in any case: to take it from its list costs as much as a call of 20 ns.
+        Arrays are popped from a list that dies here if the loop makes other lists, or if they are
+        large, so that their memory is freed: a pop costs 20 ns.
         """
         to, name = self.to, self.to.new(x)
         alone = operand in self.dying and self.call.values.count(operand) == 1
@@ -529,7 +530,7 @@ class _LoopWriting:
         return self.to.scope.name(function, function.__name__)
 
     def _end_of_turn(self, carries: list[str]) -> None:
-        """Write what a turn leaves for others."""
+        """Write the outputs of an iteration."""
         to = self.to
         for x, y in zip(self.kept, self.lists, strict=True):
             to.lines.append(f"{to.names[y]}.append({to.text(x)})")
@@ -547,7 +548,7 @@ class _LoopWriting:
         return f"{', '.join(self.variables)} in {zipped}"
 
     def _give_back(self) -> None:
-        """Give back the names of one turn that mean nothing any more."""
+        """Free the names of the loop body that are not used after the loop."""
         to, names = self.to, self.to.names
         made = {y for call in self.loop.body for y in call.results}
         living = {names[y] for y in self.ends}

@@ -1,4 +1,4 @@
-"""Where a shorter way to write a call is open: by shapes, layouts and sizes."""
+"""Conditions on shapes, layouts and sizes under which a call has a shorter form."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from chainrules_py.program import Call, Value
 
 _WHOLE = "bhilqpBHILQP"
 ASKING = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
-"""Ufuncs whose numbers are of the dtype of what they are compared with."""
+"""Comparisons: a number in them takes the dtype of the other operand."""
 
 
 @functools.lru_cache(maxsize=1024)
 def takes_whole_numbers(function: Any) -> bool:
-    """Tell whether a ufunc has loops of floating and whole numbers: 2 is not 2.0 to `np.ldexp`."""
+    """Return whether a ufunc has loops with both floating and integer operands, as `np.ldexp`."""
     if not isinstance(function, np.ufunc):
         return False
     given = [{*kinds.partition("->")[0]} for kinds in function.types]
@@ -26,13 +26,13 @@ def takes_whole_numbers(function: Any) -> bool:
 
 
 def is_plain(function: Any) -> bool:
-    """Tell whether numbers among operands of a ufunc are of the dtype of its one result."""
+    """Return whether numbers among the operands of a ufunc take the dtype of its only result."""
     one = isinstance(function, np.ufunc) and function.nout == 1
     return one and function not in ASKING and not takes_whole_numbers(function)
 
 
 def entry_text(entry: Any) -> str:
-    """Return an entry of an index as it stands between brackets."""
+    """Return an entry of an index as source between brackets."""
     if type(entry) is not tuple:
         return repr(entry)
     if entry[0] is slice:
@@ -42,7 +42,7 @@ def entry_text(entry: Any) -> str:
 
 
 def takes_rows(x: Any, places: Any, call: Call) -> bool:
-    """Tell whether rows are read at places of an array, which a method does in a third of it."""
+    """Return whether a call reads rows by index; the method `take` needs a third of the time."""
     if not (is_array(x) and is_array(places)) or not is_contiguous(x) or not size(x):
         return False
     whole = len(x.shape) > 1 and len(call.options["index"]) == 1
@@ -50,12 +50,12 @@ def takes_rows(x: Any, places: Any, call: Call) -> bool:
 
 
 def rolled_places(n: int, shift: int) -> Any:
-    """Return which of n elements, or rows, stands where after they were rolled."""
+    """Return the indices of n elements, or rows, after a roll."""
     return np.roll(np.arange(n), shift)
 
 
 def rolls_by_places(x: Value, axis: int) -> bool:
-    """Tell whether to read all places along an axis takes less than to join two parts."""
+    """Return whether a roll by an index array is faster than joining two parts."""
     shape: Any = x.shape
     n, behind = shape[axis], math.prod(shape[axis + 1 :])
     if len(shape) == 1:
@@ -65,17 +65,17 @@ def rolls_by_places(x: Value, axis: int) -> bool:
 
 
 _ROLLED, _ROLLED_ROWS = 512, 1 << 14
-"""How many elements of a vector, and of an array, are read by their places at most."""
+"""Maximum number of elements of a vector, and of an array, that an index array rolls."""
 
 
 def is_vector(x: Value) -> bool:
-    """Tell whether an array is a vector without gaps, of several elements."""
+    """Return whether an array is a contiguous vector of several elements."""
     shape: Any = x.shape
     return len(shape) == 1 and shape[0] > 1 and x.layout == (x.dtype.itemsize,)
 
 
 def is_matrix(x: Value) -> bool:
-    """Tell whether an array is a matrix without gaps, of several rows and columns."""
+    """Return whether an array is a contiguous matrix of several rows and columns."""
     shape: Any = x.shape
     if len(shape) != 2 or min(shape) < 2:
         return False

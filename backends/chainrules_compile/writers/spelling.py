@@ -1,4 +1,4 @@
-"""Spellings: how NumPy computes an operation by the shortest way, by the operation."""
+"""Spellings: the shortest NumPy source for calls, by function."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class Speller(Protocol):
         ...
 
     def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
-        """Return what computes an operation for operands."""
+        """Return the implementation of an operation for operands."""
         ...
 
     def local(self, hint: str) -> str:
-        """Return a name for what is read at once, the same one for each hint."""
+        """Return a name for a short-lived value, the same one for each hint."""
         ...
 
     def index(self, pattern: Any, arrays: list[Any]) -> str:
-        """Return an index as it stands between brackets."""
+        """Return an index as source between brackets."""
         ...
 
 
@@ -93,7 +93,7 @@ _LONG = 4096
 
 
 def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
-    """Enter a spelling for functions."""
+    """Register a spelling for functions."""
 
     def enter(spelling: Spelling) -> Spelling:
         SPELLINGS.update(dict.fromkeys(functions, spelling))
@@ -103,7 +103,7 @@ def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
 
 
 def direct(function: Any) -> Any:
-    """Return what computes a function of NumPy's for its own arrays, which asks for no other."""
+    """Return the implementation of a NumPy function, without the dispatch to other libraries."""
     return getattr(function, "_implementation", function)
 
 
@@ -116,7 +116,7 @@ def _reduction(ufunc: np.ufunc) -> Spelling:
         if call.options["keepdims"]:
             given += ["None", "None", "True"]
         elif is_array(x) and len(x.shape) == 1 and axis in (None, 0):
-            given.pop()  # as NumPy has it
+            given.pop()  # the default
         name = s.scope.name(reduce, f"{ufunc.__name__}_reduce", ("reduce", ufunc))
         return f"{name}({', '.join(given)})"
 
@@ -172,7 +172,7 @@ def _roll(s: Speller, call: Call) -> str | None:
     if not is_array(x) or not is_contiguous(x) or not size(x) or type(shift) is not int:
         return None
     n = len(x.shape)
-    if not x.dtype.isnative:  # which parts that are joined become
+    if not x.dtype.isnative:  # concatenation gives the native byte order
         return None
     if type(axis) is not int and (axis is not None or n != 1):
         return None
@@ -188,7 +188,7 @@ def _roll(s: Speller, call: Call) -> str | None:
 
 @spells(v.divide)
 def _divide(s: Speller, call: Call) -> str | None:
-    """Write the quotient of two numbers as Python's, which NumPy has nothing to say about."""
+    """Write the quotient of two numbers by Python's operator if the divisor is not zero."""
     x, y = call.operands
     if type(y) is Value and y.type is np.ndarray and 0 < size(y) < _ASKED:
         return _divided(s, call)
@@ -201,7 +201,7 @@ def _divide(s: Speller, call: Call) -> str | None:
 
 
 def _divided(s: Speller, call: Call) -> str:
-    """Write NumPy's division beside the check that its operation makes: for a zero divisor."""
+    """Write NumPy's division if no divisor is zero, and the operation otherwise."""
     x, y = map(s.text, call.operands)
     count = s.scope.name(direct(np.count_nonzero), "count_nonzero")
     direct_one = s.bound(np.divide)
@@ -211,11 +211,11 @@ def _divided(s: Speller, call: Call) -> str:
 
 
 _ASKED = 4000
-"""From how many elements on the operation does not ask, but has NumPy say nothing."""
+"""Number of elements from which the operation is faster than a search for zeros."""
 
 
 def is_double(x: Any) -> bool:
-    """Tell whether an operand is a number of double precision, and no array."""
+    """Return whether an operand is a number of double precision, and not an array."""
     return (x.type if type(x) is Value else type(x)) in (float, np.float64)
 
 
@@ -353,9 +353,9 @@ def _dot_to(s: Speller, call: Call) -> str | None:
 
 @spells(np.matmul, operator.matmul)
 def _matmul(s: Speller, call: Call) -> str | None:
-    """Write a product of matrices and vectors as the method, which comes to BLAS by a shorter way.
+    """Write a product of matrices and vectors as the method `dot`, which reaches BLAS faster.
 
-    Both call the same function of it, unless there is a gap among the operands.
+    For operands without gaps both call the same function of BLAS.
     """
     a, b = call.operands
     alike = is_array(a) and is_array(b) and a.dtype == b.dtype in _FLOATS
@@ -399,5 +399,5 @@ def _matmul_right(s: Speller, call: Call) -> str | None:
 
 
 def _tall(s: Speller, x: Any) -> str:
-    """Write a batch of matrices as one of all their rows."""
+    """Write a batch of matrices as one matrix of all their rows."""
     return f"{s.text(x)}.reshape({math.prod(x.shape[:-1])}, {x.shape[-1]})"

@@ -1,4 +1,4 @@
-"""Writer: what a target announces, and what it gives."""
+"""Interface of the writers of programs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from chainrules_py.program import Program, Value
 
 
 class Body(NamedTuple):
-    """Statements that a program is, in the scope that the writer was given.
+    """Statements of a program, in the scope that was passed to the writer.
 
     Attributes
     ----------
     lines : list of str
-        Statements of Python; one that finds the program unfit returns ``MISS``.
+        Python statements; a guard that fails returns ``MISS``.
     outputs : list of str
         The expressions of the program's outputs.
     program : Program, optional
-        The program as it was written, where the writer has made another of it: a rolled one, say.
+        The program as it was written, if the writer has changed it.
     instead : str
-        Why the statements are NumPy's and not the target's; empty where they are the target's.
+        Why the statements are for NumPy and not for the target; empty otherwise.
     """
 
     lines: list[str]
@@ -33,8 +33,8 @@ class Body(NamedTuple):
 class Writer(Protocol):
     """Writer of programs for a target.
 
-    It may have ``threads``, which is true where programs can run on several. It may have ``loops``,
-    which is true where calls of a `Loop` may stand in them, as a scan gives of one turn.
+    A true attribute ``threads`` means that programs can run on several threads, a true
+    attribute ``loops`` that programs may contain calls of a `Loop`, which scans become.
     """
 
     def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
@@ -45,9 +45,9 @@ class Writer(Protocol):
         program : Program
             The calls, after all passes that keep operations.
         names : mapping
-            The names that the inputs have, in the function that the statements are put into.
+            The names of the inputs in the function that will contain the statements.
         scope : Scope
-            Gives names to the objects that the statements need, and says whether results need the
-            function's bits. A writer may set its `fits` and `save`.
+            Gives names to the objects in the statements, and says how many threads there are.
+            A writer may set its `fits` and `save`.
         """
         ...
