@@ -1,4 +1,4 @@
-"""Native programs: what `chainrules_compile` records, written as C and compiled by the system."""
+"""Native programs: programs that `chainrules_compile` records, written and compiled as C."""
 
 from chainrules_compile.c.cache import cache_info
 from chainrules_compile.c.folder import CacheInfo

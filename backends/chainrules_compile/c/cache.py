@@ -1,4 +1,4 @@
-"""Cache: shared libraries by their source; see `chainrules_compile.c.folder`."""
+"""Cache of shared libraries by their source; see `chainrules_compile.c.folder`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from chainrules_compile.c.compilers import (
 from chainrules_compile.c.folder import CacheInfo, Folder
 
 FOLDER = Folder("chainrules_compile", "CHAINRULES_C_CACHE", ".so")
-"""Where shared libraries are kept."""
+"""The folder of the shared libraries."""
 
 
 def cache_info() -> CacheInfo:
-    """Return what the cache did in this process, and what it holds.
+    """Return the hits and misses of the cache in this process, and its contents.
 
     Examples
     --------
@@ -50,12 +50,12 @@ double probe(const double* x, long n) {
 
 
 def library(text: str, *flags: str) -> Path:
-    """Return the shared library of a text in C: from the cache, or compiled.
+    """Return the shared library of a C text, cached or compiled.
 
     Raises
     ------
     CompilerError
-        If it can neither be found nor made.
+        If it is not in the cache and cannot be compiled.
     """
     return _library(compiler(), text, flags)
 
@@ -78,7 +78,7 @@ def _library(by: Compiler, text: str, flags: tuple[str, ...]) -> Path:
 
 @functools.cache
 def compiler() -> Compiler:
-    """Return the first compiler of this machine that makes what runs.
+    """Return the first compiler of this machine whose output runs correctly.
 
     Raises
     ------

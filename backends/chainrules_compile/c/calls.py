@@ -1,7 +1,7 @@
-"""Calls: programs of C as Python calls them, and the addresses of NumPy's own loops.
+"""Native programs as Python callables, and the addresses of NumPy's loops.
 
-A ufunc is a table of functions in C, one for each combination of types. A program calls these
-where C has no operator of the same bits; so they are NumPy's by construction, at NumPy's speed.
+A ufunc is a table of C functions, one for each combination of types. A program calls these where C
+has no operator with the same bits, so that results and speed are those of NumPy.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Spec(NamedTuple):
 
 
 ARRAY, SCALAR, FLOAT, BOOL = range(4)
-"""Kinds of operands: an array, a number of NumPy's, a float and a bool of Python's."""
+"""Kinds of operands: an array, a NumPy number, a Python float, a Python bool."""
 
 
 @functools.cache
 def driver() -> Any:
-    """Return the module that calls programs; it is compiled when it is first needed.
+    """Return the extension module that calls programs, which is compiled at its first use.
 
     Raises
     ------
     CompilerError
-        If no compiler is there.
+        If there is no compiler, or Python's headers are missing.
     """
     found = headers()
     if not found:
@@ -77,15 +77,15 @@ def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
 
 
 def fits() -> Any:
-    """Return what makes, of forms, a function that tells whether arrays have them; or None."""
+    """Return a function from forms to a test whether arrays have them; None if there is none."""
     known = driver().Fits
     return known and (lambda forms: known([tuple(form) for form in forms]))
 
 
 def loaded(text: str, threads: int = 1) -> ctypes.CDLL:
-    """Compile a text, and return the library; it stays as long as the process.
+    """Compile a text, and load the library for the lifetime of the process.
 
-    Its threads are those of OpenMP; where a compiler has none, there is one.
+    Threads are those of OpenMP; without OpenMP there is one thread.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def loaded(text: str, threads: int = 1) -> ctypes.CDLL:
 
 
 def at(path: Path, threads: int = 1) -> ctypes.CDLL:
-    """Return the library at a place, which runs on so many threads."""
+    """Load the library at a path, and set its number of threads."""
     made = ctypes.CDLL(str(path))
     if threads > 1:
         ctypes.c_int.in_dll(made, "threads").value = 1 if _children else threads
@@ -109,7 +109,7 @@ def at(path: Path, threads: int = 1) -> ctypes.CDLL:
 
 
 def _alone() -> None:
-    """Have one thread in a child of a fork: those of its parent's are not there."""
+    """Use one thread in a forked child, which has none of the parent's threads."""
     _children.append(os.getpid())
     for made in _threaded:
         ctypes.c_int.in_dll(made, "threads").value = 1
@@ -129,7 +129,7 @@ def program(
     guarded: bool,
     large: bool,
 ) -> Any:
-    """Return one of the functions of a library as a callable."""
+    """Return a function of a library as a callable."""
     address = ctypes.cast(getattr(made, name), ctypes.c_void_p).value
     table = [address for loop in loops for address in loop]
     given = [tuple(spec) for spec in inputs], [tuple(spec) for spec in outputs]

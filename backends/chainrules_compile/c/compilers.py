@@ -1,4 +1,4 @@
-"""Compilers: the system's, found once, and asked to make a shared library of a text."""
+"""C compilers of the system: search for them, and compilation of shared libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAMES = ("cc", "gcc", "clang")
-"""Where to look, in this order; `CHAINRULES_NATIVE_CC` stands for them all."""
+"""Commands to try, in this order; `CHAINRULES_NATIVE_CC` replaces them."""
 
 FLAGS = (
     "-O2",
@@ -35,25 +35,24 @@ SAFE = (
     "-fwrapv",
     "-fno-strict-aliasing",
 )
-"""What changes no number: no product is merged with a sum, and no sum is added in another order.
+"""Flags that keep results: no product is fused with a sum, and no sum is reordered.
 
-Loops are vectorised all the same. Integers overflow as NumPy's do. Elements are moved as whole
-numbers of their size, whatever they are: a compiler that takes these for other memory than floating
-numbers leaves out what is written.
+Loops are still vectorised. Integers wrap on overflow, as NumPy's do. Elements are copied as
+integers of their size, so strict aliasing, by which a compiler may drop these writes, is off.
 """
 
 
 def more_flags() -> tuple[str, ...]:
-    """Return what the user adds, as ``-fsanitize=address``."""
+    """Return the flags that the user adds, such as ``-fsanitize=address``."""
     return tuple(os.environ.get("CHAINRULES_NATIVE_CFLAGS", "").split())
 
 
 _LONGEST = 120.0
-"""Seconds until a compiler is given up."""
+"""Timeout of a compiler in seconds."""
 
 
 class CompilerError(Exception):
-    """The compiler is missing, was killed, had no room, or did not understand."""
+    """No compiler is found, or it fails, is killed, or times out."""
 
 
 _running: set[subprocess.Popen[str]] = set()
@@ -61,7 +60,7 @@ _running: set[subprocess.Popen[str]] = set()
 
 @atexit.register
 def _stop() -> None:
-    """End what still compiles: nobody waits for it."""
+    """Kill the compilers that still run at exit."""
     for process in tuple(_running):
         process.kill()
 
@@ -72,9 +71,9 @@ class Compiler(NamedTuple):
     Attributes
     ----------
     command : tuple of str
-        The program, and what it is given first.
+        The executable, and its first arguments.
     identity : str
-        Which it is: another one, or a newer one in the same place, has another.
+        Text that differs for another compiler, and for another version at the same path.
     """
 
     command: tuple[str, ...]
@@ -86,7 +85,7 @@ class Compiler(NamedTuple):
         Raises
         ------
         CompilerError
-            With what the compiler said.
+            With the message of the compiler.
         """
         given = (*FLAGS, *SAFE, *more_flags(), *flags)
         command = [*self.command, *given, str(source), "-o", str(target), "-lm"]
@@ -110,7 +109,7 @@ class Compiler(NamedTuple):
 
 @functools.cache
 def processor() -> str:
-    """Return what this processor is, and what it can do."""
+    """Return the model and the features of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -122,7 +121,7 @@ def processor() -> str:
 
 @functools.cache
 def headers() -> tuple[str, ...]:
-    """Return where the headers of Python and NumPy are; nothing if Python's are not installed."""
+    """Return the include folders of Python and NumPy; empty if Python's headers are missing."""
     import numpy as np
 
     python = sysconfig.get_path("include")
@@ -132,7 +131,7 @@ def headers() -> tuple[str, ...]:
 
 
 def compilers() -> Iterator[Compiler]:
-    """Yield the compilers of this machine, the system's first; zig's wheel has one as well."""
+    """Yield the compilers of this machine: the system's first, then that of the package ziglang."""
     asked = os.environ.get("CHAINRULES_NATIVE_CC")
     for operations in map(shlex.split, (asked,) if asked else NAMES):
         path = shutil.which(operations[0]) if operations else None

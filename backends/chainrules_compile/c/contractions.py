@@ -1,7 +1,7 @@
-"""Products of two arrays, summed along some axes: all of them are products of matrices.
+"""Lowering of products of two arrays, summed along some axes, to products of matrices.
 
-The axes have labels, as in `np.einsum`. What one array alone has is summed first. Small products
-are loops of C; others are those of ``np.matmul``, which calls BLAS.
+The axes have labels, as in `np.einsum`. Axes that only one array has are summed first. Small
+products are C loops; others call the loop of ``np.matmul``, which calls BLAS.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Labels = tuple[Any, ...]
 def contracted(
     s: Lowering, y: Value, a: View, left: Labels, b: View, right: Labels, wanted: Labels
 ) -> View:
-    """Lower a product of arrays whose axes have labels, summed along those that are not wanted."""
+    """Lower a product of arrays with labelled axes, summed along labels that are not wanted."""
     (whole, dtype), given = form(y), (a.dtype, b.dtype)
     if given != (dtype, dtype) or dtype.char not in "fd" or not a.size * b.size * math.prod(whole):
         raise UnwritableError
@@ -55,7 +55,7 @@ def contracted(
 
 
 def _long(view: View, labels: Labels) -> tuple[View, Labels]:
-    """Return a view without its axes of one element, which may be spread over others."""
+    """Return a view without its axes of length one, which may be broadcast."""
     axes = [d for d, n in enumerate(view.shape) if n != 1]
     return _permuted(view, axes), tuple([labels[d] for d in axes])
 
@@ -66,13 +66,13 @@ def _permuted(view: View, axes: list[int]) -> View:
 
 
 def _spread(view: View, labels: Labels, wanted: Labels, shape: Shape) -> View:
-    """Return a view with the axes that are wanted, spread along those that it has not."""
+    """Return a view with the wanted axes, broadcast along those that it lacks."""
     steps = dict(zip(labels, view.strides, strict=True))
     return view._replace(shape=shape, strides=tuple([steps.get(c, 0) for c in wanted]))
 
 
 def _summed(s: Lowering, view: View, labels: Labels, others: set[Any]) -> tuple[View, Labels]:
-    """Sum a view along the axes that nothing else has."""
+    """Sum a view along the axes that neither the other array nor the result has."""
     axes = tuple([d for d, c in enumerate(labels) if c not in others])
     if not axes:
         return view, labels
@@ -84,7 +84,7 @@ def _summed(s: Lowering, view: View, labels: Labels, others: set[Any]) -> tuple[
 
 
 def _matrices(s: Lowering, view: View, labels: Labels, *parts: list[Any]) -> View:
-    """Return a stack of matrices: each of the three axes is of several."""
+    """Return a view as a stack of matrices: each of the three axes merges a part of the labels."""
     view = _permuted(view, [labels.index(c) for part in parts for c in part])
     sizes = iter(view.shape)
     shape = tuple([math.prod([next(sizes) for _ in part]) for part in parts])
@@ -96,11 +96,11 @@ def _matrices(s: Lowering, view: View, labels: Labels, *parts: list[Any]) -> Vie
 
 
 _SMALL, _OF_VECTOR, _OF_THIN = 1024, 2048, 32768
-"""Up to so many products of elements loops take less time than BLAS takes to begin."""
+"""Maximum numbers of multiplications for which loops take less time than the overhead of BLAS."""
 
 
 def _product(s: Lowering, a: View, b: View) -> View:
-    """Lower the products of matrices in two stacks."""
+    """Lower the products of the matrices in two stacks."""
     (stack, m, n), q = a.shape, b.shape[-1]
     most = _SMALL if min(m, q) > 1 else _OF_THIN if min(n, max(m, q)) <= 8 else _OF_VECTOR
     is_small = m * n * q <= most
@@ -123,7 +123,7 @@ def _product(s: Lowering, a: View, b: View) -> View:
 
 
 def _is_blas(x: View) -> bool:
-    """Tell whether BLAS takes a matrix as it lies: others it does not know."""
+    """Return whether BLAS accepts the layout of a stack of matrices."""
     (m, n), (down, along), step = x.shape[1:], x.strides[1:], x.dtype.itemsize
     if min(m, n) == 1:
         return (along if m == 1 else down) > 0
@@ -131,11 +131,11 @@ def _is_blas(x: View) -> bool:
 
 
 def _loops(views: tuple[View, View, View], places: list[str]) -> str:
-    """Write a product as loops, of which the innermost runs along memory."""
+    """Write a product as loops, the innermost along contiguous memory."""
     (o, a, b), kind, step = places, c_type(views[0].dtype), views[0].dtype.itemsize
     (om, oq), (am, an), (bn, bq) = [x.strides[1:] for x in views]
     (m, n), q = views[1].shape[1:], views[2].shape[2]
-    if q == 1 or (bq != step and am == step):  # the other way round: along columns
+    if q == 1 or (bq != step and am == step):  # transpose the product
         a, b, m, q, am, an, bn, bq, om, oq = b, a, q, m, bq, bn, an, am, oq, om
     each = f"AT(const {kind}, {a} + i * {am} + k * {an})"
     other = f"AT(const {kind}, {b} + k * {bn} + j * {bq})"
@@ -153,7 +153,7 @@ def _loops(views: tuple[View, View, View], places: list[str]) -> str:
 
 
 def _labels(a: Any, b: Any) -> tuple[Labels, Labels, Labels]:
-    """Return the labels of two arrays, or spaces, and of what ``np.matmul`` gives of them."""
+    """Return the labels of two arrays, or spaces, and of their ``np.matmul``."""
     n, m = [len(getattr(x, "shape", None) or ()) for x in (a, b)]
     if not n * m:
         raise UnwritableError
@@ -170,7 +170,7 @@ def _views(s: Lowering, call: Call, *xs: Any) -> list[View]:
 def _matmul(s: Lowering, call: Call) -> View:
     a, b = call.operands
     left, right, both = _labels(a, b)
-    if call.function in _DOTS and len(both) > 2:  # of stacks it is another product
+    if call.function in _DOTS and len(both) > 2:  # `dot` of stacks differs from `matmul`
         raise UnwritableError
     one, two = _views(s, call, a, b)
     return contracted(s, call.results[0], one, left, two, right, both)
@@ -193,7 +193,7 @@ def _right(s: Lowering, call: Call) -> View:
 
 
 def _vdot(s: Lowering, call: Call) -> View:
-    """Lower the sum of a product, which is added as other sums are."""
+    """Lower a dot product of all elements as an elementwise product and a sum."""
     a, b = call.operands
     view, other = _views(s, call, a, b)
     number = form(call.results[0]) == ((), view.dtype) and view.dtype.char in "fd"

@@ -1,4 +1,4 @@
-"""Emission: a lowered program as one function of C."""
+"""Emission of a lowered program as one C function."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from chainrules_compile.c.text import c_type, literal
 
 
 def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) -> tuple[str, int]:
-    """Return the text of a program, and how many bytes it works in.
+    """Return the text of a program, and the size of its workspace in bytes.
 
     Parameters
     ----------
     items : list of Item
-        What it does.
+        The items of the program.
     outputs : list of View
-        What it gives: each all of a buffer of its own.
+        The outputs: each covers a separate buffer.
     name : str
-        What the function is called.
+        The name of the function.
     threads : int
-        How many threads large groups run on.
+        The number of threads that large groups run on.
     """
     for i, view in enumerate(outputs):
         view.version.buffer.place = f"O[{i}]"
@@ -47,14 +47,14 @@ def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) ->
 
 
 def address(view: View) -> str:
-    """Return where an array begins."""
+    """Return the address of the first element of a view."""
     place = view.version.buffer.place
     assert place is not None
     return f"({place} + {view.offset})" if view.offset else place
 
 
 def number(x: Any) -> str:
-    """Return a number in memory, or a literal."""
+    """Return a number in memory, or a literal, as an expression."""
     if isinstance(x, Literal):
         return x.text
     view = x.view if isinstance(x, Argument) else x
@@ -62,7 +62,7 @@ def number(x: Any) -> str:
 
 
 def _statement(op: Operation) -> str:
-    """Write an operation on numbers."""
+    """Write an operation on numbers as a statement."""
     given = [number(x) for x in op.operands]
     if op.expression is None:
         heads = "".join([

@@ -1,8 +1,8 @@
-"""Folders: what is kept on disk between processes, where only the user can write.
+"""Folders of files that are kept between processes, and to which only the user can write.
 
-An entry is called by its key and by the hash of what is in it, so one that was cut short or changed
-is seen, removed and made again. It is written under a private name and renamed: two processes may
-make the same entry. Nothing is read from a folder that others can change.
+The name of an entry contains its key and the hash of its contents, so a truncated or changed entry
+is detected, removed and made again. Entries are written under a private name and renamed, as two
+processes may make the same entry. Nothing is read from a folder that others can change.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import NamedTuple, final
 
 MOST_ENTRIES = 512
 MOST_BYTES = 1 << 28
-"""How much is kept in a folder; what was not used for longest goes."""
+"""Maximum size of a folder; the least recently used entries are removed."""
 
 _MAKING = "making_"
 _LONGEST = 3600.0
-"""Seconds after which nobody makes an entry any more."""
+"""Age in seconds after which a private folder is removed."""
 
 
 class CacheInfo(NamedTuple):
@@ -40,16 +40,16 @@ class CacheInfo(NamedTuple):
 
 @final
 class Folder:
-    """Entries on disk, by their keys.
+    """Entries on disk, by key.
 
     Parameters
     ----------
     name : str
-        What the folder is called among the user's caches.
+        The name of the folder among the user's caches.
     variable : str
-        The variable of the environment that names another.
+        The environment variable that overrides the path.
     suffix : str
-        What the names of entries end in.
+        The suffix of the names of entries.
     """
 
     def __init__(self, name: str, variable: str, suffix: str) -> None:
@@ -61,11 +61,11 @@ class Folder:
 
     @functools.cached_property
     def path(self) -> Path:
-        """The folder, or one of this process alone where there can be none."""
+        """The path of the folder, or of a temporary one if there can be none."""
         return self.look()
 
     def look(self) -> Path:
-        """Look for the folder, or make one."""
+        """Find the folder, or make one."""
         asked = os.environ.get(self.variable)
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         where = Path(asked or os.path.join(home, self.name)).absolute()
@@ -80,7 +80,7 @@ class Folder:
         return Path(self._private.name)
 
     def found(self, key: str) -> Iterator[Path]:
-        """Yield the entries of a key that are whole; remove the others."""
+        """Yield the intact entries of a key, and remove damaged ones."""
         for path in self.path.glob(f"{key}-*{self.suffix}"):
             if not path.is_symlink() and path.stem == f"{key}-{_hash(path)}":
                 with contextlib.suppress(OSError):
@@ -92,12 +92,12 @@ class Folder:
 
     @contextlib.contextmanager
     def private(self) -> Iterator[Path]:
-        """Give a folder beside the entries, to make one in."""
+        """Make a temporary folder beside the entries, to write an entry in."""
         with tempfile.TemporaryDirectory(prefix=_MAKING, dir=self.path) as private:
             yield Path(private)
 
     def put(self, key: str, made: Path) -> Path:
-        """Make a file the entry of a key, at once for everybody."""
+        """Move a file to the entry of a key, atomically."""
         path = self.path / f"{key}-{_hash(made)}{self.suffix}"
         if not path.exists():
             os.replace(made, path)
@@ -111,7 +111,7 @@ class Folder:
                 yield facts.st_mtime, facts.st_size, path
 
     def _bound(self, newest: Path) -> None:
-        """Remove what was not used for longest, where there is too much."""
+        """Remove the least recently used entries above the limits, and stale private folders."""
         found = sorted(self._entries(), reverse=True)
         total = 0
         for i, (_, size, path) in enumerate(found):
@@ -131,7 +131,7 @@ class Folder:
 
 
 def is_ours(where: Path) -> bool:
-    """Tell whether nobody but the user, and the system, can change what is in a folder."""
+    """Return whether only the user and the system can change the contents of a folder."""
     if not hasattr(os, "getuid"):
         return True
     user = os.getuid()

@@ -1,8 +1,8 @@
-"""Groups in C: operations on each element, in blocks that stay in the first cache.
+"""Groups in C: elementwise operations, in blocks that fit the first cache.
 
-What is an expression stands with others in one loop, in registers. What a loop of NumPy's computes
-has its operands in scratch memory of one block, or where they are. An array that does not lie flat
-is read into scratch first. Of what is summed each block gives one number.
+Expressions share one loop, with intermediate results in registers. A NumPy loop reads its operands
+from scratch memory of one block, or from their arrays. An array that is not contiguous is first
+copied to scratch memory. A sum gives one number per block.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from chainrules_compile.c.storage import Storage
 from chainrules_compile.c.text import c_type, raw_type
 
 _PARALLEL = 1 << 16
-"""From so many results on, of all operations of a group, threads pay for being woken."""
+"""Minimum number of results of all operations of a group for which threads pay."""
 
 _STATEMENTS = 48
-"""How many expressions one loop has at most."""
+"""Maximum number of expressions in one loop."""
 
 Piece = list[Operation]
 
 
 def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
-    """Return what each loop of a group computes, and in which each result is computed.
+    """Return the loops of a group, and the index of the loop that computes each result.
 
-    That are expressions; or one operation, of which NumPy has the loop, or one sum.
+    A loop contains expressions, or one operation that NumPy has a loop for, or one sum.
     """
     pieces: list[Piece] = []
     where: dict[Version, int] = {}
-    read: list[set[Version]] = []  # of each piece the results that loops of NumPy's read
+    read: list[set[Version]] = []  # by piece, the results that NumPy loops read
     for op in group.operations:
         given = [x.view.version for x in op.operands if isinstance(x, Argument)]
         first, own = (
@@ -60,7 +60,7 @@ def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
 
 
 def inside(block: int, dims: Shape) -> int:
-    """Return how many of the last dims one turn of a block reads: 0 if their ends do not fit."""
+    """Return how many of the last dims one block covers; a dim that blocks divide counts."""
     whole = 1
     for k, m in enumerate(reversed(dims)):
         if block % (whole * m):
@@ -71,7 +71,7 @@ def inside(block: int, dims: Shape) -> int:
 
 
 def _cost(block: int, dims: Shape, strides: Shape, size: int) -> float:
-    """Estimate the cycles that reading an element takes which does not lie flat."""
+    """Estimate the cycles for reading an element of an operand that is not contiguous."""
     inner = inside(block, dims)
     if not inner:
         return 3.0 + 40.0 / dims[-1]
@@ -82,7 +82,7 @@ def _cost(block: int, dims: Shape, strides: Shape, size: int) -> float:
 
 
 class GroupWriter:
-    """Writing of one group."""
+    """Writing of one group as a kernel."""
 
     def __init__(self, group: Group, storage: Storage, kernels: Kernels) -> None:
         self.group, self.storage, self.kernels = group, storage, kernels
@@ -126,7 +126,7 @@ class GroupWriter:
     # ---------------------------------------------------------------------------- operands
 
     def _rows(self) -> int:
-        """Return how many elements a block has: those for which reading costs least."""
+        """Return the number of elements in a block for which reading costs least."""
         operations, n = self.group.operations, self.group.size
         if n <= BLOCK or any([op.is_total for op in operations]):
             return min(n, BLOCK)
@@ -161,13 +161,13 @@ class GroupWriter:
         return self._pointer(x.view.version.buffer.place, x.view.offset)
 
     def _slot(self, key: Any) -> str:
-        """Return scratch memory of a block."""
+        """Return the address of scratch memory for a block."""
         if key not in self._slots:
             self._slots[key] = self._spare.pop()
         return f"(s + {self._slots[key] * SLOT})"
 
     def _flat(self, x: Argument) -> str:
-        """Return the address of the block of an operand that is no number."""
+        """Return the address of the block of an operand that is not a number."""
         version = x.view.version
         if version in self.where and version not in self.storage.outside:
             return self._slot(version)
@@ -179,14 +179,14 @@ class GroupWriter:
         return self._slot(key)
 
     def _load(self, x: Argument, to: str, source: str) -> str:
-        """Write the reading of a block to scratch memory."""
+        """Write the copy of a block to scratch memory."""
         kind, size = raw_type(x.dtype), x.dtype.itemsize
         inner = inside(self._block, x.dims)
         if not inner:
             ns, ss = ", ".join(map(str, x.dims)), ", ".join(map(str, x.strides))
             arrays = f"(const I[]){{{ns}}}, (const I[]){{{ss}}}"
             return f"load{size}({to}, {source}, b, n, {len(x.dims)}, {arrays});"
-        # What one turn reads is all of the last dims, and a part of the one before, maybe.
+        # One iteration reads all of the last dims, and perhaps a part of the one before.
         dims, strides = list(x.dims[-inner:]), x.strides[-inner:]
         whole, outer = math.prod(dims), len(x.dims) - inner
         turns, element, first = f"for (I k = 0; k < n; k += {whole}) ", "(b + k)", "k"
@@ -205,7 +205,7 @@ class GroupWriter:
         return f"{turns}{{ const char* p = {place}; {loops}{each} }}"
 
     def _number(self, x: Argument) -> str:
-        """Return a number that is the same for all elements, read before the loop."""
+        """Return the name of a number that is the same for all elements, read before the loop."""
         kind, address = c_type(x.dtype), self._address(x)
         name = f"c{address[1:]}_{kind}"
         self._hoisted[name] = f"const {kind} {name} = AT({kind}, {address});"
@@ -235,7 +235,7 @@ class GroupWriter:
         self._body.append(f"IVDEP for (I i = 0; i < n; i++) {{\n{inner}  }}")
 
     def _element(self, x: Operand, names: dict[Any, str], heads: list[str]) -> str:
-        """Return an element of an operand, read once."""
+        """Return an element of an operand, which is read once."""
         if isinstance(x, Literal):
             return x.text
         if x.is_number and x.view.version not in names:
@@ -247,7 +247,7 @@ class GroupWriter:
         return names[key]
 
     def _call(self, op: Operation) -> None:
-        """Write a call of a loop, or what the elements of a block are together."""
+        """Write a call of a NumPy loop or a vector function, or the sum of a block."""
         given, heads, step = [], "", op.out.dtype.itemsize
         for k, x in enumerate(op.operands):
             if isinstance(x, Literal):
@@ -270,17 +270,17 @@ class GroupWriter:
 
 
 def slots_of(group: Group) -> int:
-    """Return how many blocks of scratch memory a group may need at once."""
+    """Return the maximum number of blocks of scratch memory that a group needs at once."""
     return sum([1 + len(op.operands) for op in group.operations])
 
 
 def _is_silent(op: Operation) -> bool:
-    """Tell whether no thread needs the interpreter, as loops of whole numbers do to raise."""
+    """Return whether an operation does not need the GIL; loops of integers may raise."""
     return op.loop < 0 or all([x.dtype.kind == "f" for x in op.operands])
 
 
 def converted(op: Operation, given: list[str]) -> str:
-    """Return an expression of an operation, its operands in the types that it is of."""
+    """Return the expression of an operation, with casts of its operands."""
     assert op.expression is not None
     pairs = zip(op.types, op.operands, given, strict=True)
     texts = [x if c_type(y.dtype) == kind else f"(({kind}){x})" for kind, y, x in pairs]

@@ -1,4 +1,4 @@
-"""Places: parts of arrays that are read and written by indices, of which some may be arrays."""
+"""Lowering of reads and writes by index, also by index arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chainrules_py.program import Call, Value
 
 
 def gathered(s: Lowering, call: Call) -> View:
-    """Lower the reading of an array at places that arrays say."""
+    """Lower the reading of an array by index arrays."""
     x, *arrays = call.operands
     (y,) = call.results
     if not is_array(x):
@@ -50,10 +50,10 @@ def _take(s: Lowering, call: Call) -> View:
 def _gather(
     s: Lowering, out: View, source: View, indices: list[View], axis: int, write: str | None = None
 ) -> None:
-    """Read slices of an array at places along some axes, or write to them.
+    """Read slices of an array by index arrays along some axes, or write to them.
 
-    What is written to an element ``{0}`` for one ``{1}`` of the slices is a text. A place outside
-    of the array does not fit the program.
+    `write` is an expression of the old element, ``{0}``, and the new, ``{1}``. An index out of
+    bounds is a miss.
     """
     if not out.size:
         return
@@ -78,9 +78,9 @@ def _gather(
 
 
 def _around(view: View, pattern: Any) -> tuple[View, int]:
-    """Return what the slices of an index leave of an array, and the axis of the first array in it.
+    """Return the view after the slices of an index, and the axis of the first index array.
 
-    Arrays that stand apart are the first axes of what they read.
+    Index arrays that are not adjacent become the first axes of the result.
     """
     kinds = [entry[0] if type(entry) is tuple else entry for entry in pattern]
     if any([type(kind) is int or kind is bool for kind in kinds]) or not view.size:
@@ -109,19 +109,19 @@ def _basic(entry: Any) -> Any:
 def _indices(
     s: Lowering, x: Value, pattern: Any, arrays: list[Any], like: tuple[int, ...]
 ) -> tuple[list[Any], list[View]]:
-    """Return an index, and its arrays of places, spread over one shape.
+    """Return an index, and its index arrays broadcast to one shape.
 
     Parameters
     ----------
     s : Lowering
     x : Value
-        What is read, or written to.
+        The array that is read, or written to.
     pattern : Index
-        The index: a mask stands for as many arrays as it has axes.
+        The index; a mask becomes as many index arrays as it has axes.
     arrays : list
-        What is in its holes.
+        The arrays in its holes.
     like : tuple of int
-        The shape of what is read or written, which says how many elements a mask has.
+        The shape of the elements, from which the count of a mask follows.
     """
     if any([type(a) is not Value for a in arrays]):
         raise UnwritableError
@@ -136,7 +136,7 @@ def _indices(
         before = hole if ... not in entries[:hole] else hole + ndim - len(entries)
         n = like[before]
         if n < 2:
-            raise UnwritableError  # it may be one number for all of them
+            raise UnwritableError  # one value may be broadcast to all
         return entries, _places_of(s, mask, n)
     if any([form(a)[1] != np.int64 for a in arrays]):
         raise UnwritableError
@@ -147,13 +147,13 @@ def _indices(
 
 
 def _places_of(s: Lowering, mask: View, n: int) -> list[View]:
-    """Lower the places where a mask is true, along each of its axes; there have to be so many."""
+    """Lower the indices of the true elements of a mask; a count other than n is a miss."""
     key = mask.version, mask.offset, mask.shape, mask.strides, n
     known = s.known(key)
     if known is not None:
         return known
     k, kind, dtype = len(mask.shape), raw_type(mask.dtype), np.dtype(np.int64)
-    # NumPy's lie side by side.
+    # NumPy's index arrays are interleaved.
     places = [s.new((n, k), dtype)._replace(shape=(n,), strides=(8 * k,)) for _ in range(k)]
     writes = " ".join([f"((int64_t*)a{d})[{k} * n] = i{d};" for d in range(k)])
     text = (
@@ -170,7 +170,7 @@ def _gathered_shape(view: View, indices: list[View], axis: int) -> tuple[int, ..
 
 
 def _target(s: Lowering, call: Call) -> View:
-    """Return memory that may be written to, in which the first operand stands."""
+    """Return writable memory that contains the first operand."""
     x, (y,) = call.operands[0], call.results
     view = s.view(x)
     if form(y) != form(x):
@@ -231,7 +231,7 @@ def _writes(expression: str) -> Callable[[Lowering, Call], View]:
 
 
 def _without_ones(source: View, part: View) -> View:
-    """Spread what is written over a part; NumPy drops leading axes of one."""
+    """Broadcast what is written to a part; NumPy drops leading axes of length one."""
     while len(source.shape) > len(part.shape) and source.shape[0] == 1:
         source = source._replace(shape=source.shape[1:], strides=source.strides[1:])
     return source.broadcast(part.shape)

@@ -1,4 +1,4 @@
-"""Items of a native program: groups of elementwise operations, texts of C, guards."""
+"""Items of a native program: groups of elementwise operations, kernels, guards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_compile.c.memory import Shape, View
 
 @final
 class Literal:
-    """Number that is the same in each run, as C spells it."""
+    """Constant number, as C text."""
 
     __slots__ = ("dtype", "text")
 
@@ -22,7 +22,7 @@ class Literal:
 
 @final
 class Argument:
-    """Array as an operation reads it: dims and strides along the elements of the group."""
+    """Operand of an operation: a view, with dims and strides along the elements of the group."""
 
     __slots__ = ("dims", "strides", "view")
 
@@ -33,47 +33,47 @@ class Argument:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What its elements are."""
+        """The dtype of the view."""
         return self.view.dtype
 
     @property
     def is_number(self) -> bool:
-        """Whether it is one element for all."""
+        """Whether all elements read the same number."""
         return not any(self.strides)
 
     @property
     def is_flat(self) -> bool:
-        """Whether its elements lie one after the other."""
+        """Whether its elements are contiguous."""
         return len(self.dims) == 1 and self.strides[0] == self.view.dtype.itemsize
 
 
 RAISES = "raises"
-"""The check of a power of Python's: what is not finite, of finite operands, raises there."""
+"""Check of a Python power, which raises if the result of finite operands is not finite."""
 
 Operand: TypeAlias = Argument | Literal
 
 
 @final
 class Operation:
-    """One operation on each element: an expression, a loop of NumPy's, or sums.
+    """Elementwise operation: an expression, a NumPy loop, a vector function, or sums.
 
     Attributes
     ----------
     expression : str or None
-        Text of C with a place for each operand.
+        C text with a placeholder for each operand.
     loop : int
-        Which loop of NumPy's computes it, where it is no expression.
+        The number of the NumPy loop that computes it, if it is not an expression.
     operands : list of Operand
     out : View
-        What it gives.
+        The result.
     is_total : bool
-        Whether it gives the sums of the blocks of its operand.
+        Whether it sums each block of its operand.
     types : tuple of str
-        The types of C that the operands of an expression are converted to.
+        The C types that the operands of an expression are cast to.
     vector : str or None
-        Which function of vectors computes it, where it is neither.
+        The name of the vector function that computes it, if it is neither.
     check : str or None
-        A condition on the operands under which the program does not fit, or `RAISES`.
+        A condition on the operands under which the program misses, or `RAISES`.
     """
 
     __slots__ = ("check", "expression", "is_total", "loop", "operands", "out", "types", "vector")
@@ -101,7 +101,7 @@ class Operation:
 
 @final
 class Group:
-    """Operations on arrays of so many elements, which run over these in blocks."""
+    """Operations on arrays with the same number of elements, which run in blocks."""
 
     __slots__ = ("operations", "size")
 
@@ -112,16 +112,16 @@ class Group:
 
 @final
 class Kernel:
-    """Text of C of its own: a sum, a product, a factor, places of a mask.
+    """C text for one step: a sum, a product, a factorisation, the indices of a mask.
 
     Attributes
     ----------
     text : str
-        What it does: with what it writes to, and then reads, as ``a0``, ``a1`` and so on.
+        The text; its pointers ``a0``, ``a1``, ... are the outputs, then the inputs.
     outs, given : list of View
-        What it writes to, and what it reads.
+        The views that it writes to, and those that it reads.
     may_miss : bool
-        Whether it says in ``*s`` that the program does not fit.
+        Whether it may set ``*s`` to signal a miss.
     """
 
     __slots__ = ("given", "may_miss", "outs", "text")
@@ -135,7 +135,7 @@ class Kernel:
 
 @final
 class Guard:
-    """Answer that a number has to have: whether it is zero or not, or which number it is."""
+    """Required value of a number: its truth value, or the integer that it is."""
 
     __slots__ = ("answer", "view")
 

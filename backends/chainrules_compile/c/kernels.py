@@ -1,4 +1,4 @@
-"""Kernels: functions of C, one for each text; programs repeat themselves, compilers need not."""
+"""Kernels: C functions, one for each distinct text, and the driver that calls them."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from chainrules_compile.c.memory import Shape
 from chainrules_compile.c.rolled_loops import HOLE, Line, rolled
 
 _CHUNK = 300
-"""How many statements a function of the driver has: long ones cost compilers more than that."""
+"""Maximum number of statements of a driver function: compile time grows faster than length."""
 
 
 MOST_STATEMENTS = 20_000
-"""Longer programs stay NumPy's; what is a loop, or in a table, counts once."""
+"""Maximum number of statements in C; a loop, or a form in a table, counts once."""
 
 _FEWEST_IN_TABLE = 2000
-"""Compilers take a half of a millisecond for a statement, a row of the table 3 ns in each run."""
+"""Minimum number of statements in a table: a compiler takes 0.5 ms each, a row 3 ns per run."""
 
 _MOST_FORMS = 1000
-"""A function of more cases takes compilers longer than the statements."""
+"""Maximum number of cases of a table driver; more take longer to compile than statements."""
 
 _QUICKLY = 'NOINLINE __attribute__((optimize("O1")))'
 _DRIVEN = "char** I, char** O, char* w, void** L"
 
 
 class Kernels:
-    """Functions that a program calls, and the statements that call them.
+    """Functions of a program, and the statements that call them.
 
     Attributes
     ----------
     statements : list of str
-        What the program does, in order.
+        The statements of the program, in order.
     threads : int
-        How many threads large groups run on.
+        The number of threads that large groups run on.
     scratch : int
-        How many bytes of scratch memory each has.
+        The scratch memory of each thread in bytes.
     """
 
     def __init__(self, name: str, threads: int = 1, scratch: int = 0) -> None:
@@ -47,7 +47,7 @@ class Kernels:
         self._texts: dict[str, str] = {}
 
     def call(self, body: str, pointers: Iterable[str]) -> None:
-        """Call a kernel of this text, whose pointers are ``a0``, ``a1`` and so on."""
+        """Append a call of the kernel with this text; its pointers are ``a0``, ``a1``, ..."""
         given = ["L", "w", *pointers]
         parameters = "".join([f", char* a{i}" for i in range(len(given) - 2)])
         text = f"(void** L, char* s{parameters}) {{\n{body}}}"
@@ -55,7 +55,7 @@ class Kernels:
         self.statements.append(f"{name}({', '.join(given)});")
 
     def text(self) -> str:
-        """Return all kernels, and the function that calls them."""
+        """Return all kernels, and the driver that calls them."""
         lines = [f"NOINLINE void {kernel}{text}" for text, kernel in self._texts.items()]
         statements = rolled(self.statements)
         lines += _tabled(self._name, statements) or _straight(self._name, statements)
@@ -63,7 +63,7 @@ class Kernels:
 
 
 def _straight(name: str, statements: list[Line]) -> list[str]:
-    """Write the function that says each statement."""
+    """Write a driver that contains each statement."""
     size = sum([line.size for line in statements])
     if size > MOST_STATEMENTS:
         msg = f"a program of {size} statements is too long for a compiler of C"
@@ -92,10 +92,10 @@ def _chunks(statements: list[Line]) -> list[list[Line]]:
 
 
 def _tabled(name: str, statements: list[Line]) -> list[str]:
-    """Write a driver that reads from a table which statement is next, and its numbers.
+    """Write a driver that reads the statements and their numbers from a table.
 
-    A form of statements is compiled once. Nothing is written where there are few statements, or
-    too many forms of them.
+    Each form of a statement is compiled once. The result is empty if there are few statements, or
+    too many forms.
     """
     if sum([line.size for line in statements]) < _FEWEST_IN_TABLE:
         return []
@@ -128,7 +128,7 @@ _HELD = re.compile(rf"({HOLE}|-?0x[0-9a-f.]+p[+-]\d+f?)")
 
 
 def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int]]:
-    """Return a statement that reads numbers from a row, and the row."""
+    """Return a statement that reads its numbers from a table row, and the row."""
     if line.size > 1:
         return line.text, []
     text, *pieces = _HELD.split(line.form)
@@ -142,7 +142,7 @@ def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int]]:
 
 
 def nest(dims: Shape, first: int = 0) -> str:
-    """Return the heads of loops over dims."""
+    """Return the heads of nested loops over dims."""
     return "".join([head(d, n) for d, n in enumerate(dims, first)])
 
 
@@ -152,6 +152,6 @@ def head(d: int, n: int) -> str:
 
 
 def at(pointer: str, strides: Shape) -> str:
-    """Return an address in such loops."""
+    """Return the address of an element in these loops."""
     steps = "".join([f" + i{d} * {step}" for d, step in enumerate(strides) if step])
     return pointer + steps

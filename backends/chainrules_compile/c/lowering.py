@@ -1,4 +1,4 @@
-"""Lowering: calls of a program become items on memory."""
+"""Lowering of calls to items, which operate on memory."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from chainrules_compile.c.vectors import is_there, name_of
 from chainrules_py.program import Call, Value
 
 BLOCK = 512
-"""How many elements of each array a group works on at once, `W` in C."""
+"""Number of elements in a block, `W` in C."""
 
 SLOT = BLOCK * 16 + 64
-"""Bytes of scratch memory for a block; a power of two would put all blocks into the same lines."""
+"""Bytes of scratch memory for a block; with a power of two, blocks would share cache lines."""
 
 _DOUBLE = np.dtype(np.float64)
 
 _LARGEST_GROUP = 400
 _LARGEST_SMALL_GROUP = 24
-"""How many operations a group has at most: in blocks, and where all is one block."""
+"""Maximum number of operations of a group: with several blocks, and with one block."""
 
 
 class Lowering:
@@ -56,17 +56,17 @@ class Lowering:
     Attributes
     ----------
     items : list of Item
-        What is done, in order.
+        The items, in order.
     inputs : list of Value
-        The values that come from elsewhere.
+        The values that the program does not compute.
     views : dict
-        Where each value is.
+        The view of each value.
     loops : dict
-        The number of each loop of NumPy's, by ufunc and types.
+        The number of each NumPy loop, by ufunc and types.
     may_leave : bool
-        Whether calls can stay NumPy's, as in a program that is saved none can.
+        Whether calls can stay NumPy calls; in a saved program none can.
     vectors : set of (str, int)
-        The functions of vectors that are called, and of elements of how many bytes.
+        The vector functions that are called, each with the size of its elements.
     """
 
     def __init__(self, may_leave: bool = True) -> None:
@@ -81,14 +81,14 @@ class Lowering:
         self._joined: list[Group] = []
 
     def mark(self) -> tuple[int, int]:
-        """Return where items and inputs are, to go back to."""
+        """Return the current position, for `go_back`."""
         self._joined.clear()
         return len(self.items), len(self.inputs)
 
     def go_back(self, mark: tuple[int, int]) -> None:
-        """Forget what was lowered since the mark: a call that cannot be written to its end.
+        """Drop what was lowered since a mark, for a call that could not be lowered completely.
 
-        What is left of it would read arrays that are no inputs.
+        The dropped items might read arrays that are not inputs.
         """
         items, inputs = mark
         for group in self._joined:
@@ -102,7 +102,7 @@ class Lowering:
     # ------------------------------------------------------------------------------- values
 
     def view(self, x: Value) -> View:
-        """Return where a value is: an input, where nothing here has computed it."""
+        """Return the view of a value; it becomes an input if it was not computed here."""
         found = self.views.get(x)
         return self._input(x) if found is None else found
 
@@ -116,7 +116,7 @@ class Lowering:
         return made
 
     def result(self, y: Value) -> View:
-        """Return new memory for the result of a call, with the layout that NumPy gave it."""
+        """Return new memory for the result of a call, in the layout that NumPy gave it."""
         shape, dtype = form(y)
         if not shape:
             return self.new((), dtype, ())
@@ -134,20 +134,20 @@ class Lowering:
         return View(Version(buffer, len(self.items)), 0, shape, strides, dtype)
 
     def written(self, view: View) -> View:
-        """Return a view as it is after the next item has written to its buffer."""
+        """Return a view of the next version of its buffer, which the next item writes."""
         view.version.is_written_over = True
         return view._replace(version=Version(view.version.buffer, len(self.items)))
 
     def copy(self, view: View) -> View:
-        """Copy a view, to C order."""
+        """Copy a view to C order."""
         made = self.new(view.shape, view.dtype)
         self.write(made, view)
         return made
 
     def write(self, target: View, source: View | Literal, expression: str = "{1}") -> None:
-        """Write elements, spread over a target.
+        """Write elements, broadcast to a target.
 
-        They are written as they are; or an expression is, of what is there, ``{0}``, and ``{1}``.
+        They are copied, or given by an expression of the old, ``{0}``, and the new, ``{1}``.
         """
         if not target.size:
             return
@@ -166,7 +166,7 @@ class Lowering:
         self.kernel(text, views[:1], views[1:])
 
     def laid_out(self, view: View, y: Value) -> View:
-        """Return a view as the result of a call, in the layout that NumPy gave that."""
+        """Return a view as the result of a call, in the layout that NumPy gave the result."""
         out = self.result(y)
         pairs = zip(view.shape, view.strides, out.strides, strict=True)
         if all([n == 1 or one == two for n, one, two in pairs]):
@@ -177,28 +177,28 @@ class Lowering:
     def kernel(
         self, text: str, outs: list[View], given: list[View], may_miss: bool = False
     ) -> None:
-        """Append a text of C, which writes to memory that is new, or written to once more."""
+        """Append a kernel, which writes to `outs`."""
         for view in outs:
             view.version.item = len(self.items)
         self.items.append(Kernel(text, outs, given, may_miss))
 
     def know(self, key: Any, views: list[View]) -> None:
-        """Remember what the last item has made, under a key."""
+        """Remember the views that the last item has made, by a key."""
         self._known[key] = len(self.items) - 1, self.items[-1], views
 
     def known(self, key: Any) -> list[View] | None:
-        """Return what an item has made under a key, unless that item was given up."""
+        """Return the views that were remembered by a key, unless their item was dropped."""
         at, item, views = self._known.get(key, (0, None, None))
         return views if at < len(self.items) and self.items[at] is item else None
 
     def held(self, view: View) -> Value:
-        """Return a value that stands for a view."""
+        """Return a new value for a view."""
         x = Value("", np.ndarray, view.shape, view.dtype)
         self.views[x] = view
         return x
 
     def loop(self, ufunc: np.ufunc, types: str) -> int:
-        """Return the number of a loop of NumPy's.
+        """Return the number of a NumPy loop.
 
         Raises
         ------
@@ -235,7 +235,7 @@ class Lowering:
         if len(xs) > 4:
             raise UnwritableError
         if ufunc is np.power and any([form(x)[0] != form(y)[0] for x in xs if is_array(x)]):
-            raise UnwritableError  # the loop asks whether an exponent is the same for all
+            raise UnwritableError  # the loop tests whether all exponents are equal
         return self.computed(y, xs, None, wanted, loop)
 
     def computed(
@@ -248,7 +248,7 @@ class Lowering:
         check: str | None = None,
         vector: str | None = None,
     ) -> View:
-        """Lower an operation on each element: an expression, a loop, or a function of vectors."""
+        """Lower an elementwise operation: an expression, a NumPy loop, or a vector function."""
         out = self.result(y)
         axes = axes_in_order(out.shape, out.strides) if out.shape else ()
         operands = []
@@ -263,7 +263,7 @@ class Lowering:
         return out
 
     def of_doubles(self, xs: tuple[Any, ...], text: str, check: str | None) -> View:
-        """Lower an operation on doubles that are no arrays, as `computed` would in more steps."""
+        """Lower an operation on doubles that are not arrays, in fewer steps than `computed`."""
         out = View(Version(Buffer(8), len(self.items)), 0, (), (), _DOUBLE)
         operands: list[Operand] = [
             Argument(self.view(x), (1,), (0,))
@@ -284,7 +284,7 @@ class Lowering:
         return out
 
     def operand(self, x: Any, dtype: np.dtype[Any], shape: Shape, axes: tuple[int, ...]) -> Operand:
-        """Return an operand, spread over the shape of a group, its axes in an order."""
+        """Return an operand, broadcast to the shape of a group, with its axes in an order."""
         if type(x) is not Value:
             return Literal(literal(x, dtype), dtype)
         view = self.view(x)
@@ -294,13 +294,13 @@ class Lowering:
         return argument(view.broadcast(shape), axes)
 
     def _cast(self, given: Operand, dtype: np.dtype[Any], like: View) -> Operand:
-        """Write an operand in the dtype that a loop wants."""
+        """Convert an operand to the dtype that a loop takes."""
         out = self.new(like.shape, dtype, strides_like(like, dtype.itemsize))
         self.operate(Operation(out, [given], "{0}", types=(c_type(dtype),)), out.size)
         return argument(out, axes_in_order(out.shape, out.strides))
 
     def operate(self, operation: Operation, size: int) -> None:
-        """Put an operation into the last group of this size, or a new one.
+        """Append an operation to the last group of this size, or to a new one.
 
         Raises
         ------
@@ -324,7 +324,7 @@ class Lowering:
         group: Any = self.items[at]
         last: Operation = group.operations[-1]
         if size == 1:
-            # One statement after the other: where each stands is where it is in the order.
+            # Operations on numbers become statements, which run in the order of the items.
             return at == len(self.items) - 1 and len(group.operations) < _LARGEST_GROUP
         if size <= BLOCK:
             whole = len(group.operations) < _LARGEST_SMALL_GROUP
@@ -343,25 +343,25 @@ class Lowering:
 
 
 def argument(view: View, axes: tuple[int, ...]) -> Argument:
-    """Return a view as a group reads it whose elements run along axes, the first the slowest."""
+    """Return the operand of a group whose elements run along axes, the first the slowest."""
     dims = tuple([view.shape[d] for d in axes])
     dims, strides = collapsed(dims, tuple([view.strides[d] for d in axes]))
     return Argument(view, dims, strides) if dims else Argument(view, (1,), (0,))
 
 
 def c_or_raw(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
-    """Raise unless a dtype can be read as another."""
+    """Raise unless C can copy a dtype, or convert it to the wanted one."""
     if given == wanted:
         raw_type(given)
         return
     c_type(given)
     c_type(wanted)
     if wanted.kind == "b" or (given.kind == "f" and wanted.kind in "iu"):
-        raise UnwritableError  # what does not fit is for NumPy to say
+        raise UnwritableError  # NumPy handles values that do not fit
 
 
 def strides_like(view: View, step: int) -> Shape:
-    """Return strides without gaps in the order that NumPy's ufuncs give the result of an array."""
+    """Return contiguous strides in the order that NumPy's ufuncs give the result of an array."""
     strides = [step] * len(view.shape)
     for d in reversed(numpy_order(view.shape, view.strides)):
         strides[d] = step
@@ -371,7 +371,7 @@ def strides_like(view: View, step: int) -> Shape:
 
 @functools.lru_cache(maxsize=4096)
 def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
-    """Tell whether an array has all of its memory, from its first element on."""
+    """Return whether an array covers its memory without gaps, from its first element on."""
     if any([s < 0 for n, s in zip(shape, strides, strict=True) if n != 1]):
         return False
     axes = axes_in_order(shape, strides)
@@ -390,24 +390,24 @@ def only(call: Call, *names: str) -> None:
 
 
 def argument_of(call: Call, place: int, name: str, default: Any = None) -> Any:
-    """Return an argument that is an option or an operand."""
+    """Return an argument, which is an option or an operand."""
     if len(call.operands) > place:
         return call.operands[place]
     return call.options.get(name, default)
 
 
 def is_array(x: Any) -> bool:
-    """Tell whether an operand is a value with axes."""
+    """Return whether an operand is a value with axes."""
     return type(x) is Value and bool(x.shape)
 
 
 def form(x: Value) -> tuple[Shape, np.dtype[Any]]:
-    """Return the shape and dtype of a value; a number of Python's is one of NumPy's.
+    """Return the shape and dtype of a value; a Python number has those of a NumPy number.
 
     Raises
     ------
     UnwritableError
-        If it is no array, and no floating number or bool.
+        If it is not an array, a floating number or a bool.
     """
     if x.type is float:
         return (), np.dtype(np.float64)
@@ -421,7 +421,7 @@ def form(x: Value) -> tuple[Shape, np.dtype[Any]]:
 
 
 def kind_of(x: Any) -> Any:
-    """Return what NumPy decides types by: a dtype, or a type of Python's numbers."""
+    """Return what NumPy resolves types by: a dtype, or a type of Python numbers."""
     if type(x) is Value:
         return x.type if x.type in (float, bool) else form(x)[1]
     if type(x) in (int, float, complex):
@@ -435,12 +435,12 @@ def kind_of(x: Any) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
-    """Return the dtypes that a ufunc computes with, and gives.
+    """Return the dtypes of the operands and of the result of a ufunc.
 
     Raises
     ------
     UnwritableError
-        If it cannot, or gives several results.
+        If there is no loop for the operands, or there are several results.
     """
     if ufunc.nout != 1 or ufunc.nin != len(kinds) or ufunc.signature is not None:
         raise UnwritableError

@@ -1,4 +1,4 @@
-"""Memory of a program: buffers, what is in them from one write to the next, and views of that."""
+"""Memory of a program: buffers, versions of their contents, and views."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 Shape = tuple[int, ...]
 
 _KNOWN = 8192
-"""How many forms of arrays are remembered: long programs have few."""
+"""Size of the caches for array forms, of which long programs have few."""
 
 
 class UnwritableError(Exception):
-    """A call cannot be written in C, and stays one of NumPy's."""
+    """A call cannot be written in C, and stays a NumPy call."""
 
 
 @final
 class Buffer:
-    """Memory without gaps, or that of an argument.
+    """Contiguous memory, or the memory of an argument.
 
     Attributes
     ----------
     nbytes : int
-        How long it is.
+        The length in bytes.
     low : int
-        Where it begins, from the first element of the array: below zero where a stride is.
+        The offset of its start from the first element, negative if a stride is.
     place : str or None
-        Where it is in C, when that is settled.
+        The C expression of its address, once it is known.
     """
 
     __slots__ = ("low", "nbytes", "place")
@@ -42,15 +42,15 @@ class Buffer:
 
 @final
 class Version:
-    """Contents of a buffer from the item that wrote them on.
+    """Contents of a buffer after an item has written them.
 
     Attributes
     ----------
     buffer : Buffer
     item : int
-        The place of the item; -1 for an argument.
+        The index of the item; -1 for an argument.
     is_written_over : bool
-        Whether a part of it becomes another version, which has the rest.
+        Whether a later version overwrites a part of it.
     """
 
     __slots__ = ("buffer", "is_written_over", "item")
@@ -63,7 +63,7 @@ class Version:
 
 @final
 class View(NamedTuple):
-    """Array in memory: where its first element is, and the steps from one to the next, in bytes."""
+    """Array in memory: the offset of its first element, and its strides, in bytes."""
 
     version: Version
     offset: int
@@ -73,31 +73,31 @@ class View(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
     def in_c_order(self) -> bool:
-        """Whether it lies in C order without gaps, wherever axes of one element lead."""
+        """Whether it is contiguous in C order, ignoring axes of length one."""
         whole = contiguous(self.shape, self.dtype.itemsize)
         pairs = zip(self.shape, self.strides, whole, strict=True)
         return all([n == 1 or step == wanted for n, step, wanted in pairs])
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of its buffer, in an order without gaps."""
+        """Whether it covers its buffer without gaps, in some order."""
         if self.offset:
             return False
         return is_whole(self.shape, self.strides, self.dtype.itemsize, self.version.buffer.nbytes)
 
     def broadcast(self, shape: Shape) -> View:
-        """Return it, as NumPy spreads it over a shape."""
+        """Return the view broadcast to a shape."""
         if shape == self.shape:
             return self
         return self._replace(shape=shape, strides=spread(self.shape, self.strides, shape))
 
     def shadow(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return an array that lies as this one does, and its memory, which nobody reads."""
+        """Return an array with the same layout, and its memory, whose contents have no meaning."""
         buffer = self.version.buffer
         memory = np.empty(max(buffer.nbytes, 1), np.uint8)
         at = self.offset - buffer.low
@@ -105,7 +105,7 @@ class View(NamedTuple):
         return array, memory
 
     def part(self, array: np.ndarray, memory: np.ndarray) -> View:
-        """Return the view that a part of its shadow stands for."""
+        """Return the view that corresponds to a part of the shadow."""
         at = array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
         at += self.version.buffer.low
         return View(self.version, at, array.shape, array.strides, array.dtype)
@@ -113,7 +113,7 @@ class View(NamedTuple):
 
 @functools.lru_cache(maxsize=_KNOWN)
 def is_whole(shape: Shape, strides: Shape, step: int, nbytes: int) -> bool:
-    """Tell whether an array that begins where its buffer does has all of it, without gaps."""
+    """Return whether an array at the start of its buffer covers it without gaps."""
     if math.prod(shape) * step != nbytes:
         return False
     axes = axes_in_order(shape, strides)
@@ -123,12 +123,12 @@ def is_whole(shape: Shape, strides: Shape, step: int, nbytes: int) -> bool:
 
 @functools.lru_cache(maxsize=_KNOWN)
 def spread(shape: Shape, strides: Shape, wanted: Shape) -> Shape:
-    """Return the strides of an array that NumPy spreads over a shape.
+    """Return the strides of an array that is broadcast to a shape.
 
     Raises
     ------
     UnwritableError
-        If it cannot be.
+        If it cannot be broadcast.
     """
     extra = len(wanted) - len(shape)
     if extra < 0:
@@ -153,7 +153,7 @@ def contiguous(shape: Shape, step: int) -> Shape:
 
 @functools.lru_cache(maxsize=_KNOWN)
 def collapsed(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
-    """Return the fewest dims and strides that run over the same addresses in the same order."""
+    """Return the fewest dims and strides with the same addresses in the same order."""
     dims: list[int] = []
     steps: list[int] = []
     for n, step in zip(shape, strides, strict=True):
@@ -169,12 +169,12 @@ def collapsed(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
 
 
 def flat(dims: Shape, strides: Shape, step: int) -> bool:
-    """Tell whether collapsed dims run over memory without gaps."""
+    """Return whether collapsed dims run over memory without gaps."""
     return not dims or (len(dims) == 1 and strides[0] == step)
 
 
 def together(dims: Shape, steps: list[Shape]) -> tuple[Shape, list[Shape]]:
-    """Collapse dims along which all arrays go on as they did."""
+    """Merge adjacent dims whose strides allow it in all arrays."""
     found: list[int] = []
     strides: list[list[int]] = [[] for _ in steps]
     for d, n in enumerate(dims):
@@ -193,13 +193,13 @@ def together(dims: Shape, steps: list[Shape]) -> tuple[Shape, list[Shape]]:
 
 @functools.lru_cache(maxsize=_KNOWN)
 def axes_in_order(shape: Shape, strides: Shape) -> tuple[int, ...]:
-    """Return the axes, the one of the largest steps first."""
+    """Return the axes that are longer than one, largest stride first."""
     axes = [d for d, n in enumerate(shape) if n != 1]
     return tuple(sorted(axes, key=lambda d: -abs(strides[d])))
 
 
 def numpy_order(shape: Shape, strides: Shape) -> list[int]:
-    """Return the axes as NumPy's iterator orders them, the innermost last."""
+    """Return the axes in the order of NumPy's iterator, innermost last."""
     order: list[int] = []
     for d in range(len(shape)):
         if shape[d] == 1:
@@ -214,12 +214,12 @@ def numpy_order(shape: Shape, strides: Shape) -> list[int]:
 
 
 def strides_of(shape: Shape, layout: Any, dtype: np.dtype[Any]) -> Shape:
-    """Return the strides of an array, of which those of axes longer than one are known.
+    """Return the strides of an array from its layout, the strides of axes longer than one.
 
     Raises
     ------
     UnwritableError
-        If they are not.
+        If the layout does not fit the shape.
     """
     if layout is None or 0 in shape:
         return contiguous(shape, dtype.itemsize)
@@ -231,7 +231,7 @@ def strides_of(shape: Shape, layout: Any, dtype: np.dtype[Any]) -> Shape:
 
 
 def span_of(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return where the memory of an array begins, from its first element, and how long it is."""
+    """Return the offset of an array's memory from its first element, and the length of it."""
     if 0 in shape:
         return 0, 0
     steps = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]

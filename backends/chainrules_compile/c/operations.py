@@ -1,4 +1,4 @@
-"""Operations: how each function that a program may call is lowered."""
+"""Lowering of each function that a program may call."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from chainrules_py.program import Call, Value
 Lower = Callable[[Lowering, Call], View]
 OPERATIONS: dict[Any, Lower] = {}
 SEVERAL: dict[Any, Callable[[Lowering, Call], list[View]]] = {}
-"""Functions that give several results."""
+"""Functions with several results."""
 VIEWS: set[Any] = set()
-"""Functions that give a view where NumPy can."""
+"""Functions that return a view where NumPy can."""
 
 
 def lowers(*functions: Any) -> Callable[[Lower], Lower]:
-    """Enter how functions are lowered."""
+    """Register the lowering of functions."""
 
     def enter(lower: Lower) -> Lower:
         OPERATIONS.update(dict.fromkeys(functions, lower))
@@ -61,7 +61,7 @@ _PROPERTIES: dict[Any, Any] = {
 
 
 def function_of(call: Call) -> Any:
-    """Return the function of a call, wherever its result is written."""
+    """Return the function of a call, also if the result is written into an operand."""
     function: Any = call.function
     if type(function) is operator.attrgetter:
         return _PROPERTIES.get(function.__reduce__()[1], function)
@@ -69,7 +69,7 @@ def function_of(call: Call) -> Any:
 
 
 def is_view(call: Call) -> bool:
-    """Tell whether a call gives a view, which costs nothing in C and little in NumPy."""
+    """Return whether a call gives a view, which costs nothing in C and little in NumPy."""
     function = function_of(call)
     basic = function is read and len(call.operands) == 1
     return (basic or function in VIEWS) and len(call.results) == 1
@@ -81,7 +81,7 @@ def lower(lowering: Lowering, call: Call) -> None:
     Raises
     ------
     UnwritableError
-        If it has to stay one of NumPy's.
+        If the call has to stay a NumPy call.
     """
     function = function_of(call)
     if function is expect:
@@ -91,7 +91,7 @@ def lower(lowering: Lowering, call: Call) -> None:
         known = lowering.views.get(call.operands[0])
         if known is None or known.version.item < 0:
             raise UnwritableError
-        return  # what is made here has this form, or the program does not fit
+        return  # a value that is computed here has this form, or a guard fails
     alone = type(function) is Gathered
     several = SEVERAL.get(function.function if alone else function)
     if several is not None and (alone or len(call.results) > 1):
@@ -102,7 +102,7 @@ def lower(lowering: Lowering, call: Call) -> None:
         raise UnwritableError
     (y,) = call.results
     if is_view(call) and y.shape and 0 in y.shape:
-        lowering.views[y] = lowering.new(*form(y))  # nobody reads anything of it
+        lowering.views[y] = lowering.new(*form(y))  # which is never read
         return
     found = OPERATIONS.get(function)
     if found is None:
@@ -169,15 +169,15 @@ _PLAIN = frozenset((float, int))
 
 
 def _check(function: Any, kinds: tuple[Any, ...]) -> str | None:
-    """Return when Python's division by zero raises: the function itself will."""
+    """Return the condition under which Python's division raises, so that the program must miss."""
     return "{1} == 0" if function is operator.truediv and _PLAIN.issuperset(kinds) else None
 
 
 @functools.lru_cache(maxsize=256)
 def _of_doubles(function: Any, kinds: tuple[Any, ...]) -> str | None:
-    """Return the text of an operator that computes a double of doubles; None for another.
+    """Return the expression of an operator on doubles with a double as result; None for others.
 
-    Long programs have few of these, and 1e5 calls.
+    It is cached: long programs have few kinds of these, and 1e5 calls.
     """
     if not _DOUBLES.issuperset(kinds):
         return None
@@ -187,7 +187,7 @@ def _of_doubles(function: Any, kinds: tuple[Any, ...]) -> str | None:
 
 
 _POWERS = {2.0: np.square, 0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}
-"""What the operator ``**`` calls of arrays, for numbers of Python's as exponents."""
+"""The ufuncs that ``**`` calls on arrays, by exponents that are Python numbers."""
 
 
 @lowers(operator.pow, v.pow)
@@ -209,7 +209,7 @@ def _power(s: Lowering, call: Call) -> View:
 
 
 def views(*functions: Any) -> None:
-    """Enter functions that give views."""
+    """Register functions that return views."""
     VIEWS.update(functions)
     OPERATIONS.update(dict.fromkeys(functions, _view))
 
@@ -224,7 +224,7 @@ def _view(s: Lowering, call: Call) -> View:
         return view
     made = _through(view, call, rest)
     if made is None and function_of(call) is v.broadcast_to:
-        out = s.result(y)  # NumPy's way to a small one is a copy
+        out = s.result(y)  # NumPy's implementation copies small arrays
         s.write(out, view.broadcast(out.shape))
         return out
     if made is None:
@@ -235,7 +235,7 @@ def _view(s: Lowering, call: Call) -> View:
 
 
 def _through(view: View, call: Call, rest: list[Any]) -> View | None:
-    """Return what a function gives of a view, if that is a view of it."""
+    """Return the result of a function of a view, if it is a view of that; otherwise None."""
     if view.size == 0:
         raise UnwritableError
     array, memory = view.shadow()
@@ -286,7 +286,7 @@ def _read(s: Lowering, call: Call) -> View:
 
 
 def _element(s: Lowering, call: Call) -> View:
-    """Read a number."""
+    """Lower the reading of one element as a number."""
     (x,), (y,) = call.operands, call.results
     view = s.view(x)
     if view.size == 0:
@@ -339,7 +339,7 @@ def _full(s: Lowering, call: Call) -> View:
 
 @lowers(np.empty)
 def _empty(s: Lowering, call: Call) -> View:
-    """Take memory that is written to, in all its parts, before it is read."""
+    """Return new memory, all of which is written to before it is read."""
     return s.result(call.results[0])
 
 
@@ -405,7 +405,7 @@ def _spread(s: Lowering, call: Call) -> View:
         raise UnwritableError
     view = view.broadcast(shape)
     if not dense(shape, strides_of(shape, y.layout, dtype), dtype):
-        return view  # as NumPy spreads it
+        return view  # broadcast, as in NumPy
     out = s.result(y)
     s.write(out, view)
     return out
@@ -413,7 +413,7 @@ def _spread(s: Lowering, call: Call) -> View:
 
 @lowers("mean_transpose_numpy")
 def _spread_shares(s: Lowering, call: Call) -> View:
-    """Lower the shares of a mean's cotangent, spread as a sum's are."""
+    """Lower the cotangent of a mean: divide it, and broadcast it as that of a sum."""
     (y_bar, x), (y,) = call.operands, call.results
     if type(y_bar) is not Value or form(y_bar)[1].kind != "f" or 0 in form(y)[0]:
         raise UnwritableError

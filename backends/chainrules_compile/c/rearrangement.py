@@ -1,4 +1,4 @@
-"""Rearranged arrays and running sums: what is rolled, accumulated, put on a diagonal, converted."""
+"""Lowering of rolls, running sums, triangles, diagonals, conversions and clips."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chainrules_py.program import Call, Value
 
 
 def _moved(s: Lowering, call: Call, text: Callable[[View, View], str]) -> View:
-    """Lower what writes each element of a result by one statement, at places ``i0``, ``i1``, ..."""
+    """Lower a result whose elements are an expression of the indices ``i0``, ``i1``, ..."""
     x, (y,) = call.operands[0], call.results
     if not is_array(x) or form(x)[1] != form(y)[1]:
         raise UnwritableError
@@ -28,7 +28,7 @@ def _moved(s: Lowering, call: Call, text: Callable[[View, View], str]) -> View:
 
 
 def _diagonal(s: Lowering, call: Call) -> View:
-    """Lower a matrix of zeros but for a diagonal."""
+    """Lower a matrix that is zero except on a diagonal."""
     offset = call.options["offset"]
     if len(call.results[0].shape or ()) != 2:
         raise UnwritableError
@@ -39,7 +39,7 @@ def _diagonal(s: Lowering, call: Call) -> View:
 
 
 def _triangle(sign: str) -> Callable[[Lowering, Call], View]:
-    """Return how a triangle is lowered: the elements on one side of a diagonal, and zeros."""
+    """Return the lowering of a triangle: the elements on one side of a diagonal, and zeros."""
 
     def lower(s: Lowering, call: Call) -> View:
         only(call, "k")
@@ -53,7 +53,7 @@ def _triangle(sign: str) -> Callable[[Lowering, Call], View]:
 
 
 def _axis_of(call: Call, place: int) -> int:
-    """Return the axis that a call goes along, of an array that it gives another of the form of."""
+    """Return the axis of a call whose result has the form of its array."""
     (x, *_), (y,) = call.operands, call.results
     axis = argument_of(call, place, "axis")
     if not is_array(x) or form(x) != form(y) or 0 in form(x)[0]:
@@ -65,7 +65,7 @@ def _axis_of(call: Call, place: int) -> int:
 
 
 def _rolled(s: Lowering, call: Call) -> View:
-    """Lower a roll along one axis: two copies."""
+    """Lower a roll along one axis as two copies."""
     only(call, "shift", "axis")
     shift, axis = argument_of(call, 1, "shift"), _axis_of(call, 2)
     if type(shift) is not int:
@@ -80,13 +80,13 @@ def _rolled(s: Lowering, call: Call) -> View:
 
 
 def part(view: View, axis: int, start: int, length: int) -> View:
-    """Return so many places along an axis."""
+    """Return a range of indices along an axis of a view."""
     shape = (*view.shape[:axis], length, *view.shape[axis + 1 :])
     return view._replace(offset=view.offset + start * view.strides[axis], shape=shape)
 
 
 def _accumulated(sign: str) -> Callable[[Lowering, Call], View]:
-    """Return how running sums or products are lowered, one element after the other."""
+    """Return the lowering of running sums or products, one element after the other."""
 
     def lower(s: Lowering, call: Call) -> View:
         only(call, "axis", "include_initial")
@@ -108,7 +108,7 @@ def _accumulated(sign: str) -> Callable[[Lowering, Call], View]:
 
 
 def _converted(s: Lowering, call: Call) -> View:
-    """Lower a conversion; what may not fit is left to NumPy."""
+    """Lower a conversion; a conversion of floats to integers is left to NumPy."""
     only(call, "dtype", "copy")
     x, (y,) = call.operands[0], call.results
     if type(x) is not Value or len(call.operands) > 2:

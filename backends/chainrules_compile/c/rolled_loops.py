@@ -1,8 +1,8 @@
-"""Turns of loops, found again among the statements of a program, which become loops of C.
+"""Rolling of repeated statements of a program into C loops.
 
-A statement is a text with whole numbers in it: places in memory, and which input is read. Where
-statements repeat, and each number grows by as much from turn to turn, a loop says the same.
-Compilers take a second for ten thousand statements, and none for the loop.
+A statement is a text that contains integers: addresses, and indices of inputs. Statements that
+repeat, with integers that grow by a constant in each iteration, become a loop. Compilers take a
+second for ten thousand statements, and almost no time for the loop.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 
 _NUMBER = re.compile(r"(?<=\+ |[IO]\[)(\d+)")
 HOLE, _END = "\0", "\1"
-"""What stands for a number in the form of a statement, and between statements."""
+"""Placeholder of a number in the form of a statement, and separator of statements."""
 
 _FEWEST = 4
-"""Turns that are worth a loop."""
+"""Minimum number of iterations of a loop."""
 
 _TRIES = 20_000
-"""How often a loop is looked for."""
+"""Maximum number of statements from which a loop is searched."""
 
 _NEXT = 12
-"""How many later places of the first statement may be where the second turn begins."""
+"""Maximum number of recurrences of a statement that are tried as the second iteration."""
 
 
 class Line(NamedTuple):
@@ -34,10 +34,10 @@ class Line(NamedTuple):
     Attributes
     ----------
     form : str
-        Its text, with holes for its numbers.
+        The text, with holes for its numbers.
     numbers : list of int
     size : int
-        Of how many statements it was made.
+        The number of statements in its text.
     """
 
     form: str
@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The statement itself."""
+        """The text of the statement or loop."""
         return _filled(self.form, map(str, self.numbers))
 
 
@@ -56,7 +56,7 @@ def _filled(form: str, numbers: Any) -> str:
 
 
 def rolled(statements: list[str]) -> list[Line]:
-    """Return statements, with loops for those that repeat."""
+    """Return the statements, with loops for those that repeat."""
     pieces = _NUMBER.split(_END.join(statements))
     forms = HOLE.join(pieces[::2]).split(_END) if statements else []
     flat = np.array(pieces[1::2], np.int64)
@@ -89,7 +89,7 @@ def rolled(statements: list[str]) -> list[Line]:
 
 
 class _Tries:
-    """Loops that are looked for, so and so often, among statements of these kinds."""
+    """Search for loops among statements of given kinds, with a limited number of tries."""
 
     def __init__(self, kinds: Any, first: Any, flat: Any) -> None:
         self._kinds = kinds
@@ -100,7 +100,7 @@ class _Tries:
         self._left = _TRIES
 
     def best(self, i: int) -> tuple[int, int]:
-        """Return the period and the turns of the loop from a statement on of most statements."""
+        """Return the period and the iterations of the longest loop that starts at a statement."""
         best, kinds = (1, 1), self._known
         if not self._left:
             return best
@@ -109,7 +109,7 @@ class _Tries:
             period = j - i
             if i + _FEWEST * period > len(kinds):
                 continue
-            # Most are none, and the first and second of a turn tell that.
+            # The first two statements of an iteration rule out most candidates.
             if not kinds[i] == kinds[j + period] == kinds[j + 2 * period]:
                 continue
             if kinds[i + 1] != kinds[j + 1]:
@@ -120,14 +120,14 @@ class _Tries:
         return best
 
     def _places(self, later: list[int], i: int) -> Iterator[int]:
-        """Yield some places where what stands at one stands again."""
+        """Yield some later indices of the statements that are of the kind of statement i."""
         for _ in range(_NEXT):
             if (i := later[i]) == len(later):
                 return
             yield i
 
     def _turns(self, i: int, period: int) -> int:
-        """Count the turns of a period from a statement on."""
+        """Count the iterations of a period from a statement on."""
         most, looked_at = (len(self._known) - i) // period, _FEWEST
         while True:
             looked_at = min(looked_at, most)
@@ -137,7 +137,7 @@ class _Tries:
             looked_at *= 8
 
     def _alike(self, i: int, period: int, most: int) -> int:
-        """Count the turns that say the same, without looking at more than so many."""
+        """Count the equal iterations, up to a maximum."""
         kinds = self._kinds[i : i + period * most].reshape(most, period)
         most = _before((kinds != kinds[0]).any(axis=1))
         begin, step = self._first[i], self._first[i + period] - self._first[i]
@@ -147,12 +147,12 @@ class _Tries:
 
 
 def _before(wrong: Any) -> int:
-    """Count what is before the first that is wrong."""
+    """Return the index of the first true entry, or the length."""
     return int(wrong.argmax()) if wrong.any() else len(wrong)
 
 
 def _windows(kinds: Any) -> Any:
-    """Return kinds of eight statements that follow each other: turns of many begin alike."""
+    """Return kinds of windows of eight statements, as iterations of different loops begin alike."""
     found = kinds
     for step in (1, 2, 4):
         after = np.concatenate([found[step:], np.full(min(step, len(found)), -1)])
@@ -161,7 +161,7 @@ def _windows(kinds: Any) -> Any:
 
 
 def _later(kinds: Any) -> Any:
-    """Return for each statement the place of the next of its kind; the end where there is none."""
+    """Return for each statement the index of the next of its kind, or the length."""
     later = np.full(len(kinds), len(kinds))
     order = np.argsort(kinds, kind="stable")
     same = kinds[order[1:]] == kinds[order[:-1]]

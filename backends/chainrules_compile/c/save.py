@@ -1,8 +1,8 @@
-"""Saved programs: a folder of C that builds without this library, NumPy or Python.
+"""Saving of a program as a folder of C that builds without this library, NumPy or Python.
 
-NumPy's loops are not there, so functions are the C library's and products are added one after the
-other: numbers differ from the program's in their last bits. Arrays are passed in C order. Names
-begin with ``compiled_``, or with that of the function, so that they are nobody else's.
+Functions of the C library replace NumPy's loops, and products are added one after the other, so
+results differ from those of the program in the last bits. Arrays are passed in C order. Names begin
+with ``compiled_``, or with the name of the function, to avoid collisions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _COMMAND = "cc -O2 -fwrapv -fno-strict-aliasing -ffp-contract=off"
 
 
 class _Saving:
-    """Program as it is saved."""
+    """Program that is lowered for saving."""
 
     def __init__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> None:
         self.lowering = lowering = Lowering(may_leave=False)
@@ -115,7 +115,7 @@ def save(
     Raises
     ------
     RecordingError
-        If not all of it can be written in C.
+        If a part of it cannot be written in C.
     """
     saving, name = _Saving(program, names, scope), f"compiled_{identifier(name)}"
     text, work = emit(saving.lowering.items, saving.results, f"{name}_run")
@@ -127,7 +127,7 @@ def save(
 
 
 def _declaration(saving: _Saving, name: str, given: str, result: str) -> str:
-    """Return the head of the function, with parameters as it is said how to write them."""
+    """Return the head of the function; `given` and `result` are templates for parameter names."""
     parameters = [
         f"const {c_type(view.dtype)}* {given.format(x)}"
         if view.shape
@@ -142,7 +142,7 @@ def _declaration(saving: _Saving, name: str, given: str, result: str) -> str:
 def _header(saving: _Saving, name: str) -> str:
     forms = [(x, view) for x, view in saving.arguments]
     forms += [(f"y{i}", view) for i, view in enumerate(saving.results)]
-    # Of parameters by name a macro could make something else, also one of the caller's.
+    # Parameter names could be replaced by macros, also of the including file.
     declaration = _declaration(saving, name, "/* {} */", "/* {} */")
     lines = "".join(
         [f"   {x}: {c_type(v.dtype)}{''.join([f'[{n}]' for n in v.shape])}\n" for x, v in forms]
@@ -194,7 +194,7 @@ def _source(saving: _Saving, name: str, text: str, work: int) -> str:
 
 
 def _loop(own: str, ufunc: np.ufunc, types: str) -> str:
-    """Write what stands for a loop of NumPy's."""
+    """Write a C function in place of a NumPy loop."""
     if isinstance(ufunc, str):
         msg = f"{ufunc} of numbers is not written in C; {REMEDY}"
         raise RecordingError(msg)

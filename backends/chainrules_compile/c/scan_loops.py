@@ -1,7 +1,7 @@
-"""Scans as loops of C: a turn is a function, and another calls it turn by turn.
+"""Scans as C loops: one function computes an iteration, and another calls it in a loop.
 
-What lists are in NumPy source, rows of what is given and of what is kept, are arrays here, whose
-rows are addresses that move. What is carried goes from one of two places to the other.
+Lists of rows in NumPy source are arrays here, and the address of the row moves. The carry
+alternates between two buffers.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from chainrules_py.program import Call, Program, Value
 Shape = tuple[int, ...]
 _LINE = 64
 _LARGE = 20_000
-"""From how many elements on, of all turns, other threads may run meanwhile."""
+"""Number of elements in all iterations above which the GIL is released."""
 
 
 @final
 class Turning:
-    """Loop as a function of C, which stands in a program for the `Loop` until that is loaded.
+    """Loop as a C function, in place of the `Loop` of a program until the library is loaded.
 
     Attributes
     ----------
     name : str
-        What it is called in C.
+        The name in C.
     loop : Loop
     rewritten : Call
-        The call of it, with arrays for lists.
+        The call of it, with arrays in place of lists.
     text : str
-        Its text.
+        The C text.
     guarded : bool
-        Whether a turn may find that the program does not fit.
+        Whether an iteration can miss.
 
     Raises
     ------
     UnwritableError
-        If a call of its turn is not written in C, or gives what is no array and no number.
+        If a call of the body is not written in C, or an output is not an array or a number.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Turning:
         self.text = f"/* {name}, loops: {names} */\n{vectors}\n{text}\n{self._driver()}\n"
 
     def _outputs(self) -> list[View]:
-        """Return where a turn writes what it gives: as it lies, each to a buffer of its own."""
+        """Return the outputs of an iteration, each with its layout in a separate buffer."""
         lowering, found, buffers = self.lowering, [], set()
         for x, strides in zip(self.loop.body.outputs, self.orders, strict=True):
             view = lowering.view(x)
@@ -107,7 +107,7 @@ class Turning:
         return found
 
     def _driver(self) -> str:
-        """Write the function that calls the turns."""
+        """Write the function that calls the iterations."""
         loop, name, turns = self.loop, self.name, self.loop.turns
         places = {x: k for k, x in enumerate(self.lowering.inputs)}
         steps = [max(view.size, 1) * view.dtype.itemsize for view in self.views]
@@ -146,7 +146,7 @@ class Turning:
         return "\n".join(lines)
 
     def _strides(self, x: Value) -> tuple[int, ...]:
-        """Return how the array of all rows lies."""
+        """Return the strides of the array of all rows."""
         shape, dtype = form(x)
         return self.lies[x] or contiguous((self.loop.turns, *shape), dtype.itemsize)
 
@@ -174,7 +174,7 @@ class Turning:
 
     @staticmethod
     def _kept(view: View) -> tuple[Shape, np.dtype[Any], Shape]:
-        """Return what is told of an array of all rows that are kept."""
+        """Return the shape, dtype and strides (if not in C order) of the array of kept rows."""
         rows = (view.size * view.dtype.itemsize, *view.strides)
         return view.shape, view.dtype, () if view.in_c_order else rows
 
@@ -185,7 +185,7 @@ class Turning:
 
 
 def _lies(made: Mapping[Value, Call], rows: Value) -> Shape | None:
-    """Return how an array of rows lies where these have gaps; None where they are none."""
+    """Return the strides of an array of rows that is not in C order; otherwise None."""
     (x,) = made[rows].operands
     if not isinstance(x, Value) or x.layout is None or is_contiguous(x):
         return None
@@ -197,12 +197,12 @@ def _lies(made: Mapping[Value, Call], rows: Value) -> Shape | None:
 
 
 def _order(*xs: Value) -> Shape | None:
-    """Return how what is carried lies in each turn; None of numbers, and of arrays in C order.
+    """Return the strides of a carried value; None for numbers, and for arrays in C order.
 
     Raises
     ------
     UnwritableError
-        If it lies in several ways, or with gaps.
+        If the strides differ, or have gaps.
     """
     if all([x.layout is None or is_contiguous(x) for x in xs]):
         return None
@@ -214,12 +214,12 @@ def _order(*xs: Value) -> Shape | None:
 
 
 def is_known(x: Any) -> bool:
-    """Tell whether an output is a value, and no list."""
+    """Return whether an output is a value, and not a list."""
     return type(x) is Value and x.type is not list
 
 
 def spec_of(x: Value, view: View) -> Spec:
-    """Return what C is told of a value that is somewhere."""
+    """Return the description of a value for C."""
     buffer = view.version.buffer
     kinds: dict[Any, int] = {np.ndarray: ARRAY, float: FLOAT, bool: BOOL}
     kind = kinds.get(x.type, SCALAR)
@@ -227,7 +227,7 @@ def spec_of(x: Value, view: View) -> Spec:
 
 
 def with_turnings(whole: Program, threads: int) -> Program:
-    """Return the program with loops that can be written in C, and arrays for their lists."""
+    """Return the program with C functions in place of loops, and arrays in place of their lists."""
     found: dict[int, Turning] = {}
     made = whole.definitions()
     for i, call in enumerate(whole.calls):
@@ -259,7 +259,7 @@ def with_turnings(whole: Program, threads: int) -> Program:
 
 
 def _rewritten(call: Call, turning: Turning, arrays: dict[Value, Value]) -> Call:
-    """Return the call of a loop with arrays for lists."""
+    """Return the call of a loop with arrays in place of lists."""
     same, first, rows = turning.loop.split(call.operands)
     ends, lists = turning.loop.outputs(call.results)
     for x in lists:
@@ -271,7 +271,7 @@ def _rewritten(call: Call, turning: Turning, arrays: dict[Value, Value]) -> Call
 
 
 def are_rows(whole: Program, call: Call) -> bool:
-    """Tell whether the lists of a loop are rows of arrays, and become arrays."""
+    """Return whether the lists of a loop are rows of arrays, and can become arrays."""
     loop: Loop = call.function
     made, uses = whole.definitions(), whole.uses()
     calls = (*whole.calls, Call(None, (), {}, ()))

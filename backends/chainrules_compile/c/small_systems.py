@@ -1,7 +1,7 @@
-"""Dense systems of up to 64 rows in double precision: factors, solutions, and their derivatives.
+"""Lowering of dense systems of up to 64 rows of doubles: factors, solutions, derivatives.
 
-NumPy takes as long to begin as these take in C. What is larger is a line of NumPy between
-functions. A matrix and its transpose are factored once for all that is asked of them.
+The overhead of NumPy is as long as these computations in C. Larger systems stay NumPy calls between
+functions of C. A matrix, or its transpose, is factored once for all uses.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from chainrules_py import ops as v
 from chainrules_py.program import Call, Value
 
 MOST = 64
-"""So many rows stand on the stack, twice."""
+"""Maximum number of rows; up to two matrices of this size are on the stack."""
 _DOUBLE = np.dtype(np.float64)
 
 
 def _matrix(s: Lowering, x: Any) -> View:
-    """Return one small square matrix of doubles."""
+    """Return the view of a small square matrix of doubles."""
     if not is_array(x) or form(x)[1] != _DOUBLE:
         raise UnwritableError
     rows, *columns = form(x)[0]
@@ -33,7 +33,7 @@ def _matrix(s: Lowering, x: Any) -> View:
 
 
 def _right(s: Lowering, b: Any, n: int) -> View:
-    """Return one right side of doubles, or several as columns."""
+    """Return the view of a right-hand side of doubles, or of several as columns."""
     if not is_array(b) or form(b)[1] != _DOUBLE:
         raise UnwritableError
     view = s.view(b)
@@ -52,13 +52,13 @@ def _columns(view: View) -> int:
 
 
 def _lies(i: int, view: View) -> str:
-    """Return an operand of a function of C: where it begins, and its steps."""
+    """Return a matrix as arguments of a C function: its address and its strides."""
     row, column = (*view.strides, 0)[:2]
     return f"a{i}, {row}, {column}"
 
 
 def _called(s: Lowering, function: str, out: View, given: list[View], *numbers: int) -> View:
-    """Call a function of `kernels.h` that takes matrices, and says whether it fails."""
+    """Call a function of `kernels.h` that takes matrices, and returns whether it fails."""
     texts = [_lies(i, view) for i, view in enumerate((out, *given))]
     text = f"  *s = small_{function}({', '.join([*texts[1:], texts[0], *map(str, numbers)])});\n"
     s.kernel(text, [out], given, may_miss=True)
@@ -75,7 +75,7 @@ def _cholesky(s: Lowering, call: Call) -> View:
 
 
 def _factors(s: Lowering, view: View) -> tuple[View, bool]:
-    """Return the factors of a matrix, and whether they are those of its transpose."""
+    """Return the factors of a matrix or of its transpose, and whether it is the transpose."""
     turned = view.strides[0] < view.strides[1]
     matrix, (n, _) = _transposed(view) if turned else view, view.shape
     key = "factors", matrix.version, matrix.offset, matrix.strides
@@ -116,7 +116,7 @@ def _solve_triangular(s: Lowering, call: Call) -> View:
     (a, b), (y,) = call.operands, call.results
     view = _matrix(s, a)
     right = _right(s, b, view.shape[0])
-    if (y.layout or (0,))[0] < 0:  # as NumPy's does, which solved another triangle
+    if (y.layout or (0,))[0] < 0:  # as in NumPy's result, which solves the other triangle
         made = s.new(right.shape, _DOUBLE)
         step, *steps = made.strides
         offset = (right.shape[0] - 1) * step

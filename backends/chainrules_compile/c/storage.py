@@ -1,4 +1,4 @@
-"""Storage: where each buffer of a program is, by when it is written first and read last."""
+"""Storage: addresses of the buffers of a program, by their first write and last read."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LINE = 64
 
 
 class Storage:
-    """Places of buffers in the memory that a program works in.
+    """Addresses of buffers in the workspace of a program.
 
     Attributes
     ----------
     size : int
-        How much of it there is.
+        The size of the workspace in bytes.
     outside : set of Version
-        What lives on when the group that computed it is done.
+        The versions that are used outside the group that computes them.
     """
 
     def __init__(self, items: list[Item], outputs: Iterable[View], start: int) -> None:
@@ -31,7 +31,7 @@ class Storage:
             read, written = views_of(item)
             inside = {view.version for view in written} if isinstance(item, Group) else set()
             self.outside |= {view.version for view in (*read, *written)} - inside
-            for view in (*written, *read):  # so that numbers of turns stand in a row
+            for view in (*written, *read):  # so that numbers of loop iterations are consecutive
                 first.setdefault(view.version.buffer, i)
                 last[view.version.buffer] = i
             if isinstance(item, Group):
@@ -39,7 +39,7 @@ class Storage:
         self._place(items, first, last)
 
     def _numbers(self, group: Group) -> None:
-        """Note what has a place: numbers, sums of blocks, and what is written over."""
+        """Mark what needs memory outside a group: numbers, sums of blocks, overwritten versions."""
         for op in group.operations:
             if op.is_total or group.size == 1 or op.out.version.is_written_over:
                 self.outside.add(op.out.version)
@@ -59,7 +59,7 @@ class Storage:
         for i in range(len(items)):
             for buffer in begins.get(i, ()):
                 size = _rounded(buffer.nbytes)
-                # Numbers have places of their own: so those of a loop stand in a row.
+                # Small buffers are not reused, so that those of a loop are consecutive.
                 spare = self._free.get(size) if size > 16 else None
                 at = spare.pop() if spare else self._more(size)
                 where[buffer] = at, size

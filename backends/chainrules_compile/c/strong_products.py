@@ -1,4 +1,4 @@
-"""Strong products: zeros where cotangents are zero, though their partials are infinite."""
+"""Lowering of strong products: zero where the cotangent is zero, whatever the partial is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chainrules_py.program import Call, Value
 def _strong(s: Lowering, call: Call) -> View:
     """Lower a strong product.
 
-    A zero of the cotangent gives zero where the partial is not finite.
+    It is zero where the cotangent is zero and the partial is not finite.
     """
     (y,), (c, p) = call.results, call.operands
     *wanted, given = resolved(np.multiply, tuple([kind_of(x) for x in (c, p)]))
@@ -30,7 +30,7 @@ def _strong(s: Lowering, call: Call) -> View:
 
 
 def _finite(s: Lowering, call: Call) -> View:
-    """Lower the question whether all elements are finite: their squares have a finite sum."""
+    """Lower the test whether all elements are finite: the sum of their squares is finite."""
     (x,), (y,) = call.operands, call.results
     view, (shape, dtype) = s.view(x), form(x)
     if dtype.kind != "f":

@@ -1,4 +1,4 @@
-"""Sums and other reductions, along any axes; long sums are added in pairs."""
+"""Lowering of sums and other reductions along any axes; long sums are pairwise."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _STARTS |= {np.logical_or: 0, np.logical_and: 1}
 
 
 def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
-    """Return how a reduction by a ufunc is lowered."""
+    """Return the lowering of a reduction by a ufunc."""
 
     def lower(s: Lowering, call: Call) -> View:
         only(call, "axis", "keepdims")
         (x,), (y,) = call.operands, call.results
         if type(x) is not Value or form(x)[1] != form(y)[1] or form(x)[1].kind not in "fi":
             raise UnwritableError
-        if not form(x)[0]:  # a sum begins with a zero, which takes the sign of one
+        if not form(x)[0]:  # a sum starts at zero, so it turns -0 into 0
             return s.computed(y, (x,), "0 + {0}" if ufunc is np.add else "{0}", [form(x)[1]])
         return reduce(s, ufunc, s.view(x), y, axes_of(call.options.get("axis"), len(form(x)[0])))
 
@@ -45,7 +45,7 @@ def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
 
 
 def counted(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
-    """Return how what is not zero is counted, or asked of whether it is any, or all."""
+    """Return the lowering of a count of nonzero elements, or of `any` or `all`."""
 
     def lower(s: Lowering, call: Call) -> View:
         only(call, "axis", "keepdims")
@@ -101,7 +101,7 @@ _REGISTERS = 16
 
 
 def _added(dims: Shape, steps: Shape, into: Shape, kind: str, size: int) -> str:
-    """Write a sum: of rows in pairs, of a few columns in registers."""
+    """Write a sum: pairwise along rows, in registers for a few columns."""
     *outer, n = dims
     k, step, to, given = len(outer), steps[-1], at("a0", into[:-1]), at("a1", steps[:-1])
     if not into[-1]:
@@ -122,7 +122,7 @@ def _added(dims: Shape, steps: Shape, into: Shape, kind: str, size: int) -> str:
 
 
 def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
-    """Return how a sum over broadcast axes is lowered, of an array or of a product of two."""
+    """Return the lowering of a sum over broadcast axes, of an array or of a product of two."""
 
     def lower(s: Lowering, call: Call) -> View:
         (y,), (t, *rest) = call.results, call.operands
@@ -140,7 +140,7 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
 
 
 def times(s: Lowering, a: View, b: View) -> View:
-    """Lower a product of each element, in C order."""
+    """Lower an elementwise product, in C order."""
     if a.dtype != b.dtype:
         raise UnwritableError
     layout = tuple(

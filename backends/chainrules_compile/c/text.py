@@ -1,4 +1,4 @@
-"""Text of C: types, numbers, and the operators that give the bits that NumPy's ufuncs give."""
+"""C text of types, numbers, and operators with the same bits as NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RUNTIME = Path(__file__).parent / "runtime"
 
 @functools.cache
 def headed(*names: str) -> str:
-    """Return the text that programs begin with."""
+    """Return the text of files of the runtime, which programs begin with."""
     return "".join([(RUNTIME / name).read_text(encoding="utf-8") for name in names])
 
 
 @functools.lru_cache(maxsize=256)
 def c_type(dtype: np.dtype[Any]) -> str:
-    """Return the type of C for a dtype.
+    """Return the C type of a dtype.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def c_type(dtype: np.dtype[Any]) -> str:
 
 @functools.lru_cache(maxsize=256)
 def raw_type(dtype: np.dtype[Any]) -> str:
-    """Return the type of C by which elements are moved.
+    """Return the C type by which elements are copied.
 
     Raises
     ------
@@ -154,9 +154,9 @@ _OPERATORS: dict[str, dict[np.ufunc, str]] = {"f": _FLOAT, "i": _INTEGER, "u": _
 
 @functools.lru_cache(maxsize=4096)
 def expression(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> str | None:
-    """Return what a ufunc computes of operands of these dtypes, all alike, as a text with places.
+    """Return the C expression of a ufunc for operands of one dtype, with placeholders.
 
-    None where C has no operator of the same bits.
+    It is None if C has no operator with the same bits.
     """
     (first, *rest) = dtypes
     if first.kind not in _OPERATORS or any([d != first for d in rest]) or not first.isnative:

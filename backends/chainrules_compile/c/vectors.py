@@ -1,8 +1,8 @@
-"""Functions of libmvec, for programs that need not have NumPy's bits.
+"""Vector functions of libmvec, for programs that do not need NumPy's bits.
 
-They are within 4 units in the last place, where NumPy's are within one or four, and a sine takes a
-sixth. Which of them there are is tried once: a program links all of them, and each gives what
-NumPy gives of numbers of all kinds.
+They are accurate to 4 units in the last place, NumPy's to one or four, and a sine takes a sixth of
+the time. Which of them exist is tested once: a program links all of them, and their results are
+compared with NumPy's at numbers of all kinds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chainrules_compile.c.compilers import CompilerError, processor
 from chainrules_compile.c.text import headed
 
 OLD = ("sin", "cos", "exp", "log", "pow")
-"""Since glibc 2.22."""
+"""Functions that exist since glibc 2.22."""
 
 C_NAMES: dict[np.ufunc, str] = {
     np.sin: "sin",
@@ -51,30 +51,30 @@ _TOLERANCES = {8: 2e-15, 4: 1e-6}
 
 
 _ALWAYS = {np.sin, np.cos, np.hypot}
-"""What NumPy computes one by one, in double precision, on every processor."""
+"""Ufuncs that NumPy computes one by one, in double precision, on every processor."""
 
 
 @functools.cache
 def is_wide() -> bool:
-    """Tell whether NumPy's other loops take vectors of 64 bytes, which is faster than this."""
+    """Return whether NumPy's other loops use vectors of 64 bytes, which are faster than these."""
     return {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"} <= {*processor().split()}
 
 
 def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
-    """Return the name in C of what a ufunc computes of operands of one dtype, if there is one."""
+    """Return the C name of a ufunc for operands of one floating dtype; None if it has none."""
     name = C_NAMES.get(ufunc)
     one = all([d == dtypes[0] for d in dtypes]) and dtypes[0].char in "fd"
     return name if one else None
 
 
 def is_there(name: str, size: int) -> bool:
-    """Tell whether there is a function of vectors of elements of this many bytes, and it pays."""
+    """Return whether a vector function for elements of this size exists, and is faster."""
     pays = not is_wide() or (size == 8 and _UFUNCS[name] in _ALWAYS)
     return pays and (name, size) in known()
 
 
 def text_of(functions: Iterable[tuple[str, int]]) -> str:
-    """Return the text of functions, by name and by the size of their elements."""
+    """Return the text of functions, by name and element size."""
     lines = []
     for name, size in sorted(functions):
         n, end, kind = 32 // size, "f" if size == 4 else "", "float" if size == 4 else "double"
@@ -87,7 +87,7 @@ def text_of(functions: Iterable[tuple[str, int]]) -> str:
 
 @functools.cache
 def known() -> frozenset[tuple[str, int]]:
-    """Find the functions that can be linked, and that give what NumPy gives."""
+    """Return the functions that can be linked, and that agree with NumPy's."""
     for names in (tuple(_UFUNCS), OLD):
         functions = [(name, size) for name in names for size in (4, 8)]
         probes = [_probe(name, size) for name, size in functions]
@@ -111,7 +111,7 @@ def _probe(name: str, size: int) -> str:
 
 
 def _is_right(loaded: ctypes.CDLL, name: str, size: int) -> bool:
-    """Compare a function with NumPy's, at numbers of all kinds."""
+    """Compare a function with NumPy's at numbers of all kinds."""
     ufunc = _UFUNCS[name]
     with np.errstate(all="ignore"):
         pairs = np.meshgrid(_SPECIAL, _SPECIAL if ufunc.nin == 2 else (1.0,))

@@ -1,4 +1,4 @@
-"""Writer of native programs: runs of calls become functions of C, the others stay NumPy's."""
+"""Writer of native programs: runs of calls become C functions, other calls stay NumPy calls."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from chainrules_compile.writers.writer import Body
 from chainrules_py.program import Call, Program, Value
 
 _FEWEST = 2
-"""So many calls that are no views a function of C has at least."""
+"""Minimum number of calls in a C function, apart from views."""
 
 _LARGE = 20_000
-"""From how many elements on, of all items, other threads may run meanwhile."""
+"""Number of elements in all items above which the GIL is released."""
 
 MOST_CALLS = 2_000_000
-"""Longer programs stay NumPy's: to write them would take longer than they save."""
+"""Maximum number of calls of a program in C: longer ones take more time to write than they save."""
 
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program in C; see `chainrules_compile.writers.writer.Writer`.
 
-    Without a compiler it is written for NumPy, and says so.
+    Without a compiler it is written for NumPy, and the result contains the reason.
     """
     instead = ""
     try:
@@ -62,18 +62,18 @@ write.loops = True  # type: ignore[attr-defined]
 
 
 class Segment:
-    """Calls, one after the other, that become one function of C."""
+    """Consecutive calls that become one C function."""
 
     def __init__(self) -> None:
         self.lowering = Lowering()
         self.calls: list[Call] = []
 
     def take(self, call: Call) -> bool:
-        """Lower a call; return False if it has to stay NumPy's."""
+        """Lower a call; return False if it has to stay a NumPy call."""
         mark = self.lowering.mark()
         try:
             lower(self.lowering, call)
-        except (UnwritableError, TypeError, ValueError):  # of operands in another form
+        except (UnwritableError, TypeError, ValueError):  # operands of an unexpected form
             self.lowering.go_back(mark)
             return False
         self.calls.append(call)
@@ -81,7 +81,7 @@ class Segment:
 
 
 def _native(program: Program, threads: int) -> Program:
-    """Return the program with functions of C for the calls that can be written in it."""
+    """Return the program with C functions in place of the calls that can be written in C."""
     if any([type(call.function) is Loop for call in program]):
         program = _with_loops(program, threads)
     pieces, texts, with_vectors = _written(program, threads)
@@ -97,18 +97,18 @@ def _native(program: Program, threads: int) -> Program:
 
 
 def _with_loops(program: Program, threads: int) -> Program:
-    """Return the program with loops in C, or with what of their turns is written in C."""
+    """Return the program with loops in C, or with C functions in their bodies."""
     program = with_turnings(program, threads)
     found = list(program.calls)
     for i, call in enumerate(found):
-        if type(call.function) is Loop:  # not all of its turn is written in C
+        if type(call.function) is Loop:  # some calls of its body are not written in C
             body = _native(call.function.body, threads)
             found[i] = called(call, dataclasses.replace(call.function, body=body))
     return changed(program, calls=tuple(found))
 
 
 def _turning(call: Call, library: Any) -> list[Call]:
-    """Return a call as it is, or that of a loop in C."""
+    """Return the calls for a loop in C, or another call unchanged."""
     if type(call.function) is not Turning:
         return [call]
     made = call.function.call(library)
@@ -120,12 +120,12 @@ def _fits(answer: Value) -> Call:
 
 
 def _lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> np.ndarray:
-    """Return an array that lies so in memory."""
+    """Return an array with this layout in the given memory."""
     return np.ndarray(shape, memory.dtype, memory, offset, strides)
 
 
 def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool]:
-    """Return the calls of a program and its functions in C, their texts, and if with vectors."""
+    """Return the pieces of a program, the texts of its C functions, and if they use vectors."""
     done: list[Segment | int] = []
     segment = Segment()
     for i, call in enumerate(program.calls):
@@ -152,7 +152,7 @@ def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool
             wanted = {y for y in given if _outside(users.get(y, set()), i)}
             try:
                 one = _Made(piece, wanted, f"run{len(texts)}", threads)
-            except UnwritableError:  # of something that was lowered, and has no type in C
+            except UnwritableError:  # a lowered value has no type in C
                 pieces += piece.calls
                 continue
             texts.append(one.text)
@@ -178,7 +178,7 @@ def _outside(users: set[int], i: int) -> bool:
 
 
 class _Made:
-    """Function of C for a segment, and the views that are taken of its results afterwards."""
+    """C function of a segment, and the calls that take views of its results."""
 
     def __init__(self, segment: Segment, wanted: set[Value], name: str, threads: int) -> None:
         self.name = name
@@ -211,10 +211,10 @@ class _Made:
         self.guarded = "return 1;" in text
 
     def _leaving(self, x: Value, view: View, buffers: set[Buffer]) -> View:
-        """Return what leaves the function for a value: all of a buffer, that lies as NumPy's does.
+        """Return the output for a value: a whole buffer, in the layout that NumPy gave the value.
 
-        What NumPy gives as a part of memory of its own, as the places of a mask, leaves as all of
-        this memory, of which a view is taken afterwards.
+        If NumPy gives a part of other memory, as for the indices of a mask, the output is all of
+        this memory, of which a later call takes a view.
         """
         buffer, lowering = view.version.buffer, self.lowering
         alone = buffer.place is None and buffer not in buffers
@@ -233,7 +233,7 @@ class _Made:
         return View(view.version, 0, (n,), (dtype.itemsize,), dtype)
 
     def calls(self, library: Any) -> list[Call]:
-        """Return the call of the function in a library, and those that follow it."""
+        """Return the call of the function in a library, and the calls that follow it."""
         lowering, memory = self.lowering, {}
         for x in self.parts:
             memory[x] = Value(f"{x.name}_memory", np.ndarray, None, x.dtype)

@@ -1,6 +1,6 @@
-"""Simplification: in one walk, what was computed before is taken, and what is cheaper is called.
+"""Simplification in one walk: repeated calls are dropped, and cheaper calls replace others.
 
-Each rewriting keeps every bit. ``x + 0`` is none: it makes 0 of -0.
+Each rewriting keeps every bit. ``x + 0`` is not rewritten: it turns -0 into 0.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ UFUNCS = {
     operator.eq: np.equal,
     operator.ne: np.not_equal,
 }
-"""What Python's operators are on arrays. The power is another function for some exponents."""
+"""Ufuncs of Python's operators on arrays; that of the power depends on the exponent."""
 _POWERS = {2: np.square, 0.5: np.sqrt}
 _EITHER_WAY = frozenset((np.multiply, np.add, operator.mul, operator.add))
 _REWRITTEN = frozenset((*UFUNCS, operator.pow))
 _FACTORS = frozenset((np.multiply, operator.mul, np.divide, operator.truediv))
 _LEFT = {np.divide: 1, operator.truediv: 1, np.subtract: 0, operator.sub: 0}
-"""By functions, the number on their right that leaves what stands on their left."""
+"""The right operand, one or zero, with which a function returns its left operand."""
 _MAYBE_SAME = frozenset(
     (
         *_FACTORS,
@@ -84,14 +84,14 @@ _MAYBE_SAME = frozenset(
     )
 )
 _MARK, _PRODUCT, _STRONG, _OPERATOR, _SAME, _FACTOR, _CHEAPER = [1 << k for k in range(7)]
-"""What is asked of calls of a function: once of each function, as most are called often."""
+"""Flags of functions, which are computed once for each function."""
 _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
 _LARGEST = 1 << 20
-"""How many elements are looked at, of an array that is the same in each run."""
+"""Maximum number of elements of a constant that is tested for being uniform."""
 
 
 def simplified(program: Program) -> Program:
-    """Return the program without what is computed twice, or what changes nothing."""
+    """Return the program without repeated calls and calls without effect."""
     walk = _Walk(program)
     for call in program.calls:
         walk.take(call)
@@ -101,7 +101,7 @@ def simplified(program: Program) -> Program:
 
 @functools.lru_cache(maxsize=1024)
 def asked_of(function: Any) -> int:
-    """Return what is asked of calls of a function."""
+    """Return the flags of a function."""
     name = getattr(function, "__name__", None)
     return (
         _MARK * (function is made_again)
@@ -114,9 +114,9 @@ def asked_of(function: Any) -> int:
 
 
 def weakened(call: Call, even: Mapping[Value, float]) -> Call:
-    """Return a plain product, where a strong one has a factor that is known not to be zero.
+    """Return a plain product for a strong one whose factor is known not to be zero.
 
-    So it is where some arrays are even: one number, which is not zero, in all their elements.
+    `even` contains the arrays whose elements all equal one number that is not zero.
     """
     c, p = call.operands
     (result,) = call.results
@@ -136,7 +136,7 @@ def weakened(call: Call, even: Mapping[Value, float]) -> Call:
 
 _DOUBLES = (float, np.float64)
 _EXACTLY = 2.0**53
-"""Up to where whole numbers are numbers of double precision."""
+"""Bound up to which integers are exact in double precision."""
 
 
 def negated(call: Call) -> Call:
@@ -158,7 +158,7 @@ class _Walk:
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
 
     def take(self, call: Call) -> None:
-        """Take the next call: leave it out, put another in its place, or keep it."""
+        """Take the next call: drop it, replace it, or keep it."""
         how = asked_of(call.function)
         if how & _MARK:
             self._seen.mark(*call.operands)
@@ -201,7 +201,7 @@ class _Walk:
         return call if call is not None and call.function is function else None
 
     def _may_be_one(self, call: Call) -> bool:
-        """Tell whether a factor may be one; complex numbers then get another zero, or a NaN."""
+        """Return whether a factor may be one; in complex results, zeros and NaN would change."""
         xs = call.values
         if len(xs) == 2 and self._alike.keys().isdisjoint(xs):
             return False
@@ -213,7 +213,7 @@ class _Walk:
         return type(x) in (int, float, np.float64, np.float32) and x == 1
 
     def _same(self, call: Call) -> Any:
-        """Return the operand that the result of a call is, or None."""
+        """Return the operand that equals the result of a call, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
         if f not in (reshape, astype) and call.options:
             return None
@@ -240,7 +240,7 @@ class _Walk:
         return None
 
     def _cheaper(self, call: Call) -> Call:
-        """Return a call that gives the same for less."""
+        """Return a cheaper call with the same result."""
         if call.function is divide and is_array(call.results[0]):
             return self._divided(call)
         if call.function is power and is_array(call.results[0]):
@@ -250,10 +250,10 @@ class _Walk:
         return call
 
     def _scaled(self, call: Call) -> Call:
-        """Return the product of a number and a vector that the adjoint of their product is."""
+        """Return the adjoint of a dot product of vectors as a product of a number and a vector."""
         y_bar, a, b = call.operands
         left, result = call.function.__name__ == _OF_VECTORS[0], call.results[0]
-        other = b if left else a  # of the one whose cotangent this is, the space may stand here
+        other = b if left else a  # the operand of this cotangent may be given as its space
         if not is_array(other) or not len(a.shape or ()) == len(b.shape or ()) == 1:
             return call
         if not (a.dtype == b.dtype == result.dtype and a.dtype.kind == "f" and is_array(result)):
@@ -262,20 +262,20 @@ class _Walk:
         return Call(np.multiply, xs, {}, call.results)
 
     def _divided(self, call: Call) -> Call:
-        """Return NumPy's division by a number, where the operation checks for a zero divisor."""
+        """Return NumPy's division for a nonzero constant divisor, without a test for zeros."""
         y = call.operands[1]
         known = type(y) in (int, float, np.float64) and y
         return Call(np.divide, call.operands, {}, call.results) if known else call
 
     def _power(self, call: Call) -> Call:
-        """Return a square, for the operation of powers."""
+        """Return a square for the operation `pow`."""
         x, p = call.operands
         plain = is_array(x) and x.dtype.kind == "f" and type(p) is float and p == 2.0
         return canonical(called(call, operator.pow)) if plain and not call.options else call
 
 
 def may_be_one(call: Call) -> bool:
-    """Tell whether something other than a value or a number, or the number one, is an operand."""
+    """Return whether an operand is neither a value nor a float, or is the number one."""
     return not all([type(x) is Value or (type(x) is float and x != 1.0) for x in call.operands])
 
 
@@ -299,7 +299,7 @@ def canonical(call: Call) -> Call:
 
 
 def _is_plain(x: Any) -> bool:
-    """Tell whether an operand is a value or a number: no list, and no text."""
+    """Return whether an operand is a value or a number."""
     return type(x) is Value or isinstance(x, (int, float, complex, np.generic))
 
 
@@ -307,9 +307,9 @@ _OF_NUMBERS = frozenset((operator.add, operator.sub, operator.mul, operator.true
 
 
 def _of_floats(call: Call) -> Call:
-    """Return a call of an operator on Python's numbers with floats for integers beside floats.
+    """Return a call of an operator on floats with its integers converted to floats.
 
-    Python makes them so itself, each time.
+    Python would convert them in each call.
     """
     if call.function not in _OF_NUMBERS or not any([type(x) is int for x in call.operands]):
         return call
@@ -318,19 +318,19 @@ def _of_floats(call: Call) -> Call:
 
 
 def _is_nothing(x: Any) -> bool:
-    """Tell whether an operand is zero, and not -0: less that, all numbers are what they were."""
+    """Return whether an operand is zero, and not -0: subtracting it keeps every number."""
     return type(x) in (int, float, np.float64) and x == 0 and math.copysign(1, x) > 0
 
 
 def _stays(x: Any, result: Value) -> bool:
-    """Tell whether a value can stand for a result that has its elements."""
+    """Return whether a value can replace a result that has its elements."""
     if type(x) is not Value or not alike(x, result):
         return False
     return not is_array(x) or x.layout == result.layout
 
 
 def uniform(array: Any) -> float | None:
-    """Return the number that an array, which an engine made, is in all its elements; or None."""
+    """Return the finite nonzero number that all elements of an array equal, or None."""
     if type(array) is not np.ndarray or array.dtype.kind != "f" or not array.size:
         return None
     if array.size > _LARGEST and any(array.strides):
@@ -341,7 +341,7 @@ def uniform(array: Any) -> float | None:
 
 
 def key_of(call: Call) -> Any:
-    """Return what calls that give the same have in common."""
+    """Return a key that is equal for calls with the same result."""
     options, operands = call.options, call.operands
     if not options and call.values == operands:
         if len(operands) == 2 and call.function in _EITHER_WAY:
@@ -349,7 +349,7 @@ def key_of(call: Call) -> Any:
             if id(x) > id(y) and either_way(call):
                 operands = (y, x)
         return (id(call.function), *operands)
-    if len(operands) == 2 and not options:  # of a value and a number: there are many
+    if len(operands) == 2 and not options:  # a value and a number, the most frequent case
         x, y = operands
         if type(x) is Value and type(y) is float and y and y == y:
             return id(call.function), id(x), (float, y)
@@ -372,9 +372,9 @@ def key_of(call: Call) -> Any:
 
 
 def either_way(call: Call) -> bool:
-    """Tell whether the operands of a call may change places, to the bit.
+    """Return whether the operands of a call can be exchanged without changing bits.
 
-    Of a product of complex numbers one part is rounded after a fused sum, in which they differ.
+    In a complex product one part is rounded after a fused sum, which is not symmetric.
     """
     if call.function not in _EITHER_WAY or len(call.results) != 1:
         return False
@@ -385,11 +385,11 @@ def either_way(call: Call) -> bool:
 
 
 def static_key(x: Any) -> Any:
-    """Return what operands have in common that are the same to the bit."""
+    """Return a key that is equal for operands with the same bits."""
     cls = type(x)
     if cls is Value:
         return id(x)
-    if cls is float and x and x == x:  # of zeros and NaN there are two, which are equal or are not
+    if cls is float and x and x == x:  # zeros of both signs are equal, and NaN is not
         return cls, x
     if cls in (tuple, list):
         return (cls, *map(static_key, x))

@@ -1,4 +1,4 @@
-/* What programs are written with: loads, sums in the order of NumPy's, its loops by address. */
+/* Runtime of programs: loads, sums in NumPy's order, calls of NumPy loops by address. */
 #include <fenv.h>
 #include <math.h>
 #include <stdint.h>
@@ -29,13 +29,13 @@ SOMETIMES void call4(void** L, int k, char* x, I sx, char* y, I sy, char* z, I s
     char* p[5] = {x, y, z, v, o}; I s[5] = {sx, sy, sz, sv, so};
     ((loop_t)L[2 * k])(p, &n, s, L[2 * k + 1]);
 }
-/* x @ y of one matrix each, as the loop of np.matmul computes it. */
+/* x @ y of one matrix each, by the loop of np.matmul. */
 SOMETIMES void matmul(void** L, int k, char* x, I xr, I xc, char* y, I yr, I yc, char* z, I zr, I zc, I m, I n, I q) {
     char* p[3] = {x, y, z}; I d[4] = {1, m, n, q}, s[9] = {0, 0, 0, xr, xc, yr, yc, zr, zc};
     ((loop_t)L[2 * k])(p, d, s, L[2 * k + 1]);
 }
 
-/* Dense matrices of up to 64 rows, each by its first element and its steps. What fails gives 1. */
+/* Dense matrices of up to 64 rows, each by address and strides. Functions return 1 on failure. */
 #define SMALL 64
 #define ENTRY(p, i, j) AT(double, p + (i) * p##r + (j) * p##c)
 #define MATRIX(p) char* p, I p##r, I p##c
@@ -53,8 +53,8 @@ SOMETIMES int small_cholesky(MATRIX(a), MATRIX(y), I n) {
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) ENTRY(y, i, j) = j > i ? 0.0 : m[i][j];
     return 0;
 }
-/* The factors of a matrix, by the largest of each column; behind them in which order its rows stand,
-   and the sign of that, which is 0 where a factor is zero. */
+/* The LU factors of a matrix with partial pivoting, followed by the order of its rows, and by the
+   sign of that permutation, which is 0 if a pivot is zero. */
 SOMETIMES void small_factors(MATRIX(a), char* to, I n) {
     double *m = (double*)to, *order = m + n * n, *sign = order + n;
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) m[i * n + j] = ENTRY(a, i, j);
@@ -101,7 +101,7 @@ SOMETIMES int small_solve(char* f, MATRIX(b), MATRIX(y), I n, I columns, int tur
     }
     return 0;
 }
-/* All columns at once, row by row: their numbers lie side by side. */
+/* All columns at once, row by row, as their elements are contiguous. */
 SOMETIMES int small_inverse(char* f, MATRIX(y), I n) {
     double *m = (double*)f, *order = m + n * n;
     small_square x;
@@ -133,12 +133,12 @@ SOMETIMES int small_solve_triangle(MATRIX(a), MATRIX(b), MATRIX(y), I n, I colum
     }
     return 0;
 }
-/* The lower triangle above the diagonal too. */
+/* Copy the lower triangle to the upper one. */
 SOMETIMES void small_symmetric(small_square m, I n) {
     for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) m[j][i] = m[i][j];
 }
-/* L^-1 M L^-T of a symmetric M and a lower triangle, or L^-T M L^-1: from the left, and once more
-   after both sides are exchanged. */
+/* L^-1 M L^-T of a symmetric M and a lower triangle L, or L^-T M L^-1: solve, transpose,
+   and repeat. */
 SOMETIMES void small_undone(MATRIX(l), small_square m, I n, int transposed) {
     for (int side = 0; side < 2; side++) {
         for (I t = 0; t < n; t++) {
@@ -154,7 +154,7 @@ SOMETIMES void small_undone(MATRIX(l), small_square m, I n, int transposed) {
         }
     }
 }
-/* L^-T S L^-1 of S = P + P^T, P the half of L^T Y: its half. */
+/* The half of L^-T S L^-1, with S = P + P^T and P the half of L^T Y. */
 SOMETIMES int small_cholesky_pull(MATRIX(l), MATRIX(g), MATRIX(y), I n) {
     small_square m, h;
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++)
@@ -172,7 +172,7 @@ SOMETIMES int small_cholesky_pull(MATRIX(l), MATRIX(g), MATRIX(y), I n) {
         ENTRY(y, i, j) = j < i ? m[i][j] : j == i ? 0.5 * m[i][i] : 0.0;
     return 0;
 }
-/* L times the half of L^-1 X L^-T, of the lower triangle of X. */
+/* L times the half of L^-1 X L^-T, with X given by its lower triangle. */
 SOMETIMES int small_cholesky_tangent(MATRIX(l), MATRIX(x), MATRIX(y), I n) {
     small_square m;
     for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) m[i][j] = ENTRY(x, i, j);
@@ -190,7 +190,7 @@ SOMETIMES int small_cholesky_tangent(MATRIX(l), MATRIX(x), MATRIX(y), I n) {
     return 0;
 }
 
-/* Elements b, b + 1, ... of an array of these dims and strides, its first dim the slowest. */
+/* Load elements b, b + 1, ... of an array with these dims and strides, the first dim the slowest. */
 #define LOAD(N, T)                                                                        \
 SOMETIMES void load##N(char* to, const char* from, I b, I n, int nd, const I* dims, const I* strides) { \
     I at[16], k = b;                                                                      \
@@ -211,7 +211,7 @@ SOMETIMES void load##N(char* to, const char* from, I b, I n, int nd, const I* di
 typedef struct { uint64_t re, im; } two_words;
 LOAD(1, uint8_t) LOAD(2, uint16_t) LOAD(4, uint32_t) LOAD(8, uint64_t)
 
-/* Sums in pairs, in the order in which NumPy adds: eight at a time, in one vector. */
+/* Pairwise sums in the order of NumPy's: eight at a time, in one vector. */
 #define FOLDED(r) (((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])))
 #define PAIRWISE(N, T)                                                                    \
 typedef T eight##N __attribute__((vector_size(8 * sizeof(T)), aligned(1), may_alias));    \
@@ -242,10 +242,10 @@ NOINLINE T pairwise##N(const char* a, I n, I s) {                               
     return pairwise##N(a, h, s) + pairwise##N(a + h * s, n - h, s);                       \
 }
 PAIRWISE(8, double) PAIRWISE(4, float)
-/* The power of Python's floats: what a compiler knows of pow has other bits. */
+/* The power of Python's floats: a compiler's own evaluation of pow has other bits. */
 SOMETIMES double (*volatile power_address)(double, double) = pow;
 SOMETIMES double power(double x, double y) { return power_address(x, y); }
-/* Write a power; tell whether Python raises, of finite operands. */
+/* Write a power; return whether Python raises for it, for finite operands. */
 SOMETIMES int raises(double x, double y, double* z) {
     *z = power_address(x, y);
     return !(fabs(*z) < INFINITY) && fabs(x) < INFINITY && fabs(y) < INFINITY;

@@ -1,8 +1,9 @@
-/* Programs as Python calls them: arguments to addresses, fresh results, the interpreter left alone.
+/* Calls of programs from Python: arguments become addresses, results are allocated, and large
+programs release the GIL.
 
-A program itself knows nothing of Python: `int run(char** in, char** out, char* work, void** loops)`
-gives 0, or 1 where an answer differs from the recorded one. This file is compiled once for each
-Python and NumPy; programs are compiled without their headers. */
+A program does not use Python: `int run(char** in, char** out, char* work, void** loops)` returns 0,
+or 1 if a guard fails. This file is compiled once for each Python and NumPy; programs are compiled
+without their headers. */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -23,7 +24,7 @@ typedef struct {
     int kind, nd;
     PyArray_Descr* dtype;
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    npy_intp low, span;              /* of an input: where its memory begins, and how long it is */
+    npy_intp low, span;              /* of an input: offset and length of its memory */
 } Spec;
 
 typedef struct {
@@ -34,7 +35,7 @@ typedef struct {
     int guarded, large;
     Spec *in, *out;
     void** loops;
-    void* kept;                      /* one workspace, given back by the last call */
+    void* kept;                      /* one workspace, returned by the last call */
     PyObject *owner, *miss;
 } Native;
 
@@ -66,7 +67,7 @@ static int spec_read(PyObject* list, Spec** found, Py_ssize_t* n) {
     return 0;
 }
 
-/* The address of an argument; a number goes to `room`. What is not aligned is copied, gaps and all. */
+/* The address of an argument; a number is written to `room`, an unaligned array is copied. */
 static char* taken(Spec* s, PyObject* x, char* room, void** copy) {
     if (s->kind == ARRAY) {
         if (!PyArray_Check(x)) { PyErr_SetString(PyExc_TypeError, "an array is wanted"); return NULL; }
@@ -152,12 +153,12 @@ static PyObject* native_call(PyObject* self, PyObject* const* args, size_t nargs
     } else {
         missed = p->run(in, out, work, p->loops);
     }
-    if (PyErr_Occurred()) goto done;   /* a loop of NumPy's said so, as that of whole powers may */
+    if (PyErr_Occurred()) goto done;   /* a NumPy loop has raised, as that of integer powers may */
     if (missed && !p->guarded) { Py_INCREF(p->miss); answer = p->miss; goto done; }
     for (Py_ssize_t i = 0; i < p->n_out; i++)
         if (!results[i] && !(results[i] = number(p->out + i, out[i]))) goto done;
     if (p->n_out == 0 && p->guarded) {
-        answer = PyBool_FromLong(!missed);   /* one result stands alone, in no tuple */
+        answer = PyBool_FromLong(!missed);   /* a single result is not in a tuple */
     } else if (p->n_out == 1 && !p->guarded) {
         answer = results[0];
         results[0] = NULL;
@@ -236,7 +237,7 @@ static PyTypeObject NativeType = {
     .tp_new = native_new,
 };
 
-/* Arrays of known forms, and lists of so many numbers: whether those given have them. */
+/* Test whether arrays, and lists of numbers, have known forms. */
 typedef struct { PyArray_Descr* dtype; int nd, in_order; npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS]; } Form;
 typedef struct {
     PyObject_HEAD
@@ -335,7 +336,7 @@ static PyTypeObject FitsType = {
     .tp_new = fits_new,
 };
 
-/* The loop that a ufunc has for the types of a signature such as "dd->d": two addresses, or None. */
+/* The addresses of a loop of a ufunc, by index, and of its data; or None. */
 static PyObject* loop_of(PyObject* self, PyObject* args) {
     PyObject* f;
     Py_ssize_t i;

@@ -1,4 +1,4 @@
-/* Threads of OpenMP, each with scratch memory of its own; without it all runs on one. */
+/* OpenMP threads, each with its own scratch memory; without OpenMP there is one thread. */
 #ifdef _OPENMP
 #include <omp.h>
 #define MINE(S) (omp_get_thread_num() * (I)(S))

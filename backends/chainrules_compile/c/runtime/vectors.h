@@ -1,8 +1,8 @@
-/* Functions of several elements at once, of glibc's libmvec, called by name: within 4 units in the
-last place. No flag decides which function is called, and an element has the same value wherever it
-stands: what is left at the end is computed by the same function, filled up.
+/* Vector functions of glibc's libmvec, called by name: accurate to 4 units in the last place. No
+compiler flag selects them, and an element has the same result at each index: a remainder is padded
+and computed by the same function.
 
-Without AVX2 vectors are passed in another way, in silence; so there is no program without it. */
+Without AVX2 the calling convention for vectors differs, without an error: AVX2 is required. */
 #if !defined(__AVX2__) || !defined(__x86_64__)
 #error "these functions take vectors of 32 bytes"
 #endif
