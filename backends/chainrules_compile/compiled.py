@@ -113,7 +113,7 @@ class Compiled(Generic[P, R]):
         self._unused: tuple[CompiledProgram, ...] = ()  # recorded since a program was last reused
         self._static: frozenset[str] = frozenset()  # arguments that recording found to be static
         self._changed: set[str] = set()
-        self._looks = False  # whether to record attributes of objects among the arguments
+        self._looks = False  # whether objects among the arguments must be inspected
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
         with _adding:

@@ -219,7 +219,7 @@ class Entry:
         return [*x]
 
     def _others_than(self, cls: type, x: Any, path: str) -> str:
-        """Return the test whether a list contains a value of another class."""
+        """Return a test that a list contains a value of another class."""
         each = f"{self._builtin(map)}({self._builtin(type)}, {path})"
         return f"[*{each}].count({self._class(cls)}) != {len(x)}"
 

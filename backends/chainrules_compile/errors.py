@@ -62,7 +62,7 @@ def warn(text: str) -> None:
 _OURS = "chainrules_compile"
 
 
-class Unfit(Exception):  # noqa: N818 (it is no error: the original function runs)
+class Unfit(Exception):  # noqa: N818 (not an error: the original function runs)
     """A function cannot be compiled, permanently or (with ``once``) in this call.
 
     With ``tell`` the user is warned, and the call does not count towards the maximum of programs.

@@ -3,7 +3,7 @@
 A program is valid while the names in the code of the function refer to the same values: cells,
 globals, and attributes, one level deep, of `self` and of other objects in the code. They are
 compared by identity; numbers and texts by class and value; small lists and dicts one level deep.
-Some elements of each array are compared, since values computed only from arrays are constants.
+Some elements of each captured array are compared: values computed from it alone are constants.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Guards:
     samples : list of tuple
         For each array its name, a view of some elements, and the bytes of these.
     moving : list of str
-        The names of values that give something else each time, such as iterators.
+        The names of values that change with each use, such as iterators.
     """
 
     def __init__(self, f: Any, given: dict[str, Any] = {}) -> None:  # noqa: B006 (only read)
@@ -286,7 +286,7 @@ def equal(x: Any, y: Any) -> bool:
 
 
 def is_moving(x: Any) -> bool:
-    """Return whether a value gives something else each time: an iterator, a file, or a queue."""
+    """Return whether a value changes with each use: an iterator, a file, or a queue."""
     return hasattr(type(x), "__next__") or hasattr(type(x), "get_nowait")
 
 

@@ -98,7 +98,7 @@ class Noted:
 
     @property
     def __array__(self) -> Any:
-        """Missing for an element that is a real number, so that NumPy builds an object array."""
+        """Missing for a small real value, which NumPy then makes an element of an object array."""
         if self._is_element():
             raise AttributeError("__array__")
         return lambda *_, **__: refuse(self, "an array")

@@ -140,12 +140,12 @@ class Recorder(Notes):
         return x if kept else duplicate(x)
 
     def apart(self, names: dict[Value, str], scope: Any) -> list[str]:
-        """Return the statement that returns ``MISS`` if inputs share memory, if it is needed.
+        """Return the statement that returns ``MISS`` if inputs share memory, where it matters.
 
         Raises
         ------
         Unfit
-            If inputs or captured arrays share memory in this call, where it matters.
+            If inputs or captured arrays share memory in this call.
         """
         given, self.given = self.given, []  # the program outlives the arguments
         if not (self.overlaps or store in self.operations):
@@ -192,7 +192,7 @@ class Recorder(Notes):
     ) -> None:
         """Record an operation that adds to a buffer of an engine, such as `scatter_add`."""
         if not isinstance(x, Noted):
-            msg = "a traced value is added to a plain buffer"  # no engine of ours does
+            msg = "a traced value is added to a plain buffer"  # no engine of this project does
             raise RecordingError(msg)
         self._check_writable(x)
         operands = (x.current, *map(self.operand, rest))

@@ -56,7 +56,7 @@ def check_results(leaves: list[Any], guards: Guards) -> None:
 def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
     """Return whether the result of a program equals that of the function up to rounding.
 
-    Cancellation may leave no digit that two roundings share. Such results are compared with the
+    Cancellation may leave no digit that two roundings share. Such numbers are compared within the
     spread of the function's results for arguments perturbed by about their rounding.
     """
     (xs, tree), (wanted, of) = flatten(y), flatten(expected)

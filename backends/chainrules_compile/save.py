@@ -145,7 +145,7 @@ def write_module(path: Path, text: str) -> None:
 
 
 def written(path: Any, write: Callable[[Path], object], folder: str = "") -> None:
-    """Write to a file; or to a folder, if `folder` says for what.
+    """Write to a file, or to a folder if `folder` describes what is written to it.
 
     Raises
     ------

@@ -40,11 +40,11 @@ _FEW = 4
 _NONE: frozenset[int] = frozenset()
 
 
-class Unsteady(Exception):  # noqa: N818 (it is no error: each turn is recorded)
+class Unsteady(Exception):  # noqa: N818 (not an error: iterations are recorded one by one)
     """The function of a scan has side effects, or fails as a loop body: no scan becomes a loop."""
 
 
-class Changing(Exception):  # noqa: N818 (it is no error: each turn is recorded)
+class Changing(Exception):  # noqa: N818 (not an error: iterations are recorded one by one)
     """A scan cannot become a loop, for example because its carry changes form."""
 
 

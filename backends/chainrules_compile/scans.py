@@ -46,7 +46,7 @@ def with_scans(
 ) -> tuple[CompiledProgram, str]:
     """Make a program with scans as loops, or one by one if that fails; return it and the mode.
 
-    Errors that were noted while an abandoned program was recorded are dropped.
+    Errors of a recording that is given up are dropped.
     """
     token = rolling.set(way)
     try:

@@ -29,7 +29,7 @@ _LONGEST = 3600.0
 
 
 class CacheInfo(NamedTuple):
-    """State of a cache: what this process found and made, and what is on disk."""
+    """State of a cache: hits and misses of this process, and the contents on disk."""
 
     hits: int
     misses: int
@@ -125,7 +125,7 @@ class Folder:
                     shutil.rmtree(path, ignore_errors=True)
 
     def info(self) -> CacheInfo:
-        """Return what the cache did in this process, and what it holds."""
+        """Return the hits and misses of this process, and the size of the contents."""
         sizes = [size for _, size, _ in self._entries()]
         return CacheInfo(self.hits, self.misses, len(sizes), sum(sizes), str(self.path))
 

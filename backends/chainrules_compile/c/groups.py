@@ -60,7 +60,7 @@ def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
 
 
 def inside(block: int, dims: Shape) -> int:
-    """Return how many of the last dims one block covers; a dim that blocks divide counts."""
+    """Return how many of the last dims a block covers or divides; 0 if block ends do not align."""
     whole = 1
     for k, m in enumerate(reversed(dims)):
         if block % (whole * m):

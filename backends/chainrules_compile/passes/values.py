@@ -232,7 +232,7 @@ def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
 
 
 def is_real(x: Value) -> bool:
-    """Return whether a value is a real floating number, or an array of such."""
+    """Return whether a value is a real floating number, or an array of these."""
     return x.type is float or (x.dtype is not None and x.dtype.kind == "f")
 
 
