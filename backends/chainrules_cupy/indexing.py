@@ -69,7 +69,7 @@ def _add_in_order(buffer: Any, y: Any, where: Any) -> None:
 
 
 def _repeats(places: Any) -> bool:
-    """Tell whether an index may repeat a place: integer arrays may, numbers and masks may not.
+    """Return whether an index may repeat a place: integer arrays may, numbers and masks may not.
 
     NumPy's arrays count, which CuPy takes as an index.
     """

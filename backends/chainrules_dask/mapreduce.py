@@ -182,7 +182,7 @@ def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
 
 
 def _cut_alike(x: Any, y: Any) -> bool:
-    """Tell whether two arrays have the same first chunks, or as many if sizes are unknown."""
+    """Return whether two arrays have the same first chunks, or as many if sizes are unknown."""
     if x.chunks[0] == y.chunks[0]:
         return True
     unknown = any([n != n for n in (*x.chunks[0], *y.chunks[0])])

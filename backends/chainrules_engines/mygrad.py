@@ -118,7 +118,7 @@ class _Operation(Operation):
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of MyGrad an exported function supports for these operands.
+    """Return which transformations of MyGrad an exported function supports for these operands.
 
     Parameters
     ----------

@@ -223,7 +223,7 @@ optdb.register(  # type: ignore[no-untyped-call]
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of PyTensor an exported function supports for these operands.
+    """Return which transformations of PyTensor an exported function supports for these operands.
 
     Parameters
     ----------

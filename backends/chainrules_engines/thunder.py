@@ -138,7 +138,7 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
 
 
 def _moves(x: Any) -> bool:
-    """Tell whether a value has derivatives: a tensor of floats, or Thunder's stand-in for one."""
+    """Return whether a value has derivatives: a tensor of floats, or Thunder's stand-in for one."""
     if isinstance(x, TensorProxy):
         return bool(dtypes.is_inexact_dtype(x.dtype))
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
@@ -151,7 +151,7 @@ def _without_data(x: Any) -> Any:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of Thunder an exported function supports for these operands.
+    """Return which transformations of Thunder an exported function supports for these operands.
 
     Parameters
     ----------

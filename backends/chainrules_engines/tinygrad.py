@@ -248,7 +248,7 @@ def _index(tensors: Sequence[Tensor], x: Tensor) -> int:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of tinygrad an exported function supports for these operands.
+    """Return which transformations of tinygrad an exported function supports for these operands.
 
     Parameters
     ----------

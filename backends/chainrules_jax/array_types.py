@@ -48,7 +48,7 @@ register_array_type(
 
 
 def is_traced(x: Any) -> bool:
-    """Tell whether a value is a tracer of JAX's."""
+    """Return whether a value is a tracer of JAX's."""
     return isinstance(x, jax.core.Tracer)
 
 

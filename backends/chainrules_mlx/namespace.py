@@ -38,7 +38,7 @@ _LEAKED = _leaked()
 
 
 def tracing() -> Any:
-    """Tell whether a transformation of MLX's runs here."""
+    """Return whether a transformation of MLX's runs here."""
     try:
         _mx.eval(_LEAKED)
     except ValueError:  # nobody looks at what is traced
@@ -94,7 +94,7 @@ full, zeros, ones, arange = map(_anywhere, (_mx.full, _mx.zeros, _mx.ones, _mx.a
 
 
 def is_complex(*xs: Any) -> Any:
-    """Tell whether complex numbers are among some operands."""
+    """Return whether complex numbers are among some operands."""
     return any(
         [type(x) is complex or (isinstance(x, mx.array) and x.dtype == mx.complex64) for x in xs]
     )

@@ -360,7 +360,7 @@ _WHOLE = (slice, None, None, None)
 
 
 def _picks_along(index: Any, axis: int) -> bool:
-    """Tell whether an index is ``[:, ..., :, array]``, with the array in the place of an axis."""
+    """Return whether an index is ``[:, ..., :, array]``, with the array in the place of an axis."""
     return index[-1] == index.HOLE and all([entry == _WHOLE for entry in index[:axis]])
 
 

@@ -101,7 +101,7 @@ def histogramdd(
 
 
 def _in_operations(x: Any) -> bool:
-    """Tell whether operations compute from x: it is being differentiated, or of another library.
+    """Return whether operations compute from x: it is being differentiated, or of another library.
 
     What a compiler notes of NumPy's is neither: NumPy adds its running sums of constant weights, in
     which a NaN reaches all later bins, with and without `compile`.

@@ -38,7 +38,7 @@ _SIGN_AND_LOGARITHM: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def _is_matrix(x: Any) -> bool:
-    """Tell whether an operand is one square matrix of double precision, with elements."""
+    """Return whether an operand is one square matrix of double precision, with elements."""
     if type(x) is not np.ndarray or x.dtype is not _DOUBLE or _LAPACK is None:
         return False
     shape = x.shape

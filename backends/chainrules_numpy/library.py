@@ -37,7 +37,7 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 def finite(t: Any) -> bool:
-    """Tell whether all elements are finite; return False, too, where squares overflow.
+    """Return whether all elements are finite; return False, too, where squares overflow.
 
     np.vdot is the cheapest question: one pass, no temporary, no warnings.
     """

@@ -103,7 +103,7 @@ def readable(x: Any) -> Any:
 
 
 def _holds_arrays(value: Any) -> bool:
-    """Tell whether a list holds tracers, or arrays of another library, which NumPy loses."""
+    """Return whether a list holds tracers, or arrays of another library, which NumPy loses."""
     cls = type(value)
     if cls in (list, tuple):
         return any(map(_holds_arrays, value))
@@ -120,7 +120,7 @@ def numpy_dtype(x: Any) -> Any:
 
 
 def is_numpys(x: Any) -> bool:
-    """Tell whether NumPy computes with what x stands for: an array or a number of its own."""
+    """Return whether NumPy computes with what x stands for: an array or a number of its own."""
     cls = type_info(type(x)).dispatch_type
     return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
 

@@ -126,7 +126,7 @@ def read_only(x: np.ndarray) -> np.ndarray:
 
 
 def overlap(x: np.ndarray, y: np.ndarray) -> bool:
-    """Tell whether two arrays have an element in common; yes where that is hard to find out."""
+    """Return whether two arrays have an element in common; yes where that is hard to find out."""
     most: Any = 10_000
     try:
         return np.shares_memory(x, y, max_work=most)
@@ -162,13 +162,13 @@ viewers |= {vars(np.ndarray)[name] for name in ("T", "mT", "real", "imag")}
 
 
 def _has_one(operands: tuple[Any, ...], keywords: Any) -> bool:
-    """Tell whether an einsum is of one array: a part of it, or its axes in another order."""
+    """Return whether an einsum is of one array: a part of it, or its axes in another order."""
     arrays = [x for x in operands if not isinstance(x, (str, list, tuple))]
     return len(arrays) < 2
 
 
 def _is_numpys(operands: tuple[Any, ...], keywords: Any) -> bool:
-    """Tell whether an array is NumPy's own: another library's is not converted."""
+    """Return whether an array is NumPy's own: another library's is not converted."""
     return isinstance(plain(operands[0]), np.ndarray)
 
 

@@ -32,12 +32,12 @@ def _function(name: str, dtype: str) -> Any:
 
 
 def has_triangles(a: np.ndarray) -> bool:
-    """Tell whether LAPACK's functions of one triangle are there for matrices of this dtype."""
+    """Return whether LAPACK's functions of one triangle are there for matrices of this dtype."""
     return a.dtype.char in _LETTERS and _scipy() is not None
 
 
 def is_one_column(a: np.ndarray, b: np.ndarray) -> bool:
-    """Tell whether a system of equations is one matrix with one right side."""
+    """Return whether a system of equations is one matrix with one right side."""
     return a.ndim == 2 and b.size == len(a) > 0 and a.dtype == b.dtype and b.ndim < 3
 
 

@@ -39,7 +39,7 @@ def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) ->
 
 
 def sees_calls(x: Any) -> bool:
-    """Tell whether x is an array of a class that is asked what a call of NumPy's does."""
+    """Return whether x is an array of a class that is asked what a call of NumPy's does."""
     return not isinstance(x, np.ndarray) and hasattr(type(x), "__array_function__")
 
 

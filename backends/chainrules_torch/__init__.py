@@ -1,7 +1,7 @@
-"""PyTorch, as chainrules_py sees it: its tensors as arrays, and its autograd as an engine.
+"""PyTorch support: tensors as arrays, and PyTorch's autograd as an engine.
 
-Importing this registers the tensors and how they compute the operations. `export` makes a PyTorch
-function of whatever has a rule.
+Importing this package registers tensors and their implementations of the operations. `export` turns
+any function with a rule into a PyTorch function.
 """
 
 from chainrules_torch import (

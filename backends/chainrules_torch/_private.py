@@ -1,8 +1,8 @@
-"""The names of PyTorch that are not public, and nothing else: no other module here uses one.
+"""The private names of PyTorch; no other module of this package uses one.
 
-PyTorch has no public names for the levels of `torch.func`, nor for where a compiler works. Each
-name is looked for. Where one is missing, something public stands for it if there is such a thing;
-otherwise it is an `Absent`, whose use is an error that names the versions that work.
+PyTorch has no public names for the levels of `torch.func`, nor for the state of its compilers. A
+missing name is replaced by a public equivalent if there is one, and otherwise by an `Absent`, whose
+use raises an error that names the supported versions.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Absent:
         return Absent(f"{self.path}.{name}")
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
-        """Raise.
+        """Raise an error for the missing name.
 
         Raises
         ------
         ContractError
-            It names the versions that work.
+            Names the supported versions.
         """
         msg = (
             f"PyTorch {torch.__version__} has no {self.path.replace(':', '.')}, which "
@@ -55,7 +55,7 @@ class Absent:
 
 
 def _name(path: str, otherwise: Any = None) -> Any:
-    """Return what a module has under a name, or else something that is public."""
+    """Return the object at a path, or else ``otherwise`` or an `Absent`."""
     try:
         return pkgutil.resolve_name(path)
     except (ImportError, AttributeError):
@@ -65,7 +65,7 @@ def _name(path: str, otherwise: Any = None) -> Any:
 # ------------------------------------------------------------------------------- torch.func
 
 FUNC = "torch._functorch"
-"""The package that `torch.func` is made of."""
+"""The package that implements `torch.func`."""
 
 _LEVELS = "torch:_C._functorch"
 _OF_LEVELS = (
@@ -95,39 +95,39 @@ set_forward_mode = _name("torch.autograd.forward_ad:_set_fwd_grad_enabled")
 def _dual_level() -> int:
     try:
         forward_ad.exit_dual_level(level=forward_ad.enter_dual_level())
-    except RuntimeError:  # these levels do not nest
+    except RuntimeError:  # dual levels do not nest
         return 0
     return -1
 
 
-# Without a frame of Python's: each call of an exported function asks for it.
+# Avoids a Python frame: each call of an exported function reads it.
 dual_level: Callable[[], int] = (
     functools.partial(getattr, forward_ad, "_current_level")
     if hasattr(forward_ad, "_current_level")
     else _dual_level
 )
-"""The level of dual numbers that is open, -1 if none is."""
+"""The level of dual numbers that is open, or -1."""
 
 # ---------------------------------------------------------------------------------- tensors
 
 
 def is_view(x: torch.Tensor) -> bool:
-    """Tell whether a tensor is a view, or may be one: it is copied then."""
+    """Return whether a tensor is a view; True if this version does not report it."""
     return x._is_view() if hasattr(x, "_is_view") else True
 
 
 def base(x: torch.Tensor) -> torch.Tensor | None:
-    """Return the tensor that this one is a view of, None if it is none, or nothing tells."""
+    """Return the tensor that this one is a view of; None if it is no view or this is unknown."""
     return getattr(x, "_base", None)
 
 
 def version(x: torch.Tensor) -> int | None:
-    """Return how often a tensor was written to, None if nothing tells."""
+    """Return how many in-place writes a tensor has seen; None if this is unknown."""
     return getattr(x, "_version", None)
 
 
 def backward_class(function: Any) -> Any:
-    """Return the class of the contexts that a function of autograd's is given."""
+    """Return the class of the contexts passed to a ``torch.autograd.Function``."""
     return getattr(function, "_backward_cls", Absent("torch.autograd:Function._backward_cls"))
 
 
@@ -138,9 +138,9 @@ _push_hooks = _name("torch:_C._autograd._push_saved_tensors_default_hooks")
 
 @contextlib.contextmanager
 def unhooked() -> Any:
-    """Take hooks on what is saved off, as checkpoints have: `torch.func` refuses to run in them.
+    """Remove the hooks on saved tensors, such as those of checkpoints.
 
-    Where they cannot be taken off, PyTorch says so.
+    `torch.func` refuses to run inside such hooks.
     """
     taken: list[Any] = []
     while not isinstance(_top_hooks, Absent) and (hooks := _top_hooks(True)) is not None:
@@ -165,11 +165,11 @@ is_cast: Callable[[], bool] = _name("torch:_C._is_any_autocast_enabled", _is_any
 
 
 class _NoTensor:
-    """The class of no tensor, where this version has none that compilers work with."""
+    """Placeholder for a tensor class that this version lacks; nothing is an instance of it."""
 
 
 class _NoError(Exception):
-    """An error that this version does not raise."""
+    """Placeholder for an error that this version does not raise."""
 
 
 FakeTensor: type = _name("torch._subclasses.fake_tensor:FakeTensor", _NoTensor)
@@ -192,20 +192,20 @@ is_compiling: Callable[[], bool] = (
     if hasattr(torch.compiler, "_is_compiling_flag")
     else torch.compiler.is_compiling
 )
-"""Tells whether a compiler writes down a program, other than by reading code; each call asks it."""
+"""Whether a compiler captures a program other than by reading code; each call checks it."""
 
 
 def is_written_down() -> bool:
-    """Tell whether a compiler writes down what runs here: PyTorch 2.12 says so by its context."""
+    """Return whether a compiler captures what runs here; PyTorch 2.12 reports it by its context."""
     if torch.compiler.is_compiling():
         return True
     return not isinstance(TracingContext, Absent) and TracingContext.try_get() is not None
 
 
 def unseen(f: Any) -> Any:
-    """Have a compiler look neither into a function, nor what that calls, outside of its graphs.
+    """Make a compiler skip a function and everything it calls, outside of its graphs.
 
-    `torch.compiler.disable` would load the compiler.
+    `torch.compiler.disable` would import the compiler.
     """
     frames = _name("torch:_C._dynamo.eval_frame")
     if isinstance(frames, Absent) or not hasattr(frames, "set_code_exec_strategy"):
@@ -216,5 +216,5 @@ def unseen(f: Any) -> Any:
 
 
 def left_out(f: Any, reason: str) -> None:
-    """Have a compiler leave calls of a function out of its graphs, and say why, if it can."""
+    """Exclude calls of a function from compiled graphs, with a reason."""
     f._torchdynamo_disable, f._torchdynamo_disable_msg = True, reason

@@ -1,9 +1,10 @@
 # ruff: noqa: A006, PLW0108 -- the names of parameters are PyTorch's
-"""PyTorch's own functions and methods, of values of the tape that stand for tensors.
+"""PyTorch's functions and methods, for values of the tape that stand for tensors.
 
-A value that one of our engines differentiates has PyTorch's methods, and PyTorch's functions take
-it: `torch.exp(x)`, ``x.exp()``. The tables say what operation each is. A name is the method and the
-function of that name; a name with a dot is one of these alone: ``Tensor.where``, ``torch.where``.
+A value that one of our engines differentiates has PyTorch's methods, and PyTorch's functions accept
+it: `torch.exp(x)`, ``x.exp()``. The tables map each name to an operation. A name without a dot is
+both the method and the function; a name with a dot is one of them: ``Tensor.where``,
+``torch.where``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from chainrules_py.extend import reductions_composites as reductions
 
 _results: Any = torch.return_types
 _ALSO = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x2": "other"}
-"""Names that PyTorch takes for its own."""
+"""Keyword names that PyTorch accepts for its own."""
 
 
 def _is_asked(x: Any) -> bool:
@@ -36,15 +37,15 @@ def _is_asked(x: Any) -> bool:
 
 
 def natives(name: str) -> Iterator[Any]:
-    """Find the method, or property, and the function that have a name."""
+    """Yield the method or property, and the function, that have a name."""
     paths = [name.removeprefix("torch.")] if "." in name else [f"Tensor.{name}", name]
     for path in paths:
-        with contextlib.suppress(AttributeError):  # another release of PyTorch has it
+        with contextlib.suppress(AttributeError):  # missing in this version of PyTorch
             yield operator.attrgetter(path)(torch)
 
 
 def operation(names: str, f: Callable[..., Any]) -> None:
-    """Enter an operation of one operand, or of two, under names that are set apart by spaces."""
+    """Register an operation of one or two operands under names separated by spaces."""
     mine = f.operands  # type: ignore[attr-defined]
     theirs: dict[str, str] = dict(zip(("self", "other"), mine, strict=False))
     for name in names.split():
@@ -53,14 +54,14 @@ def operation(names: str, f: Callable[..., Any]) -> None:
 
 
 def row(names: str, *, views: bool = False) -> Callable[[Any], Any]:
-    """Enter a function with PyTorch's own parameters under names that are set apart by spaces.
+    """Register a function with PyTorch's own parameters under names separated by spaces.
 
     Parameters
     ----------
     names : str
         The names.
     views : bool
-        Whether PyTorch gives a view of what it is given.
+        Whether PyTorch returns a view of its operand.
     """
 
     def enter(f: Any) -> Any:
@@ -94,12 +95,12 @@ def row(names: str, *, views: bool = False) -> Callable[[Any], Any]:
 
 
 def _axes(dim: Any) -> Any:
-    """Return axes as operations take them: PyTorch's none of a tuple are all."""
+    """Return axes as operations take them: PyTorch's empty tuple means all axes."""
     return dim if dim is None or isinstance(dim, int) else tuple(dim) or None
 
 
 def _gathered(given: Any) -> Any:
-    """Gather what is given one by one or in a sequence."""
+    """Return arguments that are passed one by one or as a sequence as a tuple."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], Sequence) else given
 
 
@@ -120,7 +121,7 @@ def to(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """x with another dtype, or on another device."""
+    """Return x with another dtype, or on another device."""
     for x in operands:
         if isinstance(x, torch.dtype):
             dtype = x
@@ -140,7 +141,7 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 
 def _tensor(x: Any) -> Any:
-    """Return the tensor that a value stands for, or one like it where there are no numbers."""
+    """Return the tensor that a value stands for, or an empty one if it has no numbers."""
     found = untraced(x)
     if issubclass(type(found), torch.Tensor) or not hasattr(found, "shape"):
         return found
@@ -148,7 +149,7 @@ def _tensor(x: Any) -> Any:
 
 
 def _alike(tensors: Any) -> list[Any]:
-    """Values of one dtype, as PyTorch puts them together."""
+    """Convert values to their common dtype, as PyTorch does in joins."""
     each = flatten(tuple(tensors))[0]
     dtype = functools.reduce(torch.promote_types, [x.dtype for x in each])
     return [to(x, dtype) for x in each]
@@ -203,7 +204,7 @@ def _order(x: Any, dim: int, descending: bool) -> Any:
 
 
 def _at(x: Any, places: Any, dim: int, keepdim: bool = True) -> tuple[Any, Any]:
-    """Elements at some places of an axis, and the places."""
+    """Return the elements at indices along an axis, and the indices."""
     if x.ndim == 0:
         return x, places
     y = v.take_along_axis(x, places, axis=dim)
@@ -211,7 +212,7 @@ def _at(x: Any, places: Any, dim: int, keepdim: bool = True) -> tuple[Any, Any]:
 
 
 def _extreme(name: str, whole: Any, between: Any, places: Any) -> Callable[..., Any]:
-    """Make an extreme: of all, of two values, or along an axis with its places."""
+    """Make an extreme: of all elements, of two values, or along an axis with its indices."""
 
     def extreme(self: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = other if other is not None or isinstance(dim, (int, type(None))) else dim
@@ -232,7 +233,7 @@ def _expanded(x: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def _beside(x: Any, dim: int, places: Any) -> Any:
-    """Return the part of a value that lies beside places along an axis."""
+    """Return the part of a value that indices along an axis cover."""
     axes = enumerate(places.shape)
     return x[tuple([slice(None) if i == dim % x.ndim else slice(n) for i, n in axes])]
 
@@ -254,7 +255,7 @@ def _transform(operation: Any) -> Callable[..., Any]:
 
 
 def _shaped(make: Any) -> Callable[..., Any]:
-    """Make what has the shape of a value, and holds nothing of it."""
+    """Make a function that returns new tensors of the shape of a value."""
 
     def made(self: Any, *operands: Any, dtype: Any = None, device: Any = None, **_: Any) -> Any:
         return make(_tensor(self), *operands, dtype=dtype, device=device)
@@ -274,7 +275,7 @@ def _full(x: Any, shape: Any, fill: Any, *, dtype: Any = None, device: Any = Non
 
 @row("reshape Tensor.view", views=True)
 def reshape(self: Any, *shape: Any) -> Any:
-    """Return the elements in another shape; in another dtype it is no derivative."""
+    """Return the elements in another shape; a view with another dtype has no derivative."""
     if len(shape) == 1 and isinstance(shape[0], torch.dtype):
         msg = "view() of a traced value takes a shape; write to(dtype) for another dtype"
         raise TypeError(msg)
@@ -283,7 +284,7 @@ def reshape(self: Any, *shape: Any) -> Any:
 
 @row("flatten", views=True)
 def flat(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Return some axes in one."""
+    """Flatten a range of axes."""
     shape = tuple(self.shape) or (1,)
     start, end = start_dim % len(shape), end_dim % len(shape)
     inner = math.prod(shape[start : end + 1])
@@ -292,7 +293,7 @@ def flat(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 @row("squeeze", views=True)
 def squeeze(self: Any, dim: Any = None) -> Any:
-    """Without axes of length one; PyTorch leaves the others."""
+    """Remove axes of length one; other axes remain, as in PyTorch."""
     if dim is None or self.ndim == 0:
         return v.squeeze(self) if self.ndim else self
     axes = [axis % self.ndim for axis in ((dim,) if isinstance(dim, int) else dim)]
@@ -304,7 +305,7 @@ def solve(self: Any, B: Any, *, left: bool = True) -> Any:
     """Return the solution of linear equations."""
     if not left:
         return v.matrix_transpose(v.solve(v.matrix_transpose(self), v.matrix_transpose(B)))
-    if B.ndim > 1 and tuple(B.shape) == tuple(self.shape[:-1]):  # many vectors
+    if B.ndim > 1 and tuple(B.shape) == tuple(self.shape[:-1]):  # a stack of vectors
         return v.squeeze(v.solve(self, v.expand_dims(B, axis=-1)), axis=-1)
     return v.solve(self, B)
 
@@ -636,7 +637,7 @@ _FACTS = (
     "dim", "ndimension", "numel", "nelement", "stride", "is_contiguous", "is_floating_point",
     "is_complex", "element_size", "get_device",
 )  # fmt: skip
-"""Methods that say what a tensor is like: no numbers that depend on it."""
+"""Methods that describe a tensor without depending on its numbers."""
 _READ = ("is_cpu", "is_cuda", "is_mps", "is_meta", "is_sparse", "layout")
 
 

@@ -1,4 +1,4 @@
-"""Tensors as arrays: their namespace, their memory, and numbers beside them."""
+"""Tensors as arrays: their namespace and memory, and numbers combined with them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 
-register_leaf(torch.Size)  # a tuple that is made of nothing but integers
+register_leaf(torch.Size)  # a tuple of integers only
 
 TENSOR: Any = torch.Tensor
-"""What implementations are dispatched on; subclasses follow."""
+"""The class that implementations are dispatched on, including subclasses."""
 PLAIN = (torch.Tensor, torch.nn.Parameter)
-"""Classes of tensors that are nothing else."""
+"""Classes of plain tensors."""
 NUMERIC: Any = torch.Tensor | Scalar
 
 
@@ -36,18 +36,18 @@ def _is_plain_buffer(x: torch.Tensor) -> bool:
 
 
 halves: list[Any] = []
-"""Contexts that run here, in which code may not ask for numbers: `Unlost` of the engine."""
+"""Active contexts in which code may not read numbers: `Unlost` of the engine."""
 
 
 def shown(x: torch.Tensor) -> torch.Tensor:
-    """Let a half that runs here see the numbers of a tensor, which is a constant to it."""
+    """Mark a tensor as constant for the halves that run here, so that they may read it."""
     for mode in halves:
         mode.constants[id(x)] = x
     return x
 
 
 def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
-    """Copy what is a view, broadcast, or shares memory with a tensor of the caller's."""
+    """Copy a tensor that is a view, broadcast, or shares memory with a tensor of the caller."""
     copied = _private.is_view(x) or 0 in x.stride()
     for y in () if copied else theirs:
         copied = copied or y is x or (isinstance(y, torch.Tensor) and _private.base(y) is x)
@@ -61,7 +61,7 @@ def owner(x: torch.Tensor) -> Any:
 
 
 def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Copy x with the steps of ``like``; of a part of something larger, with those of a whole."""
+    """Copy x with the order of axes in memory of ``like``, and without gaps."""
     if like.is_contiguous():
         return x.clone(memory_format=torch.contiguous_format)
     order = sorted(range(x.ndim), key=lambda axis: -like.stride()[axis])
@@ -70,16 +70,16 @@ def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def fingerprint(x: torch.Tensor, full: bool) -> Any:
-    """Return how many writes PyTorch has counted, and what NumPy keeps of the memory.
+    """Return PyTorch's count of writes, and NumPy's fingerprint of the memory.
 
     Writes through ``x.data``, ``x.numpy()`` and the storage are not counted. On a device the memory
-    is not read, which would wait for it.
+    is not read, since that would synchronise.
     """
     count = None if x.is_inference() else _private.version(x)
     if type(x) in PLAIN and x.layout is torch.strided and x.is_cpu:
-        with contextlib.suppress(RuntimeError):  # of a transformation, which may map
+        with contextlib.suppress(RuntimeError):  # a transformation, which may be vmap
             where = x.data_ptr()
-            # A compiler's tensors lie nowhere, and their views at an offset from there.
+            # A compiler's tensors have no address, and their views only an offset.
             if where != x.storage_offset() * x.element_size():
                 return count, _of_numpy().fingerprint(np.asarray(_Seen(x, where)), full)
     return count
@@ -87,13 +87,13 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
 
 @functools.cache
 def _of_numpy() -> Any:
-    """Return what answers for the memory of NumPy's arrays."""
+    """Return the memory functions of NumPy arrays."""
     see_roots({"numpy"})
     return type_info(np.ndarray).memory
 
 
 class _Seen:
-    """Memory of a tensor, as NumPy reads it, with no call that an engine would trace."""
+    """Memory of a tensor as a NumPy array interface, without a call that an engine would trace."""
 
     __slots__ = ("__array_interface__",)
 
@@ -125,23 +125,23 @@ register_array_type(
 
 
 def number_as(x: Any, like: torch.Tensor) -> torch.Tensor:
-    """Return a number as a 0-d tensor of the dtype it has beside ``like``; a tensor as it is."""
+    """Convert a number to a 0-d tensor with its dtype beside ``like``; return tensors unchanged."""
     if isinstance(x, torch.Tensor):
         return x
     return torch.asarray(x, dtype=torch.result_type(like, x), device=like.device)
 
 
 def dtype_of(dtype: Any) -> Any:
-    """Return PyTorch's dtype of the same name as NumPy's; None and PyTorch's own as they are."""
+    """Return PyTorch's dtype with the name of NumPy's; return None and PyTorch's own unchanged."""
     if dtype is None or isinstance(dtype, torch.dtype):
         return dtype
     return getattr(torch, np.dtype(dtype).name)
 
 
 def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands with tensors for NumPy's arrays, which PyTorch's functions do not take.
+    """Convert NumPy arrays among operands to tensors, since PyTorch rejects arrays.
 
-    Beside tensors NumPy's scalars are numbers of Python's, which do not change the dtype.
+    Beside tensors, NumPy scalars become Python numbers, which do not change the dtype.
     """
     kinds = tuple(map(type, operands))
     if any([issubclass(cls, np.generic) for cls in kinds]) and any(
@@ -153,7 +153,7 @@ def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     device = next((x.device for x in operands if isinstance(x, torch.Tensor)), None)
     return tuple(
         [
-            # A copy: what PyTorch makes of memory may be written to, and has no steps backwards.
+            # A copy: PyTorch may write to the memory, and has no negative strides.
             torch.from_numpy(np.array(native(x), order="C")).to(device)
             if isinstance(x, np.ndarray)
             else x
@@ -163,14 +163,14 @@ def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def native(x: Any) -> Any:
-    """Return an array of NumPy's in the byte order of the machine, the only one PyTorch knows."""
+    """Return a NumPy array in native byte order, the only one that PyTorch supports."""
     if isinstance(x, np.ndarray | np.generic) and not x.dtype.isnative:
         return x.astype(x.dtype.newbyteorder("="))
     return x
 
 
 def alike(*xs: Any) -> tuple[torch.Tensor, ...]:
-    """Tensors and numbers as tensors of one dtype."""
+    """Convert tensors and numbers to tensors of one dtype."""
     like = next(x for x in xs if isinstance(x, torch.Tensor))
     tensors = [number_as(x, like) for x in xs]
     dtype = tensors[0].dtype
@@ -181,7 +181,7 @@ def alike(*xs: Any) -> tuple[torch.Tensor, ...]:
 
 
 def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a PyTorch function of two tensors of one dtype take numbers too."""
+    """Make a PyTorch function of two tensors of one dtype accept numbers."""
     return lambda x, y: function(*alike(x, y))
 
 
@@ -195,14 +195,14 @@ _OF_SO_MANY: dict[int, Callable[..., Any]] = {
 
 
 def implement(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
-    """Enter what computes operations of tensors, or of operands of these types."""
+    """Register implementations of operations for tensors, or for operands of these types."""
     for operation, function in table.items():
         tensors = (TENSOR,) * (1 if operation.variadic else len(operation.operands))
         operation.implement(function, types=types or tensors)
 
 
 def entered(operation: Any, function: Callable[..., Any]) -> None:
-    """Enter what computes an operation for every mixture of tensors and numbers."""
+    """Register an implementation for every mixture of tensors and numbers."""
     n = len(operation.operands)
     function = _OF_SO_MANY[n](function)
     for first in range(n):

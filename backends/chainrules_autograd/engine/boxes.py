@@ -201,7 +201,7 @@ def returned(y: Any) -> Any:
 
 
 def is_boxed(x: Any) -> bool:
-    """Tell whether a value is, or holds, a box."""
+    """Return whether a value is, or holds, a box."""
     return any(map(isbox, flatten(x)[0]))
 
 

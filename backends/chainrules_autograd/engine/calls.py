@@ -92,7 +92,7 @@ runner.append(run)
 
 
 def is_function(x: Any) -> bool:
-    """Tell whether an operand is a function to be called, which may hide boxes."""
+    """Return whether an operand is a function to be called, which may hide boxes."""
     return callable(x) and not (isbox(x) or is_structure_type(type(x)))
 
 

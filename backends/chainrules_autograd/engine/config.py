@@ -31,7 +31,7 @@ make_jvp: Any = autograd.core.make_jvp
 
 
 def moves(x: Any) -> bool:
-    """Tell whether autograd differentiates in a value: a floating-point array or number."""
+    """Return whether autograd differentiates in a value: a floating-point array or number."""
     return kind_of(boxed(x)) in ("real", "complex")
 
 
@@ -76,14 +76,14 @@ class AutogradConfig(Config):
         return y, dense(unflatten_tangent(call.out, _parts(found_dot, call)), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
+        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
+        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
         return self.frule_via_ad(tuple(tangents), f, *primals)
 
     def __repr__(self) -> str:

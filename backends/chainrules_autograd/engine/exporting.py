@@ -193,7 +193,7 @@ _DOUBLE = frozenset((np.ndarray, np.float64, float))
 
 
 def _is_double(x: Any) -> bool:
-    """Tell whether a value is real and in double precision, so that nothing is conjugated."""
+    """Return whether a value is real and in double precision, so that nothing is conjugated."""
     return type(x) is float or (type(x) in _DOUBLE and x.dtype == _F8)
 
 
@@ -229,7 +229,7 @@ def _recording(
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of autograd an exported function supports for these operands.
+    """Return which transformations of autograd an exported function supports for these operands.
 
     Parameters
     ----------

@@ -76,14 +76,14 @@ class JaxConfig(Config):
         jax.eval_shape(jax.linear_transpose(along, *given), jax.eval_shape(along, *given))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
+        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
+        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
         y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
         return y, filled(y_dot, space(y))
 

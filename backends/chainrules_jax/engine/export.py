@@ -68,7 +68,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of JAX an exported function supports.
+    """Return which transformations of JAX an exported function supports.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _VALUES = (jax.core.Tracer, *_NUMPYS)
 
 
 def is_native(operation: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
-    """Tell whether JAX's own derivative of an operation is that of its rule."""
+    """Return whether JAX's own derivative of an operation is that of its rule."""
     statement = rule.reverse
     if statement is None or rule.forward is not statement or not rule.is_core:
         return False

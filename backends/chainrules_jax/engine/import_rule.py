@@ -151,7 +151,7 @@ def _is_leaf(x: Any) -> bool:
 
 
 def _is_key(x: Any) -> bool:
-    """Tell whether a value is a key of `jax.random.key`, an array that holds no numbers."""
+    """Return whether a value is a key of `jax.random.key`, an array that holds no numbers."""
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 

@@ -159,7 +159,7 @@ def _silent(half: Map) -> Map:
 
 
 def is_inexact(x: Any) -> bool:
-    """Tell whether an array, or a stand-in for one, holds real or complex numbers."""
+    """Return whether an array, or a stand-in for one, holds real or complex numbers."""
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
@@ -202,7 +202,7 @@ def batch_tracer() -> type:
 
 
 def is_there(x: Any) -> bool:
-    """Tell whether a value is known, or all of a batch are: nobody asks for a derivative in it."""
+    """Return whether a value is known; for a batch, whether all of its elements are."""
     cls = batch_tracer()
     while type(x) is cls and hasattr(x, "val"):
         x = x.val
@@ -250,7 +250,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -
 
 
 def is_moved(t: Any) -> bool:
-    """Tell whether a tangent is a real one: neither a symbolic zero nor of dtype float0."""
+    """Return whether a tangent is a real one: neither a symbolic zero nor of dtype float0."""
     return type(t) is not ad.Zero and t.dtype != jax.dtypes.float0
 
 

@@ -70,7 +70,7 @@ _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
 
 def are_later(tangents: Sequence[Any]) -> bool:
-    """Tell whether some tangents are not there yet, so that JAX may ask for the other half."""
+    """Return whether some tangents are not there yet, so that JAX may ask for the other half."""
     return any([isinstance(t, _LATER) for t in tangents])
 
 
@@ -244,7 +244,7 @@ class Program:
         return rule
 
     def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
-        """Tell whether JAX differentiates through the body, or through its own function."""
+        """Return whether JAX differentiates through the body, or through its own function."""
         if self.operation is v.scan:
             return True
         rule = self.find(operands)
@@ -262,7 +262,7 @@ class Program:
         return rule
 
     def is_elementwise(self, leaves: Leaves) -> bool:
-        """Tell whether a batch of calls is, by its rule, one call with a further axis."""
+        """Return whether a batch of calls is, by its rule, one call with a further axis."""
         rule = None if self.operation in COMPUTED else self.find(self.operands(leaves))
         if rule is None:
             return False
@@ -270,7 +270,7 @@ class Program:
         return all([s is not None and s.recipe.is_elementwise for s in stated])
 
     def stays(self, ins: Leaves) -> bool:
-        """Tell whether what computes it runs on JAX's own values, of these shapes and dtypes."""
+        """Return whether what computes it runs on JAX's own values, of these shapes and dtypes."""
         if self.operation.has_body and not self._leaves_jax:
             self.avals(*ins)
         return not self._leaves_jax
@@ -513,7 +513,7 @@ def _any_traced(leaves: Leaves) -> bool:
 
 
 def _is_own(error: BaseException) -> bool:
-    """Tell whether an error is of JAX's own, and not of a body that it cannot trace."""
+    """Return whether an error is of JAX's own, and not of a body that it cannot trace."""
     return isinstance(error, (ArithmeticError, KeyError, NameError, jax.errors.JaxRuntimeError))
 
 

@@ -34,7 +34,7 @@ JAXS: set[Any] = {v.solve}
 
 
 def is_value(x: Any) -> bool:
-    """Tell whether a value is an array of JAX's, or a tracer of one."""
+    """Return whether a value is an array of JAX's, or a tracer of one."""
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
@@ -42,7 +42,7 @@ _NUMBERS = {float, complex, int, bool}
 
 
 def _is_literal(x: Any) -> bool:
-    """Tell whether a value is one of JAX's classes of numbers in programs.
+    """Return whether a value is one of JAX's classes of numbers in programs.
 
     Where JAX compiles nothing, functions are given these for Python's numbers. They have a dtype
     and a type of JAX's, and nothing else that arrays have.

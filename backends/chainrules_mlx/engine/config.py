@@ -62,14 +62,14 @@ class MlxConfig(Config):
         return xp.kept(np.array, _as_array(x))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
+        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
         y, pullback = self.rrule_via_ad(f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
+        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
         return self.frule_via_ad(tuple(tangents), f, *primals)
 
     def __repr__(self) -> str:

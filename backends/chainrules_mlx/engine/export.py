@@ -71,7 +71,7 @@ def _is_asked(error: Exception) -> bool:
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell which transformations of MLX an exported function supports for these operands.
+    """Return which transformations of MLX an exported function supports for these operands.
 
     Parameters
     ----------

@@ -25,17 +25,17 @@ _mx: Any = mx
 
 
 def is_array(x: Any) -> bool:
-    """Tell whether a value is an array of MLX's."""
+    """Return whether a value is an array of MLX's."""
     return isinstance(x, mx.array)
 
 
 def is_floating(x: Any) -> bool:
-    """Tell whether a value is an array that MLX takes derivatives in."""
+    """Return whether a value is an array that MLX takes derivatives in."""
     return isinstance(x, mx.array) and _mx.issubdtype(x.dtype, mx.inexact)
 
 
 def varies(x: Any) -> bool:
-    """Tell whether a value is an array that MLX traces here.
+    """Return whether a value is an array that MLX traces here.
 
     An array does not say so: one that is differentiated is made of a copy of MLX's, and one that
     `mx.vmap` and `mx.compile` trace is not evaluated at all.
@@ -82,13 +82,13 @@ def dense(t: Any, like: Any) -> Any:
 
 
 def lacks_dtype(error: BaseException) -> bool:
-    """Tell whether an error is of numbers of MLX's that NumPy has not."""
+    """Return whether an error is of numbers of MLX's that NumPy has not."""
     said = str(error)
     return "PEP 3118 buffer format" in said or "cannot be converted to NumPy" in said
 
 
 def leaves_mlx(error: BaseException) -> bool:
-    """Tell whether an error is MLX's of code that asks for values of what it traces."""
+    """Return whether an error is MLX's of code that asks for values of what it traces."""
     said = str(error)
     return isinstance(error, (ValueError, RuntimeError)) and any(
         [part in said for part in ("function transformations", "[convert]", "without a primitive")]

@@ -56,7 +56,7 @@ def result_type(values: Any) -> Any:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Tell whether a conversion is safe, of what is no number of Python's."""
+    """Return whether a conversion is safe, of what is no number of Python's."""
     return np.can_cast(untraced(from_), to, casting)
 
 

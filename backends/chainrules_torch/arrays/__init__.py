@@ -1,4 +1,4 @@
-"""Operations on PyTorch's tensors, as PyTorch computes them."""
+"""Implementations of the operations for PyTorch's tensors."""
 
 from chainrules_torch.arrays import elementwise, indexing, linalg, manipulation, special
 

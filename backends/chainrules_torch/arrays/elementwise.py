@@ -1,4 +1,4 @@
-"""Elementwise operations and reductions, as PyTorch computes them."""
+"""Elementwise operations and reductions in PyTorch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _tensor(x: Any, beside: Any) -> torch.Tensor:
 
 
 _DOUBLE = {float: torch.float64, complex: torch.complex128}
-"""Of numbers alone: what PyTorch makes of them by default has half of their digits."""
+"""Dtypes for operands that are all numbers; PyTorch's default has half of their digits."""
 
 
 def _ldexp(x: Any, n: Any) -> Any:
@@ -49,9 +49,9 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _compared(name: str) -> Any:
-    """Return a comparison; of complex numbers by real, then by imaginary parts, as NumPy compares.
+    """Return a comparison that orders complex numbers by real, then by imaginary part.
 
-    PyTorch has them of real numbers.
+    NumPy has this order; PyTorch compares real numbers only.
     """
     function = getattr(torch, name)
     strictly = torch.gt if name.startswith("greater") else torch.lt
@@ -66,7 +66,7 @@ def _compared(name: str) -> Any:
 
 
 def _extreme(name: str) -> Any:
-    """Return the greater or the lesser of two, by the same order."""
+    """Return a maximum or minimum in the same order."""
     function = getattr(torch, name)
     wins = _compared("greater_equal" if name in ("maximum", "fmax") else "less_equal")
     keeps_nan = not name.startswith("f")
@@ -88,20 +88,20 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
 
 
 def _real(x: torch.Tensor) -> torch.Tensor:
-    """Return the real part, a view except for one element: nested forward mode fails there."""
+    """Return the real part; a view except for one element, where nested forward mode fails."""
     if not x.is_complex():
         return x
     return x.real if x.numel() != 1 else x.clone().real
 
 
 def _imag(x: torch.Tensor) -> torch.Tensor:
-    """Return the imaginary part, a view except for one element; see `_real`."""
+    """Return the imaginary part; a view except for one element, see `_real`."""
     if not x.is_complex():
         return torch.zeros_like(x)
     return x.imag if x.numel() != 1 else x.clone().imag
 
 
-# Of one operand.
+# Operations of one operand.
 implement(
     {
         v.real: _real,
@@ -118,7 +118,7 @@ implement(
 
 
 def _of_two(function: Any) -> Any:
-    """Make a PyTorch function promote as the standard does where one operand has no axes."""
+    """Make a PyTorch function promote as the array API standard does for 0-d operands."""
 
     def computed(x: Any, y: Any) -> Any:
         if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) and x.dtype is not y.dtype:
@@ -154,7 +154,7 @@ for _types in ((TENSOR, Scalar), (Scalar, TENSOR)):
         types=_types,
     )
 
-# Of two or more, among them numbers.
+# Operations of two or more operands, some of which may be numbers.
 _ENTRIES: dict[Any, Any] = {
     v.ldexp: _ldexp,
     v.nan_to_num: nan_to_num_standard,
@@ -181,7 +181,7 @@ for _operation, _function in _ENTRIES.items():
 
 
 def _report(condition: torch.Tensor, *, message: str) -> None:
-    """Look at what can be looked at: nothing is waited for, nor asked of a value not yet there."""
+    """Check only plain tensors on the CPU: no synchronisation, and no value of a traced tensor."""
     is_wrapped: Any = _private.functorch.is_functorch_wrapped_tensor
     if type(condition) is torch.Tensor and condition.is_cpu and not is_wrapped(condition):
         v.report.__wrapped__(condition, message=message)

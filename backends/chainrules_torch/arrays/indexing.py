@@ -1,7 +1,7 @@
-"""Indexing in PyTorch: elements picked out and put back; nothing is written to but fresh copies.
+"""Indexing in PyTorch: elements are read, scattered and added without writing to operands.
 
-Under vmap a fresh tensor that is not batched cannot be written to with one that is, so everything
-here is made by functions that give new tensors.
+Under vmap, PyTorch cannot write a batched tensor to a fresh tensor that is not batched. Therefore
+the operations here use functions that return new tensors, except those that write to a buffer.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from chainrules_torch.tensors import TENSOR, alike, number_as
 def _arranged(
     x: torch.Tensor, index: Any, arrays: tuple[Any, ...]
 ) -> tuple[torch.Tensor, tuple[Any, ...]]:
-    """Return an index as PyTorch takes it, and x as it has to be for that.
+    """Return x and an index in a form that PyTorch accepts.
 
-    PyTorch knows no slices that go backwards; looks at the value of a tensor without axes, which
-    vmap forbids; and counts an integer beside an array as no array, so that axes come in another
-    order than NumPy's.
+    PyTorch has no slices with negative steps. It reads the value of a 0-d tensor in an index, which
+    vmap forbids. It does not count an integer beside an array as an array, so the order of axes
+    differs from NumPy's.
     """
     where: tuple[Any, ...] = index.join(arrays)
     if not arrays and not any(map(_goes_back, where)):
@@ -51,7 +51,7 @@ def _goes_back(entry: Any) -> bool:
 
 
 def _turned(x: torch.Tensor, axis: int, places: range) -> torch.Tensor:
-    """Take the elements at descending places along an axis."""
+    """Take the elements at descending indices along an axis."""
     before = (slice(None),) * axis
     if not len(places):
         return x[(*before, slice(0, 0))]
@@ -59,7 +59,7 @@ def _turned(x: torch.Tensor, axis: int, places: range) -> torch.Tensor:
 
 
 def _axes_of(entry: Any) -> int:
-    """Count the axes of the array that an entry of an index stands for."""
+    """Count the axes of the array that an index entry consumes."""
     if entry is None or entry is Ellipsis or type(entry) is bool:
         return 0
     if isinstance(entry, torch.Tensor) and entry.dtype is torch.bool:
@@ -73,14 +73,14 @@ def _getitem(x: torch.Tensor, *arrays: Any, index: Any) -> Any:
 
 
 def _places(x: torch.Tensor, arrays: tuple[Any, ...], index: Any) -> torch.Tensor:
-    """Where in memory order the elements are that an index picks."""
+    """Return the flat indices of the elements that an index selects."""
     every = torch.arange(x.numel(), device=x.device).reshape(x.shape)
     every, where = _arranged(every, index, arrays)
     return every[where]
 
 
 def _fitting(y: torch.Tensor, shape: Any) -> torch.Tensor:
-    """Broadcast, without leading axes of length one that the places have not."""
+    """Broadcast y, without surplus leading axes of length one."""
     while y.ndim > len(shape) and y.shape[0] == 1:
         y = y[0]
     return y.expand(shape)
@@ -134,13 +134,13 @@ v.take.implement(_take, types=(TENSOR, object))
 
 
 def _counted(indices: torch.Tensor, n: int) -> torch.Tensor:
-    """Places from 0 on: PyTorch's gather takes none from the end."""
+    """Return non-negative indices: PyTorch's gather rejects negative ones."""
     return torch.where(indices < 0, indices + n, indices)
 
 
 @v.take_along_axis.implement
 def take_along_axis_torch(x: torch.Tensor, indices: torch.Tensor, *, axis: int = -1) -> Any:
-    """Take elements along an axis, under PyTorch's own name for the axis."""
+    """Take elements along an axis; PyTorch names the axis ``dim``."""
     return torch.take_along_dim(x, _counted(indices, x.shape[axis]), dim=axis)
 
 
@@ -148,7 +148,7 @@ def take_along_axis_torch(x: torch.Tensor, indices: torch.Tensor, *, axis: int =
 def add_along_axis_torch(
     buffer: torch.Tensor, y: torch.Tensor, indices: torch.Tensor, *, axis: int = -1
 ) -> None:
-    """In place, as it says."""
+    """Add to elements of the buffer in place."""
     shape = [*buffer.shape]
     shape[axis] = indices.shape[axis]
     where = _counted(indices, buffer.shape[axis]).expand(shape)

@@ -1,4 +1,4 @@
-"""Linear algebra, contractions and Fourier transforms, as PyTorch computes them."""
+"""Linear algebra, contractions and Fourier transforms in PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chainrules_torch.tensors import alike, entered, implement, with_numbers
 
 
 class SlogdetResult(NamedTuple):
-    """Result of `slogdet`: the sign, and the logarithm of the absolute value."""
+    """Result of `slogdet`: the sign, and the logarithm of the absolute value of a determinant."""
 
     sign: Any
     logabsdet: Any
@@ -32,13 +32,13 @@ entered(v.dot, dot_standard)
 
 @v.vecdot.implement
 def vecdot_torch(x1: torch.Tensor, x2: torch.Tensor, *, axis: int = -1) -> Any:
-    """Compute dot products along an axis, counted from the end: it is that of the product."""
+    """Compute dot products along an axis of the broadcast product, counted from the end."""
     x1, x2 = alike(x1, x2)
     return (torch.conj_physical(x1) * x2).sum(axis)
 
 
 def _matrix(x: torch.Tensor) -> torch.Tensor:
-    """Return a matrix with a vector as each of its rows, as NumPy does."""
+    """Return a matrix; a vector becomes each of its rows, as in NumPy."""
     return x.expand(x.shape[0], -1) if x.ndim == 1 else x
 
 
@@ -47,7 +47,7 @@ def _matrix(x: torch.Tensor) -> torch.Tensor:
 
 @v.solve.implement
 def solve_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
-    """PyTorch takes some stacks of matrices for vectors, and vmap vectors for matrices."""
+    """Solve linear equations; PyTorch and vmap confuse some stacks of vectors and matrices."""
     x1, x2 = alike(x1, x2)
     if x2.ndim == 1:
         return torch.linalg.solve(x1, x2[:, None])[..., 0]
@@ -58,7 +58,7 @@ def solve_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
 def solve_triangular_torch(
     x1: torch.Tensor, x2: torch.Tensor, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """PyTorch's takes matrices of columns alone."""
+    """Solve triangular equations; PyTorch's function takes matrices only."""
     x1, x2 = alike(x1, x2)
     columns = x2[:, None] if x2.ndim == 1 else x2
     y = torch.linalg.solve_triangular(x1, columns, upper=upper, unitriangular=unit_diagonal)
@@ -71,7 +71,7 @@ def cholesky_cotangent_torch(y_bar: torch.Tensor, factor: torch.Tensor) -> Any:
     y_bar, factor = alike(y_bar, factor)
     phi = torch.tril(torch.tril(factor).mH @ torch.tril(y_bar))
     half = phi - 0.5 * torch.diag_embed(torch.diagonal(phi, 0, -2, -1))
-    # LAPACK reads one triangle, and its own layout of the factor without a copy.
+    # LAPACK reads one triangle; its own layout of the factor avoids a copy.
     upper = factor.mH
     inside = torch.linalg.solve_triangular(upper, half + half.mH, upper=True)
     full = torch.linalg.solve_triangular(upper, inside.mH, upper=True).mH
@@ -91,7 +91,7 @@ def pinv_torch(x: torch.Tensor, *, rtol: float | None = None, hermitian: bool = 
 
 
 def _inverted(s: torch.Tensor, rtol: float) -> torch.Tensor:
-    """1 / s, and 0 for what is less than a part of the largest, which is first or last."""
+    """Return 1 / s, and 0 for values below rtol times the largest, which is first or last."""
     size = torch.abs(s)
     kept = size > rtol * torch.maximum(size[..., :1], size[..., -1:])
     return torch.where(kept, 1 / torch.where(kept, s, 1), 0)
@@ -99,16 +99,17 @@ def _inverted(s: torch.Tensor, rtol: float) -> torch.Tensor:
 
 @v.qr_raw.implement
 def qr_raw_torch(x: torch.Tensor) -> Any:
-    """LAPACK's, whose matrix NumPy gives transposed."""
+    """Return LAPACK's raw QR factorisation, transposed as NumPy returns it."""
     packed, tau = torch.geqrf(x)
     return packed.mT, tau
 
 
 @v.lstsq.implement
 def lstsq_torch(x1: torch.Tensor, x2: torch.Tensor, *, rcond: float | None = None) -> Any:
-    """From the singular values: PyTorch's own leaves out what NumPy's gives besides.
+    """Solve by singular values: PyTorch's lstsq lacks some of NumPy's results.
 
-    NumPy gives no squares for a matrix of lesser rank. Where values are hidden, they are NaN.
+    The residuals are empty for a matrix of deficient rank, as in NumPy; where values are hidden,
+    they are NaN.
     """
     x1, x2 = alike(x1, x2)
     rows, columns = x1.shape
@@ -132,7 +133,7 @@ def lstsq_torch(x1: torch.Tensor, x2: torch.Tensor, *, rcond: float | None = Non
 
 @v.lu_factor.implement
 def lu_factor_torch(x: torch.Tensor) -> Any:
-    """LAPACK counts rows from one."""
+    """Return LU factors with pivots from zero; LAPACK counts rows from one."""
     lu, pivots = torch.linalg.lu_factor(x)
     permutation = torch.linalg.lu(x)[0].real.mT.argmax(-1)
     return LUFactors(lu, pivots.to(torch.int64) - 1, permutation)
@@ -155,7 +156,7 @@ implement(
         v.trace: lambda x, *, offset=0: torch.diagonal(x, offset, -2, -1).sum(-1),
         v.tril: lambda x, *, k=0: torch.tril(_matrix(x), k),
         v.triu: lambda x, *, k=0: torch.triu(_matrix(x), k),
-        v.solve_again: solve_torch,  # to look at the matrix would be to wait for it
+        v.solve_again: solve_torch,  # a check of the matrix would synchronise
         v.expm: torch.linalg.matrix_exp,
         v.slogdet: lambda x: SlogdetResult(*torch.linalg.slogdet(x)),
         v.cholesky: lambda x, *, upper=False: torch.linalg.cholesky(x, upper=bool(upper)),

@@ -1,4 +1,4 @@
-"""Operations that shape, make, join and sort, as PyTorch computes them."""
+"""Operations on shapes, creation, joining and sorting in PyTorch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, implement
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """List axes, counted from the front: all where none is named."""
+    """List axes, counted from the front; all axes for None."""
     if axis is None:
         return tuple(range(ndim))
     return tuple([a % ndim if ndim else a for a in ((axis,) if type(axis) is int else axis)])
@@ -25,7 +25,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 @v.roll.implement
 def roll_torch(x: torch.Tensor, *, shift: Any, axis: Any = None) -> Any:
-    """Roll, under PyTorch's own name for the axis, and with one shift for several axes."""
+    """Roll along axes; one shift may apply to several axes."""
     if axis is None:
         return torch.roll(x, shift if type(shift) is int else sum(shift))
     axes = (axis,) if type(axis) is int else tuple(axis)
@@ -49,7 +49,7 @@ implement({v.repeat: _repeat}, types=(TENSOR, object))
 
 @v.astype.implement
 def astype_torch(x: torch.Tensor, *, dtype: Any) -> Any:
-    """PyTorch warns of the imaginary part that goes."""
+    """Convert the dtype; avoids PyTorch's warning about a dropped imaginary part."""
     dtype = dtype_of(dtype)
     if x.is_complex() and not dtype.is_complex:
         x = x.real
@@ -70,7 +70,7 @@ entered(v.pad, _pad)
 
 @v.sliding_window_view.implement
 def sliding_window_view_torch(x: torch.Tensor, *, window_shape: Any, axis: Any) -> Any:
-    """Return a view of sliding windows, in which each new axis comes last."""
+    """Return a view of sliding windows; each new axis is last."""
     ndim = x.ndim
     for length, a in zip(window_shape, axis, strict=True):
         x = x.unfold(a % ndim, length, 1)
@@ -102,7 +102,7 @@ entered(v.linspace, _linspace)
 
 @v.searchsorted.implement
 def searchsorted_torch(x1: torch.Tensor, x2: torch.Tensor, *, side: str = "left") -> Any:
-    """PyTorch's wants one dtype, and warns of strides."""
+    """Find insertion indices; PyTorch wants one dtype, and warns of non-contiguous tensors."""
     x1, x2 = alike(x1, x2)
     return torch.searchsorted(x1.contiguous(), x2.contiguous(), right=side == "right")
 
@@ -113,7 +113,7 @@ def _full(x: torch.Tensor, shape: Any, fill: Any, dtype: Any) -> torch.Tensor:
 
 
 def _counted(x: torch.Tensor, places: range) -> torch.Tensor:
-    """Places in a range: none where `torch.arange` objects to the signs."""
+    """Return a range as a tensor; empty ranges would make `torch.arange` raise."""
     start, stop = (places.start, places.stop) if len(places) else (0, 0)
     return torch.arange(start, stop, places.step if len(places) else 1, device=x.device)
 
@@ -125,7 +125,7 @@ implement(
             tuple(range(x.ndim - 1, -1, -1)) if axes is None else axes
         ),
         v.matrix_transpose: lambda x: x.mT,
-        # One number with axes of 1 may go to one without, as a cotangent.
+        # A cotangent of one element with axes of length 1 may be broadcast to fewer axes.
         v.broadcast_to: lambda x, *, shape: (
             x.expand(shape) if x.ndim <= len(shape) else x.reshape(shape)
         ),

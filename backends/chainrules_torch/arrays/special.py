@@ -1,7 +1,6 @@
-"""Special functions, as PyTorch computes them.
+"""Special functions in PyTorch.
 
-What it has no function for is computed by whatever does so for NumPy, on the CPU; see
-`chainrules_torch.engine.callback`.
+Functions that PyTorch lacks run on NumPy arrays on the CPU; see `chainrules_torch.engine.callback`.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _special: Any = torch.special
 
 
 def _by_numpy(operation: Any, *xs: Any) -> Any:
-    """Compute an operation as NumPy's backends do."""
+    """Compute an operation by its implementation for NumPy."""
     return called_back(operation, tuple(map(type, xs)))(*xs)
 
 
 def _reals(operation: Any, function: Any) -> None:
-    """Enter a function of PyTorch's that takes no complex numbers; NumPy's backends do."""
+    """Register a PyTorch function of real numbers; complex numbers are computed by NumPy."""
 
     def computed(*xs: Any) -> Any:
         if any([is_tensor(x) and x.is_complex() for x in xs]):
@@ -37,11 +36,11 @@ def _reals(operation: Any, function: Any) -> None:
 
 
 def _ndtr(x: torch.Tensor) -> Any:
-    """Compute the normal distribution by what keeps its digits far left; PyTorch's own is 0."""
+    """Compute the normal CDF by erfc; for very negative x PyTorch's own function returns 0."""
     return _special.erfc(x * -math.sqrt(0.5)) / 2
 
 
-# PyTorch's Bessel functions of the first and second kind are 1e-8 off near 7; SciPy's are not.
+# PyTorch's Bessel functions of the first and second kind have errors of 1e-8 near 7.
 for _operation, _function in (
     (v.gammaln, torch.lgamma),
     (v.digamma, _special.digamma),
@@ -70,12 +69,12 @@ for _operation, _function in (
     _reals(_operation, _function)
 
 
-# torch.kl_div is another function: of logarithms, and their mean.
+# torch.kl_div is a different function: it takes logarithms, and returns their mean.
 entered(v.kl_div, lambda x, y: _by_numpy(v.kl_div, x, y))
 
 
 def _polygamma(n: Any, x: Any) -> Any:
-    """PyTorch takes one order, as a number."""
+    """Compute polygamma; PyTorch takes a Python integer as the order."""
     if type(n) is int and is_tensor(x):
         return _special.polygamma(n, x)
     return _by_numpy(v.polygamma, n, x)
@@ -85,7 +84,7 @@ entered(v.polygamma, _polygamma)
 
 
 def _softmax(function: Any, x: torch.Tensor, axis: Any) -> Any:
-    """Compute softmax or its logarithm, over one axis if PyTorch does so."""
+    """Compute softmax or its logarithm; PyTorch's own function takes one axis."""
     axes = axes_of(axis, x.ndim)
     if len(axes) == 1 and not x.is_complex():
         return function(x, axes[0])

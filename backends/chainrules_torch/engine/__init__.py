@@ -1,1 +1,1 @@
-"""PyTorch as an engine: rules in its functions, its functions in rules."""
+"""PyTorch as an engine: rules in its functions, and its functions in rules."""

@@ -1,6 +1,6 @@
-"""Calls made ready for PyTorch: their values, and the halves of their rules.
+"""Calls prepared for PyTorch: their values, and the halves of their rules.
 
-A call has *leaves*: the tensors, and numbers, that a function of PyTorch's takes.
+The *leaves* of a call are the tensors and numbers that are passed to a PyTorch function.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 
 
 class ReusedValue(NamedTuple):
-    """Value of a call, which `known_value` finds in calls that are made `within` it.
+    """Value of a call, which `known_value` returns for calls inside `within`.
 
-    An engine that keeps inputs and outputs runs a rule again to differentiate it, or for the half
-    that it did not run before. A rule computes the value of its own call; here it gets the one
-    there is. So running it again costs what its halves cost, and derivatives of any order flow
-    through the output of the call.
+    An engine that keeps inputs and outputs runs a rule again to differentiate it, or to run its
+    other half. A rule computes the value of its own call; with a known value, only the halves are
+    computed, and derivatives of any order flow through the output of the call.
+
 
     Parameters
     ----------
     primal : Primitive
-        What was called.
+        The primitive that is called.
     operands, options
-        The call, in the one form.
+        The operands and options of the call, in normal form.
     y
         Its value.
 
@@ -80,7 +80,7 @@ class ReusedValue(NamedTuple):
     y: Any
 
     def within(self, call: Callable[..., Any], *operands: Any) -> Any:
-        """Make a call in which the value is known."""
+        """Make a call during which this value is known."""
         token = known_values.set((self, *known_values.get()))
         try:
             return call(*operands)
@@ -91,13 +91,13 @@ class ReusedValue(NamedTuple):
 known_values: contextvars.ContextVar[tuple[ReusedValue, ...]] = contextvars.ContextVar(
     "known_values", default=()
 )
-"""The values that are known here, the innermost first."""
+"""The values that are known here, innermost first."""
 
 
 def known_value(
     primal: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> ReusedValue | None:
-    """Find the `ReusedValue` of a call, the same function of the same objects, or None."""
+    """Return the `ReusedValue` of a call of the same primitive with the same objects, or None."""
     for known in known_values.get():
         same = known.primal is primal and len(known.operands) == len(operands)
         if same and all(map(operator.is_, known.operands, operands)) and known.options == options:
@@ -106,12 +106,12 @@ def known_value(
 
 
 class Call:
-    """A call, as functions of PyTorch's are given it: the leaves are the tensors in its operands.
+    """A call as PyTorch functions receive it: its leaves are the tensors in its operands.
 
     Attributes
     ----------
     plan : Plan
-        What is called.
+        The plan of the primitive.
     treedef : TreeDef
         The structure of the operands around their leaves.
     """
@@ -128,11 +128,11 @@ class Call:
         return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
 
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        """Tell which operands are, if these leaves are."""
+        """Return which operands are wanted, given which leaves are."""
         return wanted_in(self.treedef, leaves)
 
     def value(self, leaves: Sequence[Any]) -> Any:
-        """Compute the result, as `chainrules_torch.engine.outputs.wrap` gives it."""
+        """Compute the result in the form of `chainrules_torch.engine.outputs.wrap`."""
         plan = self.plan
         return wrap(plan.run(plan.compute, *self.operands(leaves), **plan.options))
 
@@ -155,7 +155,7 @@ class Call:
         return self.placed(bound, answer, wanted)
 
     def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
-        """Place what a pull answered leaf by leaf; ``spaces`` has None where nobody asked."""
+        """List the cotangents of a pullback leaf by leaf; ``spaces`` has None for unwanted ones."""
         bars = cotangents_in(self.treedef, answer, bound.wanted)
         return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
 
@@ -184,7 +184,7 @@ class Call:
         given: Sequence[Any],
         needs: Sequence[bool],
     ) -> list[Any]:
-        """Run half of the rule on NumPy's arrays; list what it gives for each leaf."""
+        """Run half of the rule on NumPy arrays, and list its results leaf by leaf."""
         primal, options, operands = self.plan.primal, self.plan.options, self.operands(leaves)
         if mode == "reverse":
             bar = cotangent(given, treedef)
@@ -198,7 +198,7 @@ class Call:
         return [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
 
     def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> list[Any]:
-        """Push forward by PyTorch's transpose of the pull, which asks it for derivatives itself."""
+        """Push forward by PyTorch's transpose of the pullback."""
         needs = [t is not None for t in dots]
         moving = [floats(x) for x in y[0]]
 
@@ -214,12 +214,12 @@ class Call:
 
 
 def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Find the function that computes a primitive of plain tensors.
+    """Return the function that computes a primitive for plain tensors.
 
     Raises
     ------
     NoRuleError
-        If nothing does.
+        If there is none.
     """
     see(primal, classes)
     found = primal.implementation(classes)
@@ -229,44 +229,43 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
 
 
 class Plan(Call):
-    """A primitive for operands of some types, with options.
+    """A primitive with options, for operands of some types.
 
-    It is its own call where each operand is a tensor or a number: these are the leaves.
+    If each operand is a tensor or a number, the plan is its own call, and the operands are the
+    leaves.
 
     Attributes
     ----------
     primal : Primitive
-        What is called.
+        The primitive that is called.
     all_tensors : bool
         Whether each operand is a tensor.
     compute : callable
-        What gives the value of plain tensors.
+        Computes the value for plain tensors.
     flat : bool
-        Whether it is its own call.
+        Whether the plan is its own call.
     imported : bool
-        Whether it is imported, and what it looks up may be traced.
+        Whether the primitive is imported, so that values it captured may be traced.
     is_own : bool
-        Whether a person stated its rule.
+        Whether the rule is user-defined.
     is_static : bool
-        Whether nothing is held fixed, and no option could hold a tensor.
+        Whether nothing is held fixed, and no option can hold a tensor.
     lookups : tuple of callable
-        Functions that people wrote of it, if these look up values.
+        User-defined functions of the primitive that look up values.
     of_numpy : Exception or None
-        What a half of its rule raised for tensors that ran on NumPy's arrays.
+        The error that half of the rule raised for tensors before it ran on NumPy arrays.
     is_proven : bool
-        Whether a half of its rule ran on tensors.
+        Whether half of the rule has run on tensors.
     rule : Rule or None
-        What was stated when it was made; a pull that comes later is of the same.
+        The rule that was found when the plan was made.
     is_stored : bool
-        Whether later calls find it.
+        Whether the plan is cached for later calls.
     short : dict
-        What `chainrules_torch.engine.eager_functions` remembers of eager calls, by the operands
-        wanted.
+        Eager functions of `chainrules_torch.engine.eager_functions`, by the operands wanted.
     solves : bool
-        Whether the value itself may need derivatives of functions that it is given, and depends on
-        looking at values.
+        Whether the value may need derivatives of function operands, and depends on values.
     takes_functions : bool
-        Whether functions are among the operands.
+        Whether some operands are functions.
     """
 
     __slots__ = (
@@ -316,7 +315,7 @@ class Plan(Call):
     def bound(self, mode: str, wanted: tuple[bool, ...], *, again: bool) -> Bound | None:
         """Return the rule, specialised for the operands wanted; None if no derivative flows.
 
-        With ``again`` a value that is `ReusedValue` is not computed.
+        With ``again``, a `ReusedValue` is not computed again.
 
         Raises
         ------
@@ -336,31 +335,31 @@ class Plan(Call):
             return bound
 
     def pulls_only(self) -> bool:
-        """Tell whether the rule states reverse mode alone."""
+        """Return whether the rule states reverse mode alone."""
         statement = None if self.rule is None else self.rule.statement("forward")
         return statement is not None and statement.transposed
 
     def run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-        """Call what may need derivatives of functions that it was given: PyTorch takes them."""
+        """Call a function that may need derivatives of function operands; PyTorch computes them."""
         if not self.solves:
             return f(*operands, **options)
         with hosted(config):
             return f(*operands, **options)
 
     def again(self, *operands: Any, **options: Any) -> Any:
-        """Return the value where a rule is run again; it is computed only if not known."""
+        """Return the value when a rule is run again; compute it only if it is not known."""
         found = known_value(self.primal, operands, options)
         return self.compute(*operands, **options) if found is None else found.y
 
     def value(self, leaves: Sequence[Any]) -> Any:
-        """Compute the result of operands, which the leaves are here."""
+        """Compute the result; the leaves are the operands."""
         if self.solves:
             return super().value(leaves)
         y = self.compute(*leaves, **self.options)
         return y if isinstance(y, Tensor) else wrap(y)
 
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the leaves, which are the operands here."""
+        """Return the leaves, which are the operands."""
         return tuple(leaves)
 
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
@@ -369,12 +368,12 @@ class Plan(Call):
 
 
 def _is_plain(x: Any) -> bool:
-    """Tell whether an option can be seen to hold no tensor."""
+    """Return whether an option certainly holds no tensor."""
     return is_static(x) and not callable(x)
 
 
 def _is_called(cls: type) -> bool:
-    """Tell whether operands of a class are functions, rather than structures that can be called."""
+    """Return whether operands of a class are functions, not structures that can be called."""
     if type_info(cls).is_array or is_structure_type(cls):
         return False
     return any(["__call__" in vars(base) for base in cls.__mro__])

@@ -1,12 +1,12 @@
-"""Functions that compute with NumPy, as one operation of PyTorch's each.
+"""Functions that compute with NumPy, each as one operation of PyTorch.
 
-An eager program calls them at once. Under vmap they are called for each element of the batch. The
-compiler, which runs a program on tensors without elements, sees one operation; what its result is
-like is said, or tried.
+An eager program calls them directly. Under vmap they are called for each element of the batch. A
+compiler, which runs a program on tensors without elements, sees one operation; the shape and dtype
+of its result are stated, or found by a trial.
 
-Tensors and NumPy's arrays have methods of one name with two meanings: ``std``, ``repeat``. Which
-of them a body is given does not depend on what runs it: plain tensors, as in an eager program, and
-NumPy's arrays where it does not run on those.
+Tensors and NumPy arrays have methods of one name with two meanings, such as ``std`` and ``repeat``.
+The arguments of a body do not depend on what runs it: plain tensors, as in an eager program, and
+NumPy arrays if the body does not run on tensors.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ from chainrules_torch.tensors import PLAIN, entered, shown
 
 
 def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:
-    """Say that a primitive computes with NumPy, also where it is given tensors.
+    """Declare that a primitive computes with NumPy, also for tensors.
 
-    Its body is called with NumPy's arrays, and what it gives becomes tensors again. A rule may call
-    further primitives that are computed so.
+    Its body is called with NumPy arrays, and its results are converted to tensors. A rule may call
+    further primitives of this kind.
 
     Parameters
     ----------
     f : Primitive
-        A function whose operands are arrays and numbers, and whose results are.
+        A function whose operands and results are arrays and numbers.
     result : callable, optional
-        ``result(*operands, **options)`` gives tensors like those that f gives, in the same
-        structure: their shapes and dtypes count. Asked under `torch.compile` alone; there it is
-        called with tensors that have no elements. Without it f is tried on numbers of these shapes.
+        ``result(*operands, **options)`` returns tensors with the structure, shapes and dtypes of
+        the result of f. It is called under `torch.compile` only, with tensors that have no
+        elements. Without it, f is tried on numbers of these shapes.
 
     Raises
     ------
     RuleError
-        If f is no primitive with a body.
+        If f is not a primitive with a body.
 
     Examples
     --------
@@ -92,14 +92,14 @@ def _by_numpy(
 
 
 BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
-"""Functions of NumPy's that ask their operand for what a tensor has in another form."""
+"""NumPy functions that call a method of their operand, which tensors define differently."""
 
 
 def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what computes a primitive: its body, on tensors, and where that fails apart.
+    """Return what computes a primitive: its body on tensors, or apart if that fails.
 
-    A body that was written for another library does not run on the tensors that vmap and compilers
-    pass, nor on those whose dtype NumPy lacks. What is found elsewhere comes back as it is.
+    A body that was written for another library does not run on the tensors of vmap and compilers,
+    nor on dtypes that NumPy lacks. An implementation other than the body is returned unchanged.
     """
     body = f.__wrapped__
     if found is not body or not f.has_body or found in BY_METHODS or isinstance(f, HigherOrder):
@@ -123,7 +123,7 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
 
 
 def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
-    """Make tensors of the arrays and numbers that a body gave for tensors."""
+    """Convert the arrays and numbers that a body returned for tensors to tensors."""
     device = next((x.device for x in operands if is_tensor(x)), None)
     if device is None:
         return y
@@ -131,12 +131,12 @@ def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def called_back(operation: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Find the function that computes an operation by NumPy, where PyTorch has none for it.
+    """Return a function that computes an operation by NumPy, for operations that PyTorch lacks.
 
     Raises
     ------
     NoRuleError
-        If nothing does.
+        If NumPy has no implementation either.
     """
     plain = tuple([np.ndarray if issubclass(cls, torch.Tensor) else cls for cls in classes])
     try:
@@ -147,13 +147,13 @@ def called_back(operation: Primitive[..., Any], classes: tuple[type, ...]) -> Ca
 
 
 def _dtype(x: torch.Tensor) -> Any:
-    """Return NumPy's dtype with the name of the tensor's."""
+    """Return the NumPy dtype with the name of the tensor's dtype."""
     return np.dtype(str(x.dtype).rpartition(".")[2])
 
 
 @final
 class _Kernel:
-    """A function with options, whose body may have raised an error for tensors."""
+    """A function with options, and the error that its body raised for tensors, if any."""
 
     __slots__ = ("body", "f", "options", "promised", "raised", "result")
 
@@ -171,7 +171,7 @@ class _Kernel:
         self.promised: list[tuple[int, ...]] | None = None
 
     def __call__(self, operands: Sequence[Any]) -> Any:
-        """Compute it, apart where that has to be."""
+        """Compute the result, apart where values are hidden."""
         tensors = _tensors(operands)
         if not computing.get() and any(map(is_differentiated, tensors)):
             raise unstated(self.f)
@@ -186,21 +186,21 @@ class _Kernel:
             return apart(self.compute, operands, self.like, refusal=unstated(self.f))
         if not _private.transforms_active():
             return self.compute(*operands)
-        with _private.without_levels():  # which would make the arrays abstract
+        with _private.without_levels():  # torch.func would make the arrays abstract
             return self.compute(*operands)
 
     def compute(self, *operands: Any) -> Any:
-        """Compute tensors on the device of the operands, of the shapes that are promised."""
+        """Compute tensors on the device of the operands, and check the promised shapes."""
         y = self._computed(operands)
         if self.promised is not None:
             check_promised(self.f, flatten(y)[0], self.promised, batched=False)
         return y
 
     def _computed(self, operands: Sequence[Any]) -> Any:
-        """Run the body on what PyTorch sees nothing of.
+        """Run the body on data that PyTorch does not trace.
 
-        A body that has raised for tensors is given plain ones first, as in an eager program, so
-        that methods mean the same everywhere.
+        A body that raised for tensors is first run on plain tensors, as in an eager program, so
+        that methods have one meaning everywhere.
         """
         device, narrow = _home(operands)
         error = self.raised
@@ -216,18 +216,18 @@ class _Kernel:
 
             try:
                 return map_leaves(back, self.body(*given, **self.options))
-            except UNFIT as of_plain:  # it computes with arrays
+            except UNFIT as of_plain:  # the body computes with arrays
                 error = of_plain
         try:
             y = self.body(*on_tensors(array_of, operands), **self.options)
-        except (AttributeError, TypeError):  # of what is written for tensors, and is wrong itself
+        except (AttributeError, TypeError):  # the body is written for tensors, and is wrong itself
             if error is None:
                 raise
             raise error from None
         return map_leaves(lambda y: _as_tensor(y, device, narrow), y)
 
     def like(self, *operands: Any) -> Any:
-        """Make tensors like those of the result, as far as that is said, or a trial tells."""
+        """Make tensors like those of the result, from ``result`` or from a trial."""
         if self.result is not None:
             y = self.result(*operands, **self.options)
         else:
@@ -247,20 +247,20 @@ class _Kernel:
 
 
 def _shown(x: torch.Tensor) -> Any:
-    """Return an array with the shape and dtype of a tensor, and no elements of its own."""
+    """Return an array with the shape and dtype of a tensor, which allocates one element."""
     dtype = np.dtype(np.float32) if x.dtype in NARROW else _dtype(x)
     return np.broadcast_to(np.zeros((), dtype), tuple(map(int, x.shape)))
 
 
 NARROW = frozenset((torch.bfloat16,))
-"""Dtypes that NumPy has not; it computes with float32, as PyTorch does itself."""
+"""Dtypes that NumPy lacks; it computes with float32 instead, as PyTorch does internally."""
 
 
 def _home(operands: Sequence[Any]) -> tuple[torch.device, Mapping[Any, Any]]:
-    """Return the device of a result, and of which other dtype than NumPy gives it is."""
+    """Return the device of the result, and the dtypes to narrow NumPy's results to."""
     tensors = _tensors(operands)
     moving = [x for x in tensors if x.is_floating_point()]
-    moving = [x for x in moving if x.ndim] or moving  # a tensor without axes widens none that has
+    moving = [x for x in moving if x.ndim] or moving  # a 0-d tensor does not widen others
     dtypes = {x.dtype for x in moving}
     narrow = {torch.float32: dtypes.pop()} if dtypes and dtypes <= NARROW else _SAME
     return tensors[0].device, narrow
@@ -271,23 +271,23 @@ def _tensors(operands: Sequence[Any]) -> Sequence[torch.Tensor]:
 
 
 def on_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
-    """Map tensors, also those in structures."""
+    """Map a function over tensors, also those in structures."""
     return map_leaves(lambda x: f(x) if is_tensor(x) else x, tuple(operands))
 
 
 def on_host(x: torch.Tensor) -> torch.Tensor:
-    """Return a plain tensor in the host's memory, of a dtype that NumPy has."""
+    """Return a plain tensor on the CPU, of a dtype that NumPy has."""
     x = x.detach().resolve_conj().resolve_neg().contiguous().cpu()
     return x.float() if x.dtype in NARROW else x
 
 
 def array_of(x: torch.Tensor) -> Any:
-    """Return a tensor as an array of NumPy's, which has no bfloat16: as float32."""
+    """Return a tensor as a NumPy array; bfloat16 becomes float32."""
     return shown(on_host(x)).numpy()
 
 
 def brought(t: Any, like: torch.Tensor) -> torch.Tensor:
-    """Bring an entry of a derivative that NumPy gave to the dtype, shape and device of a tensor."""
+    """Convert a cotangent or tangent from NumPy to the dtype, shape and device of a tensor."""
     dtype = np.float64 if like.dtype in NARROW else _dtype(like)
     t = t.detach().cpu() if is_tensor(t) else t
     found = torch.from_numpy(array_like(t, tuple(like.shape), dtype))
@@ -298,15 +298,15 @@ _SAME: Mapping[Any, Any] = {}
 
 
 def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) -> Any:
-    """Convert what NumPy gave to a tensor, in memory of its own; of a dtype that NumPy has not."""
+    """Convert NumPy's result to a tensor with memory of its own, of a narrowed dtype if any."""
     if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
         return y
     array = np.array(y)
-    if array.dtype.kind not in "fciub":  # texts, and objects
+    if array.dtype.kind not in "fciub":  # strings and objects
         return y
-    if array.dtype.char in "gG":  # of more digits than PyTorch has
+    if array.dtype.char in "gG":  # more digits than PyTorch has
         array = array.astype(float if array.dtype.char == "g" else complex)
-    made = torch.from_numpy(array).to(device)  # which a function of NumPy's may keep
+    made = torch.from_numpy(array).to(device)  # a copy: a NumPy function may keep its array
     return made.to(narrow.get(made.dtype, made.dtype))
 
 

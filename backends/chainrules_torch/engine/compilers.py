@@ -1,4 +1,4 @@
-"""PyTorch's compilers: where one works, what its graphs hold, and what it leaves out of them."""
+"""PyTorch's compilers: whether one is active, what its graphs hold, and what to leave out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ unseen = _private.unseen
 
 
 def is_abstract(x: Any) -> bool:
-    """Tell whether a value is a tensor that a compiler works with, or is made of one."""
+    """Return whether a value is a tensor of a compiler, or wraps one."""
     while isinstance(x, torch.Tensor) and _private.functorch.is_functorch_wrapped_tensor(x):
         x = _private.functorch.get_unwrapped(x)
     return isinstance(x, (_private.FakeTensor, _private.FunctionalTensor))
 
 
 def captured_there(name: str) -> TracerError:
-    """Make the error for a tensor that code captured, where a compiler has tensors of its own.
+    """Return the error for a tensor that code captured, in a compiled program.
 
     Without ``fullgraph=True`` the compiler leaves the call out of its graph.
     """
@@ -33,21 +33,21 @@ def captured_there(name: str) -> TracerError:
 
 
 def refuse_captured(error: Exception, name: str) -> None:
-    """Raise for such a tensor, where that is what PyTorch says.
+    """Raise for a captured tensor, if that is what PyTorch's error reports.
 
     Raises
     ------
     TracerError
-        With what to write.
+        With what to write instead.
     """
     if type(error) is AssertionError and "convert all Tensors to FakeTensors" in str(error):
         raise captured_there(name) from error
 
 
 def is_writing_down() -> bool:
-    """Tell whether PyTorch writes down a program of what runs: for `make_fx`, `torch.export`.
+    """Return whether PyTorch captures a program of what runs, for `make_fx` or `torch.export`.
 
-    What `torch.compile` writes down is value and derivative together.
+    `torch.compile` does not count: it captures value and derivative together.
     """
     if _private.modes_active() and get_proxy_mode() is not None:
         return torch.compiler.is_exporting() or _private.TracingContext.try_get() is None
@@ -55,21 +55,21 @@ def is_writing_down() -> bool:
 
 
 def leave_out(error: ChainRulesError) -> None:
-    """Have a compiler leave a call with this error out of its graph, where it writes one down.
+    """Make a compiler leave the call that raises this error out of its graph, if it captures one.
 
-    It calls it again there, and what is said here is seen.
+    The compiler then calls it outside of the graph, where the error itself is raised.
 
     Raises
     ------
     LeftOutError
-        In our words.
+        With the message of the error.
     """
     if _private.TracingContext.try_get() is not None and get_proxy_mode() is None:
         raise _private.LeftOutError(str(error)) from None
 
 
 def of_graph(x: Any) -> Any:
-    """Rebuild a structure in a compiler's graph, whose lists and dicts are classes of its own."""
+    """Convert the lists, dicts and symbolic numbers of a compiler's graph to Python's."""
     if isinstance(x, torch.SymFloat):
         return float(x)
     if isinstance(x, torch.SymInt):
@@ -83,7 +83,7 @@ def of_graph(x: Any) -> Any:
 
 
 def check_result(y: Any, name: str) -> None:
-    """Have a compiler leave a call out of its graph, which holds no result like this one.
+    """Make a compiler leave a call out of its graph if the graph cannot hold the result.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def check_result(y: Any, name: str) -> None:
 
 
 def forget() -> None:
-    """Forget symbols for values that a program asked for which came to nothing."""
+    """Forget pending symbols of values that a failed call requested."""
     context = _private.TracingContext.try_get()
     if context is not None and context.fake_mode is not None and context.fake_mode.shape_env:
         context.fake_mode.shape_env.pending_fresh_unbacked_symbols.clear()

@@ -1,4 +1,4 @@
-"""PyTorch's own differentiation, as rules and solvers see it."""
+"""PyTorch's own differentiation, for rules and solvers."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_ten
 
 
 def in_forward_mode() -> bool:
-    """Tell whether a level of dual numbers is open."""
+    """Return whether a level of dual numbers is open."""
     return _private.dual_level() >= 0
 
 
 def varies(x: Any) -> bool:
-    """Tell whether a value is a tensor that is being differentiated, or mapped over."""
+    """Return whether a value is a tensor that is being differentiated or mapped over."""
     if not isinstance(x, torch.Tensor):
         return False
     if _is_wrapped(x) or (x.requires_grad and torch.is_grad_enabled()):
@@ -58,24 +58,24 @@ def varies(x: Any) -> bool:
 
 
 def _has_tangent(x: Any) -> bool:
-    """Tell whether a tensor is a dual number; PyTorch's older vmap does not know, so it may be."""
+    """Return whether a tensor is, or may be, a dual number; the older vmap cannot tell."""
     if _private.functorch.is_legacy_batchedtensor(x):
         return True
     return forward_ad.unpack_dual(x).tangent is not None
 
 
 def is_tensor(x: Any) -> bool:
-    """Tell whether a value is a tensor, which PyTorch sees."""
+    """Return whether a value is a tensor."""
     return isinstance(x, torch.Tensor)
 
 
 def outside(x: Any) -> Any:
-    """Take a value out of transformations that are over: a pullback may be called after these."""
+    """Unwrap a value of finished transformations: a pullback may be called after these."""
     return alive(x) if isinstance(x, torch.Tensor) else x
 
 
 def constant(x: torch.Tensor) -> torch.Tensor:
-    """Return a tensor without what differentiates it, so that NumPy can read it."""
+    """Return a tensor detached from differentiation, so that NumPy can read it."""
     functorch, x = _private.functorch, shown(x.detach())
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
         x = functorch.get_unwrapped(x)
@@ -83,14 +83,14 @@ def constant(x: torch.Tensor) -> torch.Tensor:
 
 
 def floats(x: Any) -> bool:
-    """Tell whether a value is a tensor that PyTorch takes derivatives in."""
+    """Return whether a value is a tensor of a differentiable dtype."""
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 
 
 def is_differentiated(x: Any) -> bool:
-    """Tell whether a value is a tensor that PyTorch differentiates here, at any level.
+    """Return whether a value is a tensor that PyTorch differentiates here, at any level.
 
-    What has a tangent at an outer level is asked there: here it is as if it had none.
+    The tangent of an outer level is only visible at that level.
     """
     functorch = _private.functorch
     with contextlib.ExitStack() as outer:
@@ -100,7 +100,7 @@ def is_differentiated(x: Any) -> bool:
             level = functorch.maybe_get_level(x)
             while (functorch.maybe_current_level() or 0) > level > 0:
                 outer.enter_context(_private.without_level())
-            # What `vmap` and `functionalize` wrap has a tangent inside.
+            # Tensors wrapped by `vmap` and `functionalize` have their tangent inside.
             bare = not (functorch.is_batchedtensor(x) or functorch.is_functionaltensor(x))
             if bare and in_forward_mode() and _has_tangent(x):
                 return True
@@ -111,14 +111,14 @@ def is_differentiated(x: Any) -> bool:
 
 
 def varies_still(x: Any) -> bool:
-    """Tell whether a value varies, other than along a batch."""
+    """Return whether a value varies, disregarding batching."""
     while isinstance(x, torch.Tensor) and _private.functorch.is_batchedtensor(x):
         x = _private.functorch.get_unwrapped(x)
     return varies(x)
 
 
 def is_mapped(x: Any) -> bool:
-    """Tell whether a value is a tensor that PyTorch maps over here, at any level."""
+    """Return whether a value is a tensor that PyTorch maps over here, at any level."""
     while isinstance(x, torch.Tensor) and _is_wrapped(x):
         if _private.functorch.is_batchedtensor(x):
             return True
@@ -131,7 +131,7 @@ is_cast = _private.is_cast
 
 
 def uncast(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-    """Call what has a rule as if PyTorch cast nothing: value and rule are of the same dtypes."""
+    """Call a function with a rule without autocast: value and rule have the same dtypes."""
     with contextlib.ExitStack() as stack:
         for device in _private.CASTING:
             if torch.is_autocast_enabled(device):
@@ -140,23 +140,23 @@ def uncast(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
 
 
 def is_quiet() -> bool:
-    """Tell whether nothing at all is being differentiated here, nor mapped over."""
+    """Return whether nothing is differentiated or mapped over here."""
     return not (torch.is_grad_enabled() or _private.transforms_active() or in_forward_mode())
 
 
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
-"""Whether this is inside a `Transformed` of the engine, whose derivatives are seen to outside."""
+"""Whether this runs inside a `Transformed`, whose derivatives are handled outside."""
 watching: contextvars.ContextVar[bool] = contextvars.ContextVar("watching", default=False)
-"""Whether nothing that a function is given here is being differentiated."""
+"""Whether no operand of a function that runs here is being differentiated."""
 
 
 def refuse_hidden(y: Any) -> None:
-    """See that a function of nothing that is being differentiated gave nothing such either.
+    """Check that a function without differentiated operands returned nothing differentiated.
 
     Raises
     ------
     NotDifferentiableError
-        If it did: it uses a tensor from a place where nobody finds it.
+        If it did: it uses a tensor from a place that cannot be searched.
     """
     for leaf in flatten(y)[0]:
         if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
@@ -170,21 +170,22 @@ def refuse_hidden(y: Any) -> None:
 
 
 class Unlost(TorchFunctionMode):
-    """A context where no tensor becomes something plain whose derivative is asked for.
+    """A context that refuses conversions of tensors that would lose a derivative.
 
-    PyTorch makes a number of any tensor without an operation, and an array of NumPy's of a dual
-    number.
+    PyTorch converts any tensor to a number, and a dual number to a NumPy array, without an
+    operation.
 
     Parameters
     ----------
     in_half : bool
-        Whether this is half of a person's rule, in which no tensor shows its numbers: PyTorch gives
-        those of what it transforms.
+        Whether this is half of a user-defined rule, in which no tensor may be converted to numbers,
+        even if PyTorch would return those of a transformed tensor.
 
     Attributes
     ----------
     constants : dict
-        By identity, what the half said to be constant (`ignore_derivatives`): that shows them.
+        By identity, the tensors that the half declared constant (`ignore_derivatives`), which may
+        be converted.
     """
 
     def __init__(self, *, in_half: bool = False) -> None:
@@ -200,7 +201,7 @@ class Unlost(TorchFunctionMode):
         halves.remove(self)
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Have PyTorch call it."""
+        """Call the function, or refuse the conversion."""
         if f in _PLAIN:
             (loses, kind, instead), x = _PLAIN[f], args[0]
             if floats(x) and id(x) not in self.constants if self.in_half else loses(x):
@@ -212,7 +213,7 @@ class Unlost(TorchFunctionMode):
                 raise AskedError(told(msg, line, instead or exported_line(line, "PyTorch")))
             if (
                 f in _READ and _private.transforms_active()
-            ):  # which wrap even what is none of theirs
+            ):  # torch.func wraps even unrelated tensors
                 with _private.without_levels():
                     return f(*args, **(kwargs or {}))
         return f(*args, **(kwargs or {}))
@@ -240,18 +241,18 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str, str]] = {
 
 
 class TorchConfig(Config):
-    """Abilities of PyTorch for a rule: it differentiates functions given to it, in both modes."""
+    """Capabilities of PyTorch for a rule: it differentiates function operands, in both modes."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Capability("torch")))
 
     def numbers(self, x: Any) -> Any:
-        """Return the plain numbers of a value: of all at once that it is mapped over."""
+        """Return the plain numbers of a value; for a mapped value, those of the whole batch."""
         while isinstance(x, torch.Tensor) and _is_wrapped(x):
             x = _private.functorch.get_unwrapped(x)
         return constant(x) if isinstance(x, torch.Tensor) else untraced(x)
 
     def sees(self, x: Any) -> bool:
-        """Tell whether a value's numbers can be looked at: not where a program is written down."""
+        """Return whether a value's numbers can be read; False while a program is captured."""
         if isinstance(x, torch.Tensor) and (x.is_meta or is_abstract(x)):
             return False
         return super().sees(x) and not is_writing_down()
@@ -259,11 +260,11 @@ class TorchConfig(Config):
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, by `torch.func.vjp`."""
+        """Return value and pullback, by `torch.func.vjp`."""
         call = Opened(f, operands, options, _moves, floats)
 
         gave: list[Any] = []
-        nothing = torch.zeros(())  # PyTorch wants a result, and there may be none
+        nothing = torch.zeros(())  # PyTorch needs a result, and there may be none
 
         def some(*xs: Any) -> tuple[Any, ...]:
             gave.append(call(*xs))
@@ -285,11 +286,11 @@ class TorchConfig(Config):
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Value and tangent, by `torch.func.jvp`."""
+        """Return value and tangent, by `torch.func.jvp`."""
         call = Opened(f, operands, options, _moves, floats)
         moved = tuple(map(as_tensor, call.moved))
         dots = tuple(map(dense, call.dots(tangents), moved))
-        # A level of dual numbers that no transformation opened lets none be opened inside.
+        # Inside a level of dual numbers that no transformation opened, no other can be opened.
         nests = _private.eager_transforms.JVP_NESTING or not in_forward_mode()
         push: Any = torch.func.jvp if nests else _twice_transposed
         with _private.unhooked():
@@ -298,22 +299,22 @@ class TorchConfig(Config):
         return y, filled(unflatten_tangent(call.out, found_dot), space(y))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
+        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
         y, pullback = _watched(self.rrule_via_ad, f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
+        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
         return _watched(self.frule_via_ad, tuple(tangents), f, *primals)  # type: ignore[no-any-return]
 
 
 def _watched(run: Callable[..., Any], *operands: Any) -> Any:
-    """Differentiate where nothing is given that is differentiated, so that what is hidden shows."""
+    """Differentiate where no operand is differentiated, so that hidden tensors are detected."""
     if not watching.get():
         return run(*operands)
-    alone = not _private.transforms_active()  # elsewhere what is around may be differentiated
+    alone = not _private.transforms_active()  # otherwise the surroundings may be differentiated
     with torch.enable_grad():
         found = run(*operands)
     if alone:
@@ -324,7 +325,7 @@ def _watched(run: Callable[..., Any], *operands: Any) -> Any:
 def _twice_transposed(
     f: Callable[..., Any], xs: tuple[Any, ...], dots: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Replace `torch.func.jvp` by reverse mode: PyTorch opens no second level of dual numbers."""
+    """Replace `torch.func.jvp` by two pullbacks: PyTorch opens no second level of dual numbers."""
     y, pull = _func.vjp(f, *xs)
     _, push = _func.vjp(pull, tuple(map(torch.zeros_like, y)))
     return y, push(dots)[0]
@@ -335,44 +336,44 @@ def _moves(x: Any) -> bool:
 
 
 def as_tensor(x: Any) -> torch.Tensor:
-    """Make a number of Python's a tensor without axes, since PyTorch varies nothing else."""
+    """Convert a Python number to a 0-d tensor, since PyTorch differentiates only tensors."""
     if isinstance(x, torch.Tensor):
         return x
     return torch.tensor(x, dtype=torch.complex128 if type(x) is complex else torch.float64)
 
 
 def dense(t: Any, like: torch.Tensor) -> torch.Tensor:
-    """Return a tangent as a tensor with the shape and dtype of another."""
+    """Return a tangent as a tensor with the shape and dtype of ``like``."""
     if isinstance(t, torch.Tensor):
         return t
     return torch.zeros_like(like) if is_zero(t) else torch.full_like(like, t)
 
 
 def _like(bar: Any, leaf: Any) -> Any:
-    """Return the cotangent of a number as a number, unless it is differentiated itself, or none."""
+    """Convert the cotangent of a number to a number, unless it varies itself."""
     if not isinstance(bar, torch.Tensor) or isinstance(leaf, torch.Tensor):
         return bar
     return bar if varies(bar) or bar.is_meta else bar.item()
 
 
 config = TorchConfig()
-"""The engine as rules see it."""
+"""The configuration that rules see."""
 
 
-# -------------------------------------- functions of autograd, and levels of `torch.func`
+# -------------------------------------- autograd functions, and levels of `torch.func`
 
 
 def asking(plan: Any, tensors: Sequence[Any]) -> Any:
-    """Return a context where half of a person's rule loses no derivative that is asked for later.
+    """Return a context in which half of a user-defined rule loses no derivative.
 
-    Until a half has run once without asking for numbers, it may ask for none at all.
+    The context is needed until a half has run once without reading numbers, and where tensors vary.
     """
     asked = not plan.is_proven or _private.transforms_active() or any(map(varies_still, tensors))
     return Unlost(in_half=True) if asked else _NOTHING
 
 
 def plan_of(call: Any) -> Any:
-    """Return the plan of a call, or of those that a batch is made of."""
+    """Return the plan of a call, or of the call that a batch maps."""
     while not hasattr(call, "plan"):
         call = call.call
     return call.plan
@@ -387,7 +388,7 @@ def saved(ctx: Any, call: Any) -> Any:
     Raises
     ------
     MutationError
-        If one was written to in place, with what to write instead.
+        If one of them was written to in place; the message says what to write instead.
     """
     try:
         return ctx.saved_tensors
@@ -407,11 +408,11 @@ ASKED = (
     "call numpy() on", "calling .item() on a Tensor", "doesn't have storage",
     "data-dependent control flow",
 )  # fmt: skip
-"""What PyTorch says where code asks a tensor for numbers that it has not, or may not give."""
+"""PyTorch's messages where code reads numbers that a tensor lacks, or must not give."""
 
 
 def refuse_asked(error: RuntimeError, call: Any) -> None:
-    """Raise for a call that asks for numbers, where PyTorch says that it did.
+    """Raise our error for a call that reads numbers, if PyTorch's error reports that.
 
     Raises
     ------
@@ -425,10 +426,10 @@ def refuse_asked(error: RuntimeError, call: Any) -> None:
 
 
 def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
-    """Push forward below the level of these dual numbers, where those of outer levels are kept.
+    """Push forward below the level of these dual numbers, which keeps those of outer levels.
 
-    PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
-    that a derivative of this one would be zero, without an operation.
+    PyTorch turns forward mode off at all levels while it calls the derivative of a function, so
+    that a derivative of that would silently be zero.
     """
     if not _private.transforms_active():  # dual numbers alone do not nest
         return push(tensors, dots)
@@ -449,6 +450,6 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
 
 
 def transformed(function: Any, *leaves: Any) -> Any:
-    """Apply a function of autograd, at all levels of `torch.func`."""
+    """Apply an autograd function at all levels of `torch.func`."""
     applied: Any = _private.custom_function_call
     return applied(function, *leaves) if _private.transforms_active() else function.apply(*leaves)

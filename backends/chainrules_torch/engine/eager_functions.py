@@ -1,7 +1,7 @@
-"""Shorter ways for eager programs: a function of autograd for each rule that can do with less.
+"""Eager calls: one autograd function for each rule that needs less than the general one.
 
-It is made for one plan, and for the operands that are differentiated: nothing that is the same at
-each call is asked for again. Rules that save operands, results and constants have one.
+It is made for one plan and one set of differentiated operands, so nothing that is constant between
+calls is looked up again. It covers rules that save operands, results and constants.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 
 
 def applied_to(cls: Any) -> Callable[..., Any]:
-    """Return what applies a function of autograd that asks for no ``setup_context``.
+    """Return what applies an autograd function that has no ``setup_context``.
 
     PyTorch's own method looks for one at each call.
     """
@@ -51,8 +51,8 @@ _plain = applied_to(Plain)
 
 
 def eager(call: Call, needs: tuple[bool, ...]) -> Callable[..., Any]:
-    """Find what runs a call of leaves, of which some need a gradient, in an eager program."""
-    # The first call keeps its operands: its half may compute with NumPy.
+    """Return what runs a call in an eager program, for leaves of which some need a gradient."""
+    # The first call keeps its operands, since half of its rule may compute with NumPy.
     if not (isinstance(call, Plan) and call.is_stored and call.is_proven):
         return functools.partial(_plain, call)
     found = call.short.get(needs)
@@ -62,7 +62,7 @@ def eager(call: Call, needs: tuple[bool, ...]) -> Callable[..., Any]:
 
 
 def _named(plan: Plan) -> Callable[..., Any]:
-    """Return what applies `Plain` under the name of a function, which PyTorch's errors say."""
+    """Return what applies `Plain` under the name of the primitive, which PyTorch's errors show."""
     return applied_to(types.new_class(plan.primal.__name__, (Plain,)))
 
 
@@ -85,18 +85,18 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
 def _function(
     plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Make a function of autograd with this forward, which leaves its pull as ``ctx.half``.
+    """Make an autograd function with this forward, which leaves its pullback as ``ctx.half``.
 
-    It leaves none where that is the usual one: a call has no attributes of its own then.
+    If that is the usual pullback, forward leaves none: the context then needs no attributes.
     """
     spread = None if all(needs) else needs
 
     def backward(ctx: Any, *bars: Any) -> Any:
-        tensors, half = saved(ctx, plan), ctx.half  # once: a checkpoint computes them each time
+        tensors, half = saved(ctx, plan), ctx.half  # once: a checkpoint recomputes them each time
         if half is None:
             return tuple(pulled(ctx, tensors, bars, needs))
         if plan.is_own and _grad_enabled():
-            with asking(plan, (*tensors, *bars)):  # the graph is kept, to differentiate
+            with asking(plan, (*tensors, *bars)):  # the graph is kept, to differentiate again
                 answer = half(bars[0], *tensors)
         else:
             answer = half(bars[0], *tensors)
@@ -105,16 +105,16 @@ def _function(
         return answer if spread is None else _spread(answer, spread)
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    name = plan.primal.__name__  # which PyTorch shows in its graphs
+    name = plan.primal.__name__  # PyTorch shows it in its graphs
     made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
     contexts = _private.backward_class(made)
     contexts.half = None
-    contexts.apply = backward  # which PyTorch's own looks for at each call
+    contexts.apply = backward  # PyTorch's own looks for it at each call
     return applied_to(made)
 
 
 def _spread(answer: Any, needs: Sequence[bool]) -> Any:
-    """Place cotangents where they are needed."""
+    """Put cotangents at the operands that need them, and None at the others."""
     answers = iter(answer if needs.count(True) > 1 else (answer,))
     return tuple([next(answers) if needed else None for needed in needs])
 
@@ -122,7 +122,7 @@ def _spread(answer: Any, needs: Sequence[bool]) -> Any:
 def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
     """Make the forward of a rule that saves operands and results.
 
-    The pull of the first call becomes the usual one.
+    The pullback of the first call becomes the usual one.
     """
     run = bound.run
     short = bound.is_elementwise and plan.all_tensors
@@ -130,7 +130,7 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
 
     def forward(ctx: Any, *leaves: Any) -> Any:
         y, record = run(None, *leaves)
-        if short and isinstance(record[-1], Tensor):  # which no way of broadcasting is beside
+        if short and isinstance(record[-1], Tensor):  # without broadcasting
             if ctx.half is not record[0]:
                 ctx.half = record[0]
                 type(ctx).half = staticmethod(first.setdefault("half", record[0]))
@@ -151,9 +151,9 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
 
 
 def _read_by_partial(plan: Plan, bound: Bound) -> tuple[int, ...]:
-    """Tell what the one partial reads that a person stated of one tensor: 0 is the result.
+    """Return what a user-defined `scalar_rule` of one tensor reads: 0 is the result.
 
-    Nothing where that is not all of the rule.
+    Return an empty tuple if its one partial is not the whole rule.
     """
     recipe: Any = bound.statement.recipe
     if recipe.constructor != "scalar_rule" or recipe.is_hooked or recipe.singular:
@@ -164,7 +164,7 @@ def _read_by_partial(plan: Plan, bound: Bound) -> tuple[int, ...]:
 
 
 def _by_partial(plan: Plan, bound: Bound, used: tuple[int, ...]) -> Callable[..., Any]:
-    """Make the forward of one partial, for real numbers of dtypes that were seen before."""
+    """Make the forward of a single partial, for real dtypes seen in earlier calls."""
     general, compute = _by_formula(plan, bound), plan.compute
     of_result, of_both = used == (0,), len(used) == 2
     seen: set[torch.dtype] = set()
@@ -184,7 +184,7 @@ def _by_partial(plan: Plan, bound: Bound, used: tuple[int, ...]) -> Callable[...
 
 
 def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the forward of a rule of maps, which keeps of each the pull and what that saved."""
+    """Make the forward of a rule of linear maps; it keeps their pullbacks and what these saved."""
     options = plan.options
     active = [i for i, wanted in enumerate(bound.wanted) if wanted]
     is_plain = True

@@ -1,4 +1,4 @@
-"""`export`: a function with a rule as a function of PyTorch's."""
+"""`export`: a function with a rule as a PyTorch function."""
 
 from __future__ import annotations
 
@@ -78,31 +78,31 @@ _compiling: Callable[[], bool] = torch.compiler.is_dynamo_compiling
 
 
 def export(f: Callable[..., Any], /) -> Exported:
-    """Export a function with a rule as a function of PyTorch's own autograd.
+    """Export a function with a rule as a function of PyTorch's autograd.
 
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in these.
 
     Returns
     -------
     Exported
-        It takes what f takes, with tensors for arrays, and gives what f gives. It is differentiated
-        by the rules of f in eager programs, to any order, by all of `torch.func`, with dual
-        numbers, and under `torch.compile`.
+        It takes the arguments of f, with tensors for arrays, and returns the result of f. It is
+        differentiated by the rules of f in eager programs, to any order, by all of `torch.func`,
+        with dual numbers, and under `torch.compile`.
 
     Raises
     ------
     NoRuleError
-        If f cannot be called; when it is called, if no rule fits.
+        If f cannot be called; when it is called, if no rule applies.
 
     Notes
     -----
-    Cotangents of complex numbers are real adjoints in PyTorch as they are here. The pullback of a
-    call runs in words on tensors; where PyTorch may differentiate it once more, operations in it
-    are differentiated by their rules as well, so that no rule is lost at any order.
+    Cotangents of complex numbers are real adjoints, in PyTorch as in this library. The pullback of
+    a call runs as operations on tensors; where PyTorch may differentiate it again, these operations
+    are differentiated by their rules as well, so rules apply at every order.
 
     Examples
     --------
@@ -125,12 +125,12 @@ def export(f: Callable[..., Any], /) -> Exported:
 
 
 class Exported:
-    """Function that `export` gives, which PyTorch differentiates by its rule.
+    """Function that `export` returns, which PyTorch differentiates by its rule.
 
     Attributes
     ----------
     function : callable
-        What was exported.
+        The function that was exported.
     """
 
     def __init__(self, f: Callable[..., Any]) -> None:
@@ -138,9 +138,9 @@ class Exported:
         self.function = f
         self._plans = Cache()
 
-        # The compiler puts this into its graph as it is. What it runs is seen when the graph is
-        # traced, forward and backward together. Of structures it takes tuples, lists and dicts.
-        # Where it makes no graph it calls this, and is not to look into what that calls.
+        # The compiler puts this function into its graph unchanged. What it runs is traced with the
+        # graph, forward and backward together. Of structures the graph takes tuples, lists and
+        # dicts. Where the compiler makes no graph, it calls this function without looking into it.
         seen = _unseen(self._call)
 
         def exported(*operands: Any, **options: Any) -> Any:
@@ -155,7 +155,7 @@ class Exported:
         self._out_of_graph = _unseen(lambda xs, kw: self(*xs, **kw), reason=_OUT_OF_GRAPH)
         self._in_graph: Any = torch.compiler.allow_in_graph(_with_own_code(exported))
 
-        # The compiler counts what it makes of one code, and makes no more than a few.
+        # The compiler compiles one code object only a few times.
         def called(*operands: Any, **options: Any) -> Any:
             return self(*operands, **options)
 
@@ -163,9 +163,9 @@ class Exported:
         self._torchdynamo_wrapper_id = id(self)
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
-        """Compute it, to be differentiated by its rule."""
+        """Compute the value, to be differentiated by its rule."""
         if _compiling():
-            # What is asked here, the compiled program asks again at each call.
+            # The compiled program repeats the checks made here at each call.
             if not options and all([isinstance(x, Tensor) for x in operands]):
                 return self._in_graph(*operands)
             if _passes(operands) and _passes(options):
@@ -211,7 +211,7 @@ class Exported:
         return run_resolved(self.function, call, run, "PyTorch", _is_asked, self._seen)
 
     def _seen(self, run: Callable[[], Any]) -> Any:
-        """Run code whose operations PyTorch sees, each by itself; it sees no others."""
+        """Run code whose operations PyTorch records one by one, and refuse what it would miss."""
         with nullcontext() if is_quiet() else Unlost():
             try:
                 return run()
@@ -228,7 +228,7 @@ class Exported:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return export, (self.function,)  # modules that have it are copied and written to files
+        return export, (self.function,)  # modules that hold it are copied and pickled
 
     def __repr__(self) -> str:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
@@ -253,7 +253,7 @@ _numbers = itertools.count()
 
 
 def _with_own_code(f: Any) -> Any:
-    """Give a closure code of its own: by its code a compiled program knows it again."""
+    """Give a closure a code object of its own: compiled programs are cached by code object."""
     f.__code__ = f.__code__.replace(co_name=f"exported_{next(_numbers)}")
     return f
 
@@ -266,7 +266,7 @@ _OUT_OF_GRAPH = (
 
 
 def _passes(x: Any) -> bool:
-    """Tell whether a compiler passes an operand on, in its graph."""
+    """Return whether a compiler accepts an operand in its graph."""
     if isinstance(x, dict):
         return all([_passes(part) for part in x.values()])
     if isinstance(x, (tuple, list)):
@@ -282,24 +282,24 @@ _PASSED = (
 )  # fmt: skip
 
 _PROGRAMS = frozenset((v.map, v.reduce, v.scan))
-"""Operations that call a function several times, and do nothing else: PyTorch sees all they do."""
+"""Operations that only call a function several times: PyTorch records all they do."""
 
 
 def is_program(operation: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
-    """Tell whether PyTorch differentiates what a primitive calls, not the primitive."""
+    """Return whether PyTorch differentiates what a primitive calls, and not the primitive."""
     if operation in _PROGRAMS:
         return True
     return looked_into(operation, classes, config)
 
 
 def _needs(x: Any) -> bool:
-    """Tell whether a value needs a gradient."""
+    """Return whether a value needs a gradient."""
     return isinstance(x, Tensor) and x.requires_grad
 
 
 @unseen
 def _recorded(plan: Plan, operands: tuple[Any, ...], plans: Any) -> Any:
-    """Run an eager call; remember what runs those where all operands are plain and wanted."""
+    """Run an eager call; cache the function for calls where all operands are plain and wanted."""
     needs = tuple(map(_needs, operands))
     if True not in needs:
         return applied(plan, plan, operands)
@@ -316,7 +316,7 @@ _all_plans = Cache()
 def plan_for(
     operation: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
 ) -> Plan:
-    """Return the plan of calls with operands of these types and options."""
+    """Return the plan of calls with operands of these types and these options."""
     key = (operation, classes, *[(name, type(x), x) for name, x in options.items()])
     try:
         return _all_plans.table[key]  # type: ignore[no-any-return]
@@ -325,12 +325,12 @@ def plan_for(
         plan = plans[key] = Plan(operation, classes, options)
         plan.is_stored = True
         return plan
-    except TypeError:  # an option without a hash
+    except TypeError:  # an option is not hashable
         return Plan(operation, classes, options)
 
 
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
-    """Open a call with structures among the operands: its leaves, and those functions captured."""
+    """Open a call with structures among the operands: return its leaves, and captured tensors."""
     check_hidden(plan.primal, operands, varies)
     if plan.primal.fixed:
         is_captured(plan.primal, varies, True, operands)
@@ -349,9 +349,9 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
 
 
 def without_numbers(x: Any, like: Tensor, *, counts: bool = True) -> Any:
-    """Make tensors of numbers in an operand, which would keep no derivative.
+    """Convert the numbers in an operand to tensors, so that they can carry a derivative.
 
-    With ``counts`` integers stay what they are: they are none where solving starts.
+    With ``counts``, integers remain integers; as the start of a solver they are converted, too.
     """
     kinds = (float, complex) if counts else (float, complex, int)
 
@@ -366,14 +366,14 @@ def without_numbers(x: Any, like: Tensor, *, counts: bool = True) -> Any:
 
 
 def _is_captured(x: Any) -> bool:
-    """Tell whether a value is one that a function must not keep to itself."""
+    """Return whether a value is one that a function must not capture."""
     return varies(x) or is_abstract(x)
 
 
 def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
-    """Raise for a tensor that a rule captured, in a program that is compiled.
+    """Raise for a tensor that a rule captured in a compiled program.
 
-    It would be met where the rule pulls, when no call is left out of the graph any more.
+    It would otherwise appear in the pullback, when a call can no longer be left out of the graph.
     """
     elsewhere = lambda x: is_tensor(x) and not is_abstract(x)
     if any(map(is_abstract, leaves)) and is_captured(plan.primal, elsewhere, False):
@@ -382,7 +382,7 @@ def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
 
 @unseen
 def applied(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
-    """Run a call in the way that what is going on around it asks for."""
+    """Run a call: by its imported PyTorch function where that has captures, else by its rule."""
     if plan.imported and (own := own_function(plan.primal, "PyTorch", varies)) is not None:
         if any(map(is_abstract, leaves)):
             msg = (

@@ -1,15 +1,15 @@
-"""Rules as PyTorch's own differentiable functions.
+"""Rules as differentiable functions of PyTorch.
 
-What is called is their first argument.
+Their first argument is the call.
 
-- `Plain` is what eager programs run, where there is no shorter way
+- `Plain` runs in eager programs without a shorter function
   (`chainrules_torch.engine.eager_functions`). It keeps what the rule saved.
-- `Transformed` is what `torch.func` and dual numbers run. It has all of PyTorch's methods, and
-  keeps nothing but inputs and outputs.
+- `Transformed` runs under `torch.func` and with dual numbers. It has all of PyTorch's methods, and
+  keeps inputs and outputs only.
 
-A derivative of a pullback flows through what the pullback uses. So where one may be asked for, a
-pullback gets nothing that was computed unwatched: inputs and outputs come back from PyTorch as they
-were, connected. Where a rule saved something else, it is run again on these.
+A derivative of a pullback flows through the values that the pullback uses. Where one may be taken,
+a pullback therefore receives no value that was computed untraced: PyTorch returns inputs and
+outputs connected to the graph. If a rule saved something else, it is run again on these.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ _CONSTANT: set[type] = {
     type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
     torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
 }  # fmt: skip
-"""Classes of what holds no tensor."""
+"""Classes of values that hold no tensor."""
 _NUMBERS = (float, complex)
-"""Classes of what a rule may have computed from a tensor."""
+"""Classes of numbers that a rule may have computed from a tensor."""
 
 
 def holds_nothing(f: FunctionType) -> bool:
-    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
+    """Return whether a function keeps no value from its creation, in cells or defaults."""
     return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
 
 
@@ -80,10 +80,10 @@ def plain_pulls(
     known: Sequence[Any],
     tensors: list[Any],
 ) -> list[tuple[Any, ...]] | None:
-    """Take the maps of some operands apart, for `pull_plain`; add what they saved to ``tensors``.
+    """Take apart the maps of some operands, for `pull_plain`; add what they saved to ``tensors``.
 
-    None where a pull keeps something from the moment it was made, or saved anything but constants
-    and tensors that are ``known``.
+    Return None if a pullback has a closure or defaults, or saved anything but constants and tensors
+    that are ``known``.
     """
     pulls = []
     for i in places:
@@ -114,7 +114,7 @@ def plain_pulls(
 
 
 def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
-    """Pull back by each of some maps; what does not fit its operand is brought to it."""
+    """Pull back by each of some maps, and fit each cotangent to its operand."""
     bars = []
     at = 0
     for half, statics, n, dtype, shape in pulls:
@@ -130,7 +130,7 @@ def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> A
 
 
 def fitted(bar: Any, y_bar: Any, dtype: Any, shape: Any) -> Any:
-    """Bring a cotangent to its operand, of this dtype and shape."""
+    """Fit a cotangent to an operand of this dtype and shape."""
     onto = space(y_bar.new_empty((), dtype=dtype)).with_shape(tuple(shape))
     return written(fit(unthunk(bar), onto), onto)
 
@@ -141,14 +141,14 @@ def static(x: Any) -> tuple[Any, ...]:
 
 
 def filled(half: Any, statics: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
-    """Pull back with saved values of which some are no tensors."""
+    """Pull back with saved values, some of which are constants."""
     rest = iter(tensors)
     return half(y_bar, *[x[0] if x else next(rest) for x in statics])
 
 
 @final
 class Again:
-    """Inputs and outputs: the rule is run again on them."""
+    """Inputs and outputs of a call whose rule is run again on them."""
 
     __slots__ = ("call", "leaves", "outputs", "treedef")
 
@@ -166,11 +166,11 @@ class Again:
 
     @property
     def count(self) -> int:
-        """Number of tensors among the leaves of the call and its result."""
+        """Number of tensors among the leaves of the call and of its result."""
         return self.leaves.count(()) + self.outputs.count(())
 
     def restored(self, tensors: Sequence[Any]) -> tuple[list[Any], Outputs]:
-        """Return the leaves of the call, and those of its result."""
+        """Return the leaves of the call, and the outputs."""
         rest = iter(tensors)
         leaves = [entry[0] if entry else next(rest) for entry in self.leaves]
         outputs = [entry[0] if entry else next(rest) for entry in self.outputs]
@@ -189,7 +189,7 @@ class Again:
 
 
 def is_open(x: Any) -> bool:
-    """Tell whether a value holds no tensor that cannot be seen: it is no closure, nor an object."""
+    """Return whether all tensors of a value are visible: it is no closure, and no object."""
     if isinstance(x, (Tensor, Primitive, AbstractZero)) or type(x) in _CONSTANT:
         return True
     return isinstance(x, FunctionType) and holds_nothing(x)
@@ -202,11 +202,11 @@ class Record:
     Attributes
     ----------
     tensors : list
-        What PyTorch has to keep.
+        The tensors that PyTorch has to keep.
     again : Again or None
-        Where the rule saved something besides inputs and outputs, or may leave PyTorch.
+        Set if the rule saved something besides inputs and outputs, or may leave PyTorch.
     exact : bool
-        Whether it saved nothing besides these.
+        Whether the rule saved only inputs, outputs and constants.
     """
 
     __slots__ = (
@@ -239,17 +239,17 @@ class Record:
         known = given.union(map(id, outputs))
         self.exact = all([id(x) in known for x in self.tensors])
         for x in flatten(record[2:])[0]:
-            # A person's rule may have computed a number from operands.
+            # A user-defined rule may have computed a number from operands.
             computed = call.plan.is_own and type(x) in _NUMBERS and id(x) not in given
             self.exact = self.exact and is_open(x) and not computed
         self.again: Again | None = None
-        # A half that computes with NumPy runs on them; whether it does, its first run tells.
+        # A half that computes with NumPy runs on these; only its first run shows whether it does.
         if not (self.exact and call.plan.is_proven):
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
 
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
-        """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
+        """Pull back by the saved values; run the rule again where derivatives may be taken."""
         again, call, instead = self.again, self.call, _raised
         if again is not None:
             whole = tensors[len(tensors) - again.count :]
@@ -271,7 +271,7 @@ def _raised(error: Exception) -> Any:
 
 
 def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
-    """Run a rule on what is not being differentiated, so that what is elsewhere is noticed."""
+    """Run a rule on operands that are not differentiated, to detect hidden tensors that are."""
     before = watching.get()
     try:
         watching.set(True)
@@ -289,9 +289,9 @@ def kept(
     needs: Sequence[bool],
     y: Any,
 ) -> Any:
-    """Keep what a rule saved, whatever it is, and return the value as PyTorch's functions do."""
+    """Keep what a rule saved, and return the value in the form of `wrap`."""
     if not all(map(is_open, flatten(record[2:])[0])):
-        # A closure that has the result leads back to itself, by a way that only PyTorch sees.
+        # A closure over the result would form a reference cycle that only PyTorch sees.
         mine = set(map(id, leaves))
         y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else another(x, leaves), y)
     ctx.record = Record(call, bound, record, leaves, needs, y)
@@ -307,7 +307,7 @@ def run_plain(ctx: Any, call: Call, leaves: Sequence[Any], needs: Sequence[bool]
     plan = call.plan
     try:
         bound = plan.bound("reverse", call.wanted(needs), again=False)
-    except NoRuleError:  # an error where the mode is asked for
+    except NoRuleError:  # raised when the mode is used
         if plan.rule is None or plan.rule.statement("forward") is None:
             raise
         bound = None
@@ -327,7 +327,7 @@ def run_plain(ctx: Any, call: Call, leaves: Sequence[Any], needs: Sequence[bool]
 
 
 class Plain(Function):
-    """Function of autograd for eager programs, which keeps what the rule saved."""
+    """Autograd function for eager programs; it keeps what the rule saved."""
 
     @staticmethod
     def forward(ctx: Any, call: Any, *leaves: Any) -> Any:
@@ -341,9 +341,9 @@ class Plain(Function):
 
 
 def _later(ctx: Any, call: Call, leaves: Sequence[Any]) -> Any:
-    """Compute the value alone, where PyTorch writes down a program: a pull runs the rule.
+    """Compute only the value; a pullback runs the rule again.
 
-    A rule may look at values, or ask PyTorch for derivatives, of which there are none there.
+    While PyTorch captures a program, a rule may not read values, nor take PyTorch's derivatives.
     """
     y = call.value(leaves)
     outputs, treedef = split(y)
@@ -354,14 +354,14 @@ def _later(ctx: Any, call: Call, leaves: Sequence[Any]) -> Any:
 
 
 def pulled(ctx: Any, tensors: Any, bars: Any, needs: Sequence[bool]) -> Sequence[Any]:
-    """Pull cotangents back by what was `kept`."""
+    """Pull cotangents back by the record of `kept`."""
     if bars and all([bar is None for bar in bars]):
         return (None,) * len(needs)
     return ctx.record.pull(tensors, bars, needs)  # type: ignore[no-any-return]
 
 
 class Transformed(Function):
-    """Function of autograd for `torch.func` and dual numbers, which keeps inputs and outputs."""
+    """Autograd function for `torch.func` and dual numbers; it keeps inputs and outputs."""
 
     @staticmethod
     def forward(call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -379,7 +379,7 @@ class Transformed(Function):
         others = [x for x in outputs[:-1] if not isinstance(x, Tensor)]
         if others and plan_of(call).is_own:
             check_result(brought_home(others, tuple(leaves)))
-        # A derivative of a view would have to be a view as well.
+        # Otherwise the derivative of a view would have to be a view as well.
         found = tuple([owned(x, leaves) for x in outputs])
         return found[0] if isinstance(out, Tensor) else found
 
@@ -389,7 +389,7 @@ class Transformed(Function):
         if not (
             True in ctx.needs_input_grad
             or _private.dual_level() >= 0
-            or _private.transforms_active()  # a compiled program says no more of dual numbers
+            or _private.transforms_active()  # a compiled program does not report dual numbers
         ):
             return
         call, *leaves = inputs

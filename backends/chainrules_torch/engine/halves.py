@@ -1,9 +1,9 @@
-"""Halves of rules: on tensors, on batches, and apart where they solve, or compute with NumPy or C.
+"""Halves of rules: on tensors, on batches, and apart if they solve, or use NumPy or C.
 
-Such a half asks a tensor for its numbers. Tensors of a transformation, of a compiler, or of a dtype
-that NumPy lacks, have none to give: there the half runs apart, one element after the other under
-`vmap`, and as one operation of a compiled program. On NumPy's arrays that operation has no
-derivative, and refuses one; what it gives is brought to the dtype and device of the operand.
+Such a half reads the numbers of a tensor. Tensors of a transformation, of a compiler, or of a dtype
+that NumPy lacks do not provide them. There the half runs apart: element by element under `vmap`,
+and as one operation of a compiled program. On NumPy arrays that operation has no derivative, and
+raises an error for one; its result is converted to the dtype and device of the operand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from chainrules_torch.engine.numpy_programs import apart, is_hidden
 
 @final
 class Half:
-    """Half of the rule of a call, and what it is given.
+    """Half of the rule of a call, with its arguments.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class Half:
     mode : str
         "reverse" or "forward".
     leaves, y
-        Those of the call, and its result.
+        The leaves of the call, and its result.
     given : sequence
-        Cotangents of the result's leaves, or tangents of the leaves.
+        Cotangents of the result's leaves, or tangents of the call's leaves.
     needs : sequence of bool, optional
-        In reverse mode, which leaves have a cotangent.
+        In reverse mode, which leaves need a cotangent.
     """
 
     __slots__ = ("call", "groups", "mode", "needs", "treedef", "wanted")
@@ -62,8 +62,8 @@ class Half:
             self.wanted = list(map(floats, y[0]))
 
     def run(self) -> Sequence[Any]:
-        """Run it where it can run."""
-        if not hasattr(self.call, "plan"):  # of a batch: each of its elements comes here
+        """Run the half on tensors, or apart where that is necessary."""
+        if not hasattr(self.call, "plan"):  # a batch: each of its elements is a half, too
             return self.on_tensors(*self.groups)
         leaves, outputs, given = self.groups
         try:
@@ -88,7 +88,7 @@ class Half:
     def _apart(
         self, compute: Callable[..., Any], refusal: ChainRulesError | None = None
     ) -> Sequence[Any]:
-        """Run it apart; it gives tensors like the leaves, or outputs, that are wanted."""
+        """Run it apart; it returns tensors like the leaves, or the outputs, that are wanted."""
         found = iter(
             apart(
                 lambda *groups: self._wanted(compute(*groups)),
@@ -105,9 +105,10 @@ class Half:
         return [t for t, w in zip(entries, self.wanted, strict=True) if w]
 
     def by_numpy(self, error: Exception) -> Sequence[Any]:
-        """Run it on NumPy's arrays, where it raised this error for tensors.
+        """Run it on NumPy arrays, after it raised this error for tensors.
 
-        On plain tensors, where it is written in PyTorch's operations, as ``x.detach().numpy()`` is.
+        If that fails, too, it is written in PyTorch's operations, such as ``x.detach().numpy()``,
+        and runs on plain tensors.
         """
 
         def compute(*groups: Any) -> list[Any]:
@@ -132,7 +133,7 @@ class Half:
             raise refusal from error
         except ChainRulesError:
             raise
-        except Exception:  # it is the rule that is wrong
+        except Exception:  # the rule itself is wrong
             raise error from None
         if not (_private.transforms_active() or any(map(is_abstract, self.groups[0]))):
             plan.of_numpy = error  # elsewhere it may have failed for other reasons
@@ -145,16 +146,16 @@ def or_by_numpy(
     run: Callable[[], Any],
     instead: Callable[[Exception], Any],
 ) -> Any:
-    """Run half of a person's rule on tensors; something else, where it computes with NumPy.
+    """Run half of a user-defined rule on tensors, or ``instead`` if it computes with NumPy.
 
     Parameters
     ----------
     call : Call
-        Whose rule it is.
+        The call of the rule.
     tensors : sequence or None
-        What the half is given; None where it computes the value, and what it saves.
+        The arguments of the half; None if it computes the value, and what it saves.
     run, instead : callable
-        ``run()``, and ``instead(error)`` where that is an error.
+        ``run()`` is called first, and ``instead(error)`` if it raises an error of this kind.
     """
     plan = call.plan
     if not plan.is_own or plan.solves:
@@ -176,10 +177,10 @@ def or_by_numpy(
 
 
 _OF_NUMPY = (AskedError, ProjectionError, TracerError)
-"""Our own errors that rules meet which compute with NumPy."""
+"""Errors of our own that rules raise if they compute with NumPy."""
 
 
-# ------------------------------------------------------------------------------- of a batch
+# ------------------------------------------------------------------------------- batches
 
 
 @final
@@ -189,9 +190,9 @@ class Mapped:
     Attributes
     ----------
     call : Call or Mapped
-        That of one element.
+        The call of one element.
     dims : tuple of int or None
-        Which axis of each leaf counts the batch.
+        The batch axis of each leaf, or None.
     """
 
     __slots__ = ("call", "dims")
@@ -200,13 +201,13 @@ class Mapped:
         self.call, self.dims = call, tuple(dims)
 
     def value(self, leaves: Sequence[Any]) -> Any:
-        """Compute the results, with the batch on their first axes."""
+        """Compute the results, with the batch as their first axis."""
         return self._map(self.call.value, (leaves, self.dims))
 
     def pull(
         self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
-        """Compute the cotangents of the leaves; of a leaf that all elements share, their sum."""
+        """Compute the cotangents of the leaves; those of a shared leaf are summed."""
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, y_bars: Any) -> Any:
@@ -225,7 +226,7 @@ class Mapped:
         return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
 
     def _map(self, f: Callable[..., Any], *groups: tuple[Sequence[Any], Sequence[Any]]) -> Any:
-        """Map a function over groups of leaves, past which what is no tensor is carried."""
+        """Map a function over groups of leaves; what is not a tensor bypasses the map."""
         made: list[Any] = []
 
         def mapped(*xs: Any) -> Any:
@@ -251,11 +252,11 @@ def _placed(bar: Any, dim: int | None) -> Any:
     return bar.sum(0) if dim is None else torch.movedim(bar, 0, dim)
 
 
-# --------------------------------------------------------------------- of what solves, apart
+# --------------------------------------------------------------------- solvers, apart
 
 
 def solved(call: Call, leaves: Sequence[Any], run: Callable[..., Any]) -> Any:
-    """Run a call apart, whose result is computed as ``run(*leaves)``."""
+    """Run a call apart; its result is computed as ``run(*leaves)``."""
 
     def pull(xs: Sequence[Any], y: Outputs, bars: Sequence[Any]) -> list[Any]:
         return [bar for bar in call.pull(xs, y, bars, list(map(floats, xs))) if bar is not None]
@@ -287,9 +288,9 @@ _LIKE: dict[Any, Callable[..., Any]] = {
     v.linear_solve: lambda matvec, b, *params: b,
     v.odeint: _states,
 }
-"""What the results of operations that solve are like."""
+"""Functions that return tensors like the results of operations that solve."""
 
 
 def is_known(operation: Any) -> bool:
-    """Tell whether a compiler can be told what an operation that solves will give."""
+    """Return whether the result of an operation that solves can be described to a compiler."""
     return operation in _LIKE

@@ -1,7 +1,7 @@
 """Operations on tensors that PyTorch differentiates: by their rules, as in every other engine.
 
-Where PyTorch's own derivative of an operation is that of the operation, at every point and to every
-order, and nobody stated a rule of their own, the operation is left to PyTorch.
+An operation is left to PyTorch if PyTorch's own derivative equals that of the rule, at every point
+and to every order, and no user-defined rule exists.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SMOOTH: frozenset[Any] = frozenset(
         v.map, v.reduce, v.report, v.scan,
     )
 )  # fmt: skip
-"""Operations whose operation PyTorch differentiates as their rules do."""
+"""Operations that PyTorch differentiates as their rules do."""
 
 
 def host(
@@ -69,10 +69,10 @@ def host(
     classes: tuple[type, ...],
     implementation: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
-    """Return the function that a call of a primitive with tensors runs."""
+    """Return the function that runs a call of a primitive with tensors."""
     if any([issubclass(cls, np.ndarray) for cls in classes]):
         return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
-    if primitive is moved:  # to another library, whose arrays are no operands of PyTorch's
+    if primitive is moved:  # its operands are arrays of another library
         return moved.__wrapped__
     rule = find_rule(primitive, classes, config)
     if rule is None:
@@ -114,7 +114,7 @@ def host(
 
 
 def _refuse_captured(plan: Plan) -> None:
-    """Raise for what a rule captured, where tensors of outer levels are plain."""
+    """Raise for tensors that a rule captured, where tensors of outer levels look plain."""
     if plan.lookups:
         is_captured(plan.primal, varies, among=True)
     if plan.imported:
@@ -126,7 +126,7 @@ def _quick(
     classes: tuple[type, ...],
     implementation: Callable[..., Any] | None,
 ) -> Callable[..., Any] | None:
-    """Return what computes a primitive where nothing is differentiated, and nothing is checked."""
+    """Return what computes a primitive where nothing is differentiated, without checks."""
     structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
     seen = not lookups(primitive) and imported_from(primitive) is None
     if structured or implementation is None or not seen:
@@ -138,9 +138,9 @@ register_host(torch.Tensor, host, constant=constant, varies=varies)
 
 
 def _scanned(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
-    """Compute a scan of tensors that begins with numbers: f is given tensors from the first on.
+    """Compute a scan of tensors that starts with numbers, which are converted to tensors.
 
-    Whole numbers are counts, and stay what they are.
+    Integers are counts, and remain integers.
     """
     like = next(filter(floats, flatten(xs)[0]), None)
     start = initial if like is None else without_numbers(initial, like)

@@ -1,7 +1,7 @@
-"""`import_rule`: a function of PyTorch's, with its derivatives, as a primitive with a rule.
+"""`import_rule`: a PyTorch function, with its derivatives, as a primitive with a rule.
 
-For oracles, and where nobody has stated a rule. Its arrays may be of any library that shares memory
-by DLPack; the derivatives are PyTorch's own, to any order.
+Use it for oracles, and for functions without a rule. The arrays may be of any library that shares
+memory by DLPack; the derivatives are PyTorch's own, to any order.
 """
 
 from __future__ import annotations
@@ -49,33 +49,34 @@ def import_rule(
     operands: int | None = None,
     to: Primitive[..., Any] | None = None,
 ) -> Primitive[..., Any]:
-    """Import a function of PyTorch's as a primitive, differentiated by PyTorch.
+    """Import a PyTorch function as a primitive that PyTorch differentiates.
 
     Parameters
     ----------
     f : callable
-        Takes tensors and numbers by position, or by name if it tells its parameters, and gives a
-        tensor, or several. What else it takes is given beforehand:
-        ``functools.partial(torch.logsumexp, dim=0)``.
+        Takes tensors and numbers by position, or by name if its signature is known, and returns one
+        or several tensors. Bind other arguments beforehand: ``functools.partial(torch.logsumexp,
+        dim=0)``.
     operands : int, optional
-        How many of its parameters are operands, by position. The others are options then, by name.
+        How many of its parameters are operands, by position. The others are options, by name.
     to : Primitive, optional
-        One that computes the same, and that gets the rule, if it has none.
+        A primitive without a rule that computes the same, and that gets the rule.
 
     Returns
     -------
     Primitive
-        ``to``, or a new one that takes arrays of any library that shares memory by DLPack, without
-        copying them, and gives arrays of the same library.
+        ``to``, or a new primitive that takes arrays of any library that shares memory by DLPack,
+        without copying them, and returns arrays of the same library.
 
     Raises
     ------
     RuleError
-        If ``to`` has a rule already: an imported one is a last resort, and never preferred.
+        If ``to`` has a rule already: an imported rule is a last resort, and never preferred.
 
     Notes
     -----
-    The rule is of the layer ``ENGINE``: any other but the core's own wins at equal signatures.
+    The rule is of the layer ``ENGINE``: any other rule but the core's has precedence at equal
+    signatures.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def import_rule(
 
 @contextlib.contextmanager
 def _as_ours(f: Callable[..., Any]) -> Generator[None]:
-    """Say in our words that PyTorch has no derivative, at this order or in this mode."""
+    """Raise our error if PyTorch has no derivative, at this order or in this mode."""
     try:
         yield
     except (NotImplementedError, RuntimeError) as error:
@@ -132,12 +133,12 @@ def _as_ours(f: Callable[..., Any]) -> Generator[None]:
 
 
 def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function that is given its options."""
+    """Return a function with its options bound."""
     return functools.partial(f, **options) if options else f
 
 
 def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
-    """List what derivatives are taken of in a result."""
+    """List the differentiable parts of a result."""
     with Unlost(), _as_ours(f):
         y = _called(_given(f, options), xs)
     return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
@@ -160,13 +161,13 @@ def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence
     with _as_ours(along):
         try:
             return torch.func.jvp(_tensors(along), at, tuple(dots))[1]
-        except NotImplementedError:  # PyTorch has reverse mode alone, whose transpose this is
+        except NotImplementedError:  # PyTorch has reverse mode only; this is its transpose
             ys, pull = torch.func.vjp(_tensors(along), *at)[:2]
             return torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](tuple(dots))[0]
 
 
 def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
-    """Call a function again: what a module counts, and its running statistics, go on once."""
+    """Call a function again, without updating the buffers of a module a second time."""
     if not isinstance(f, torch.nn.Module) or isinstance(f, torch.jit.ScriptModule):
         return f(*xs)
     buffers = {name: x.clone() for name, x in f.named_buffers()}
@@ -179,7 +180,7 @@ def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
 def computed_by_torch(
     f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any] | None = None
 ) -> Any:
-    """Call f with tensors that share the memory of the operands; its result in their library."""
+    """Call f with tensors that share the memory of the operands; convert its result back."""
     f = _given(f, options or {})
     like = next((x for x in operands if is_tensor(x)), None)
     if like is not None:
@@ -197,14 +198,14 @@ def computed_by_torch(
 
     try:
         y = f(*given)
-    except Exception:  # of what PyTorch does not compute with
+    except Exception:  # PyTorch cannot compute with an operand
         refuse_traced_captures(f)
         raise
     return map_leaves(back, y)
 
 
 def _is_escaping(x: Any) -> bool:
-    """Tell whether a value would lose its derivative where it becomes another library's array."""
+    """Return whether a value would lose its derivative in another library's array."""
     of_torch = is_tensor(x) and _private.functorch.is_functorch_wrapped_tensor(x)
     return of_torch or isinstance(x, Tracer)
 
@@ -214,7 +215,7 @@ def _memory(x: torch.Tensor) -> int:
 
 
 def _tensor(x: Any, like: Any) -> Any:
-    """Make an array or number a tensor, without a copy where that can be; integers stay numbers."""
+    """Convert an array or float to a tensor, without a copy if possible; integers stay numbers."""
     if is_tensor(x) or not (isinstance(x, (float, complex)) or hasattr(x, "dtype")):
         return x
     if not hasattr(x, "dtype"):
@@ -227,7 +228,7 @@ def _tensor(x: Any, like: Any) -> Any:
 
 
 def _forwards(x: Any) -> Any:
-    """Copy an array with steps backwards, which PyTorch has not: it would end the process."""
+    """Copy an array with negative strides: PyTorch lacks them, and would end the process."""
     seen = x
     if not hasattr(x, "strides"):
         try:
@@ -238,7 +239,7 @@ def _forwards(x: Any) -> Any:
 
 
 def _back(y: torch.Tensor, home: Any) -> Any:
-    """Return a tensor as an array of the operands' library; as a number where all were numbers."""
+    """Convert a tensor to an array of the operands' library, or to a number without such arrays."""
     y = constant(y).resolve_conj().resolve_neg()
     if home is None:
         return y.item()

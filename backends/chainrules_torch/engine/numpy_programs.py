@@ -1,8 +1,8 @@
-"""Programs that look at values, or compute with NumPy, where PyTorch hides values.
+"""Programs that read values, or compute with NumPy, where PyTorch hides values.
 
-A solver asks whether it has converged. Under vmap no value can be looked at, and under a compiler
-there is none. So here a vmap is taken apart, and the program runs for one element after the other;
-and for a compiler it is one operation, which runs when the compiled program does.
+A solver checks for convergence. Under vmap no value can be read, and under a compiler there is
+none. Therefore a vmap is taken apart, and the program runs element by element; for a compiler the
+program is one operation, which runs when the compiled program does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _functorch = _private.functorch
 
 
 def is_hidden(tensors: Sequence[Any]) -> bool:
-    """Tell whether the values of tensors cannot be looked at."""
+    """Return whether the values of tensors cannot be read."""
     stack = _functorch.get_interpreter_stack() or ()
     if any([level.key() == _functorch.TransformType.Vmap for level in stack]):
         return True
@@ -40,20 +40,20 @@ def apart(
     pull: Callable[..., Sequence[Any]] | None = None,
     refusal: ChainRulesError | None = None,
 ) -> Any:
-    """Run a program apart, and return what it gives.
+    """Run a program apart, and return its result.
 
     Parameters
     ----------
     compute : callable
-        ``compute(*groups)`` gives tensors, in any structure.
+        ``compute(*groups)`` returns tensors, in any structure.
     groups : sequence
         Tensors and constants, in any structure.
     like : callable
-        ``like(*groups)`` gives the same structure of tensors with the same shapes and dtypes.
+        ``like(*groups)`` returns the same structure of tensors with the same shapes and dtypes.
     pull : callable, optional
-        ``pull(tensors, result, bars)`` gives the cotangents of those tensors in the groups that
-        float; the result is its leaves and their structure. Without it, PyTorch differentiates the
-        program.
+        ``pull(tensors, result, bars)`` returns the cotangents of the floating-point tensors in the
+        groups; the result consists of its leaves and their structure. Without ``pull``, PyTorch
+        differentiates the program.
     refusal : ChainRulesError, optional
         Raised by every derivative.
     """
@@ -93,7 +93,7 @@ class Program:
         return leaves
 
     def pulled(self, xs: Sequence[Any], ys: Sequence[Any], bars: Sequence[Any]) -> Sequence[Any]:
-        """Compute the cotangents of the tensors that float."""
+        """Compute the cotangents of the floating-point tensors."""
         if self.pull is not None:
             return self.pull(xs, (ys, self.treedef), bars)
         pullback = torch.func.vjp(self._moved(xs), *filter(floats, xs))[1]
@@ -101,14 +101,14 @@ class Program:
         return pullback(moves)  # type: ignore[no-any-return]
 
     def pushed(self, xs: Sequence[Any], dots: Sequence[Any]) -> Sequence[Any]:
-        """Compute the tangents of the results that float."""
-        # A dual number's parts lie alike in memory: not both can be broadcast.
+        """Compute the tangents of the floating-point results."""
+        # A dual number's parts share a layout: not both can be broadcast.
         given = tuple([t.contiguous() for x, t in zip(xs, dots, strict=True) if floats(x)])
         moving = tuple([x.contiguous() for x in xs if floats(x)])
         return torch.func.jvp(self._moved(xs), moving, given)[1]  # type: ignore[no-any-return]
 
     def _moved(self, xs: Sequence[Any]) -> Callable[..., Any]:
-        """Restrict it to the floating-point tensors among its inputs and its outputs."""
+        """Restrict the program to floating-point inputs and outputs."""
 
         def moved(*given: Any) -> Any:
             rest = iter(given)
@@ -118,13 +118,13 @@ class Program:
 
 
 class Apart(Function):
-    """A program as a function of PyTorch's. Its derivatives run apart as well."""
+    """A program as an autograd function, whose derivatives run apart as well."""
 
     @staticmethod
     def forward(program: Program, *xs: Any) -> Any:
-        """Run it, or have it run later.
+        """Run the program, or schedule it for later.
 
-        What is solved already comes back as it was, and PyTorch wants another tensor.
+        A result may be an operand itself (a solved start), and PyTorch needs another tensor.
         """
         later = any([is_abstract(x) or x.is_meta for x in xs])
         found = _later(program, xs) if later else program.run(xs)
@@ -166,7 +166,7 @@ class Apart(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, program: Program, *xs: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Run it for each element; of an empty batch there is none to ask."""
+        """Run the program for each element; an empty batch is made from templates."""
         pairs = list(zip(xs, in_dims[1:], strict=True))
         if not info.batch_size:
             like = [x if d is None else x.new_zeros(x.movedim(d, 0).shape[1:]) for x, d in pairs]
@@ -189,20 +189,20 @@ def _refuse(program: Program) -> None:
 # ------------------------------------------------------------ operations of compiled programs
 
 _OUTSIDE = _private.dispatched.included(), _private.dispatched.excluded()
-"""How operations are dispatched where no operation is running: in one there are no derivatives."""
+"""The dispatch state outside of operations; within one, derivatives are off."""
 
 _waiting: dict[int, Program] = {}
 _numbers = itertools.count()
 
 
 def _later(program: Program, tensors: Sequence[Any]) -> list[Any]:
-    """Have a program run when the compiled program does; operations take numbers, no functions."""
+    """Schedule a program for when the compiled one runs; an operation takes its number."""
     number = next(_numbers)
     _waiting[number] = program
     try:
         return _operation(number, list(tensors))  # type: ignore[no-any-return]
     finally:
-        if not _private.is_written_down():  # a compiled program goes on with it
+        if not _private.is_written_down():  # otherwise the compiled program still needs it
             del _waiting[number]
 
 

@@ -1,4 +1,4 @@
-"""Results as PyTorch's functions give them: tensors, and the structure that they are in."""
+"""Results in the form of PyTorch functions: tensors and their structure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tensor = torch.Tensor
 
 
 def wrap(y: Any) -> Any:
-    """Wrap a result as PyTorch's functions give it: a tensor, or leaves and their structure."""
+    """Return a result as a tensor, or as a tuple of its leaves and their structure."""
     if isinstance(y, Tensor):
         return y
     leaves, treedef = flatten(y)
@@ -33,12 +33,12 @@ def wrap(y: Any) -> Any:
 
 
 def unwrap(out: Any) -> Any:
-    """Rebuild the result that `wrap` took apart."""
+    """Rebuild the result from the output of `wrap`."""
     return out if isinstance(out, Tensor) else unflatten(out[-1], out[:-1])
 
 
 def split(out: Any) -> tuple[Sequence[Any], TreeDef | None]:
-    """Split what `wrap` gave into leaves and structure; no structure for one tensor."""
+    """Split the output of `wrap` into leaves and structure; the structure of one tensor is None."""
     return ((out,), None) if isinstance(out, Tensor) else (out[:-1], out[-1])
 
 
@@ -48,7 +48,7 @@ def joined(leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
 
 
 def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
-    """Build the cotangent of a result from those of its leaves, of which some may be missing."""
+    """Build the cotangent of a result from those of its leaves; missing ones are zero."""
     if treedef is None:
         return bars[0]
     entries = [ZeroTangent() if bar is None else bar for bar in bars[: treedef.num_leaves]]
@@ -56,7 +56,7 @@ def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
 
 
 def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> list[Any]:
-    """List the tangents of a result's leaves: zeros written out, None for integers."""
+    """List the tangents of a result's leaves: zeros as tensors, None for integers."""
     dots = [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
     return [_dense(t, leaf) for t, leaf in zip(dots, leaves, strict=True)]
 
@@ -66,7 +66,7 @@ def _dense(t: Any, leaf: Any) -> Any:
 
 
 def written(bar: Any, of: Any) -> Any:
-    """Return the cotangent of a leaf, or of one with this space: zeros are written out."""
+    """Return the cotangent of a leaf, or of a space, as a tensor; None if ``of`` is None."""
     if isinstance(bar, Tensor) or of is None:
         return bar if of is not None else None
     of = space(of) if isinstance(of, Tensor) else of
@@ -76,7 +76,7 @@ def written(bar: Any, of: Any) -> Any:
 
 
 def owned(x: Any, leaves: Sequence[Any]) -> Any:
-    """Copy a tensor that is a view or one of the operands; return anything else as it is."""
+    """Copy a tensor that is a view or one of the operands; return other values unchanged."""
     if isinstance(x, Tensor):
         for leaf in leaves:
             if x is leaf:
@@ -86,6 +86,6 @@ def owned(x: Any, leaves: Sequence[Any]) -> Any:
 
 
 def another(x: Tensor, leaves: Sequence[Any]) -> Tensor:
-    """Return another tensor with the memory of a result; for a view of an operand, a view of it."""
+    """Return another tensor with the memory of x; a view of x if it views an operand."""
     owners = [owner(t) for t in leaves if isinstance(t, Tensor)]
     return x.view_as(x) if any([owner(x) is t for t in owners]) else x.data

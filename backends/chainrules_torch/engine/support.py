@@ -1,4 +1,4 @@
-"""Abilities of PyTorch with a function that is exported to it, and its transformations."""
+"""What PyTorch supports for an exported function, and PyTorch's transformations."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ _compile: Any = torch.compile
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
-    """Tell what PyTorch can do with an exported function, for operands like these.
+    """Return what PyTorch supports for an exported function, with operands like these.
 
     Parameters
     ----------
     f : callable
-        As `chainrules_torch.export` takes it.
+        A function, as for `chainrules_torch.export`.
     *operands, **options
-        Those of a call, on which each transformation is run; also compiled, which takes seconds.
-        Without operands the answer is read off what is stated for tensors.
+        The arguments of a call, on which each transformation is run, also compiled, which takes
+        seconds. Without operands, the answer follows from the rules and implementations for
+        tensors.
 
     Returns
     -------
     Support
-        ``jit`` is `torch.compile`, of the value, and of its gradient where there is one.
+        ``jit`` is `torch.compile` of the value, and of its gradient if there is one.
 
     Examples
     --------
@@ -71,11 +72,11 @@ def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:
     return stated(operation, operands, options, config)._replace(vmap=fixed, jit=fixed and seen)
 
 
-# ------------------------------------------------------------------------ its transformations
+# ------------------------------------------------------------------------ transformations
 
 
 def _rows(z: Any, u: Any) -> Any:
-    """Two rows, the second of which is asked for: one for the other would be wrong."""
+    """Stack two different rows, so that a result for the wrong one is detected."""
     return torch.stack([z + u / 64, z])
 
 
