@@ -1,7 +1,7 @@
-"""JAX, as chainrules_py sees it: its arrays and tracers, and rules for its transformations.
+"""JAX support: arrays and tracers as array types, and rules for JAX's transformations.
 
-Importing this registers the arrays and how they compute the operations. `export` makes a function
-of JAX of whatever has a rule; `import_rule` makes a rule of a function of JAX.
+Importing this package registers the arrays and their implementations of the operations. `export`
+turns a function with a rule into a JAX function; `import_rule` turns a JAX function into a rule.
 """
 
 from chainrules_jax import (

@@ -1,6 +1,6 @@
-"""The names of JAX's that are not public, and nothing else: no other module here uses one.
+"""The private names of JAX; no other module of this package uses one.
 
-Each may be missing in another version of JAX. What stands for it then is said beside it.
+Each may be missing in another version of JAX; its replacement is defined beside it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(msg, name=error.name) from error
 
 held_weakly: set[type]
-try:  # the classes of parameters that JAX's tables hold weakly
+try:  # the classes of parameters that JAX's caches hold weakly
     from jax._src.util import weakref_cache_key_types
 
     held_weakly = weakref_cache_key_types
-except ImportError:  # JAX keeps derivatives until some thousands more have come
+except ImportError:  # JAX then keeps derivatives until its caches evict them
     held_weakly = set()
 
 ARRAY = "jax.jaxlib._jax.Array"
-"""The name of ``jax.Array`` before JAX 0.11, as annotations have it."""
+"""The name of ``jax.Array`` in annotations before JAX 0.11."""

@@ -1,6 +1,6 @@
-"""JAX's arrays and tracers as array types, and the operations that jax.numpy spells otherwise.
+"""JAX's arrays and tracers as array types, and operations that jax.numpy spells differently.
 
-Both are one lazy type, `JaxArray`: rules stated for it, or for ``jax.Array``, are found for either.
+Both are one lazy type, `JaxArray`: a rule for it, or for ``jax.Array``, applies to either.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
 else:
     JaxArray = _kind
     _Numeric = JaxArray | Scalar
-"""What rules for JAX are annotated with; ``jax.Array`` is read as this."""
+"""Annotation of rules for JAX; ``jax.Array`` means the same."""
 
-# An array would tell its class, but to make one starts JAX on its devices.
+# The type of an array would show the class, but creating one initialises JAX's devices.
 _classes = [c for c in jax.Array.__subclasses__() if c.__name__ == "ArrayImpl"]
 Concrete: type = min(_classes, key=lambda cls: not cls.__module__.startswith("jaxlib"))
-"""The class of arrays that are there; tracers stand for those that are not."""
+"""The class of concrete arrays, as opposed to tracers."""
 
-# JAX moves arrays between devices itself, and its tracers are on none.
+# JAX moves arrays between devices itself, and its tracers have no device.
 register_array_type(jax.core.Tracer, Library(jnp, kind=_kind, devices=False, reads=(np.ndarray,)))
 register_array_type(
     Concrete,
-    Library(  # nobody can write to them
+    Library(  # JAX arrays are immutable
         jnp, kind=_kind, devices=False, reads=(np.ndarray,), own=lambda x, theirs: x
     ),
 )
 
 
 def is_traced(x: Any) -> bool:
-    """Return whether a value is a tracer of JAX's."""
+    """Return whether a value is a JAX tracer."""
     return isinstance(x, jax.core.Tracer)
 
 
-# ------------------------------------------------------------------------------------- by a table
+# ------------------------------------------------------------------------------------ by a table
 
 
 def _with_arrays(joined: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of a sequence one of arrays and numbers, one by one."""
+    """Make a function of a sequence take arrays and numbers as separate arguments."""
     return lambda *xs, **options: joined([jnp.asarray(x) for x in xs], **options)
 
 
@@ -75,9 +75,9 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
         rows, columns, diagonal, _dtype(x, dtype)
     ),
     v.vander: lambda x, *, columns, increasing=False: jnp.vander(x, columns, increasing),
-    # Without an operation where JAX has no such precision.
+    # Adds no operation if JAX lacks the precision.
     v.astype: lambda x, *, dtype: lax.convert_element_type(x, jax.dtypes.canonicalize_dtype(dtype)),
-    # What is out of bounds cannot be seen in a tracer.
+    # Indices out of bounds cannot be detected in a tracer.
     v.choose: lambda a, *choices: jnp.choose(a, choices, mode="clip" if is_traced(a) else "raise"),
     v.nan_to_num: lambda x, nan, posinf, neginf: jnp.nan_to_num(
         x, nan=nan, posinf=posinf, neginf=neginf
@@ -91,11 +91,11 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     v.pad: lambda x, value, *, widths: jnp.pad(x, widths, constant_values=value) if x.ndim else x,
     v.tile: lambda x, *, repetitions: jnp.tile(x, repetitions),
     v.repeat: lambda x, repeats, *, axis=None: jnp.repeat(x, repeats, axis),
-    # Where JAX puts it, unless somebody names a device; "cpu" is NumPy's, of its numbers.
+    # JAX chooses the device unless one is named; "cpu" is the device of NumPy arrays.
     v.to_device: lambda x, *, device: (
         x if device is None or device == "cpu" else jax.device_put(x, device)
     ),
-    # All of them in order: jnp.partition takes one place.
+    # A full sort: jnp.partition takes one index.
     v.partition: lambda x, *, kth, axis=-1: jnp.sort(x, axis),
     v.convolve: lambda x, y, *, mode="full": jnp.convolve(
         jnp.atleast_1d(x), jnp.atleast_1d(y), mode
@@ -103,11 +103,11 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     v.einsum: lambda *xs, subscripts, optimize=False: jnp.einsum(
         subscripts, *xs, optimize="optimal" if optimize is False else optimize
     ),
-    # JAX takes the first two axes by default.
+    # JAX's default is the first two axes.
     v.diagonal: lambda x, *, offset=0: jnp.diagonal(x, offset, -2, -1),
     v.trace: lambda x, *, offset=0: jnp.trace(x, offset, -2, -1),
     v.qr_raw: lambda x: tuple(jnp.linalg.qr(x, "raw")),
-    # JAX mixes the two triangles unless it is told not to.
+    # JAX symmetrizes its input by default.
     v.cholesky: lambda x, *, upper=False: jnp.linalg.cholesky(
         x, upper=upper, symmetrize_input=False
     ),
@@ -117,20 +117,20 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     v.eigvalsh: lambda x, *, upper=False: jnp.linalg.eigvalsh(
         x, "U" if upper else "L", symmetrize_input=False
     ),
-    # JAX's own up to order 1.
+    # JAX has functions of order 0 and 1.
     v.bessel_i: lambda x, *, order: (
         (jsp.special.i0, jsp.special.i1)[order](x) if order < 2 else v.iv(order, x)
     ),
     v.expm: jsp.linalg.expm,
-    # Of one system at a time.
+    # JAX solves one system at a time.
     v.solve_sylvester: _one_by_one,
-    # Of a vector the matrix with it as each of its rows, as NumPy does.
+    # For a vector, NumPy's result is a matrix with the vector as each row.
     v.tril: lambda x, *, k=0: jnp.tril(_matrix(x), k),
     v.triu: lambda x, *, k=0: jnp.triu(_matrix(x), k),
-    # JAX gives the three in this order.
+    # JAX returns the three in this order.
     v.lu_factor: lambda x: LUFactors(*lax.linalg.lu(x)),
 }
-"""Operations that JAX has under another name, or takes other parameters for."""
+"""Operations that JAX has under another name, or with other parameters."""
 
 
 def _matrix(x: Any) -> Any:
@@ -143,32 +143,32 @@ for _operation, _spelled in _SPELLED.items():
     _operation.implement(_spelled, types=_types)
 
 
-# ------------------------------------------------------------------------------------ written out
+# ------------------------------------------------------------------------------ by functions
 
 
 @v.clip_below.implement
 def clip_below_jax(x: _Numeric, lo: _Numeric) -> Any:
-    """jnp.clip with one bound."""
-    if jnp.iscomplexobj(x) or jnp.iscomplexobj(lo):  # which jnp.clip refuses
+    """Clip with a lower bound only."""
+    if jnp.iscomplexobj(x) or jnp.iscomplexobj(lo):  # jnp.clip refuses complex numbers
         return jnp.maximum(x, lo)
     return jnp.clip(x, lo, None)
 
 
 @v.clip_above.implement
 def clip_above_jax(x: _Numeric, hi: _Numeric) -> Any:
-    """jnp.clip with one bound."""
+    """Clip with an upper bound only."""
     if jnp.iscomplexobj(x) or jnp.iscomplexobj(hi):
         return jnp.minimum(x, hi)
     return jnp.clip(x, None, hi)
 
 
 silent: contextvars.ContextVar[bool] = contextvars.ContextVar("silent", default=False)
-"""Whether nothing is reported."""
+"""Whether reports are suppressed."""
 
 
 @v.report.implement
 def report_jax(condition: JaxArray, *, message: str) -> None:
-    """At once, where there is a value to look at; a traced program has no way to warn."""
+    """Report at once if the condition has a value; a traced program cannot warn."""
     if not silent.get() and not is_traced(condition):
         v.report(bool(jnp.any(condition)), message=message)
 
@@ -188,7 +188,7 @@ def scatter_add_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
 
 @v.put_at.implement
 def put_at_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
-    """Write to a copy by the property ``at``, which takes no more axes than the places have."""
+    """Write to a copy by the property ``at``, without surplus leading axes of y."""
     where = _joined(index, arrays)
     y = jnp.asarray(y)
     extra = y.ndim - jax.eval_shape(lambda x: x[where], x).ndim
@@ -196,7 +196,7 @@ def put_at_jax(x: JaxArray, y: Any, *arrays: Any, index: Any) -> Any:
 
 
 def _joined(index: Any, arrays: tuple[Any, ...]) -> Any:
-    # JAX takes no lists, and NumPy's arrays only of the right dtype.
+    # JAX takes no lists, and NumPy arrays only of an exact dtype.
     return index.join(tuple([x if isinstance(x, _kind) else jnp.asarray(x) for x in arrays]))
 
 
@@ -204,7 +204,7 @@ def _joined(index: Any, arrays: tuple[Any, ...]) -> Any:
 def solve_triangular_jax(
     x1: JaxArray, x2: JaxArray, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """SciPy's name and triangle; stacks of matrices against one are broadcast."""
+    """Solve triangular equations; batch axes of matrices and right sides broadcast."""
     if x2.ndim == 1:
         x2, vector = x2[:, None], True
     else:
@@ -225,7 +225,7 @@ def solve_triangular_jax(
 
 @v.cholesky_tangent.implement
 def cholesky_tangent_jax(x_dot: JaxArray, factor: JaxArray) -> Any:
-    """Murray, eq. (8), with one system from each side: none of the layouts has to be turned."""
+    """Murray, eq. (8), with one system from each side, so that no layout is transposed."""
     x_dot = _half(x_dot)
     lead = jnp.broadcast_shapes(factor.shape[:-2], x_dot.shape[:-2])
     dtype = jnp.result_type(factor, x_dot)
@@ -237,13 +237,13 @@ def cholesky_tangent_jax(x_dot: JaxArray, factor: JaxArray) -> Any:
 
 
 def _half(x: Any) -> Any:
-    """Return the lower triangle, with half of the diagonal, in one loop."""
+    """Return the lower triangle with half of the diagonal, in one fused loop."""
     return jnp.tril(x) / (1 + jnp.eye(x.shape[-1], dtype=x.real.dtype))
 
 
 @v.lstsq.implement
 def lstsq_jax(x1: JaxArray, x2: JaxArray, *, rcond: float | None = None) -> Any:
-    """Without residuals where the rank, as far as it is known, is not full."""
+    """Solve least squares; residuals are empty if the rank is known to be deficient."""
     y, residuals, rank, s = jnp.linalg.lstsq(x1, x2, rcond)
     rows, columns = x1.shape
     if rows <= columns or (not is_traced(rank) and int(rank) < columns):

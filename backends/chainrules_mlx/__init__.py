@@ -1,7 +1,7 @@
-"""MLX, as chainrules_py sees it: its arrays, and rules for its transformations.
+"""MLX support: its arrays as array types, and rules for its transformations.
 
-Importing this registers the arrays and how they compute the operations. `export` makes a function
-of MLX of whatever has a rule.
+Importing this package registers the arrays and their implementations of the operations. `export`
+turns a function with a rule into an MLX function.
 """
 
 from chainrules_mlx import arrays

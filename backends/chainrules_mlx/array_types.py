@@ -1,4 +1,4 @@
-"""MLX's arrays as arrays: their namespace, numbers beside them, operators beside traced values."""
+"""MLX's arrays as array types: their namespace, numbers beside them, and operators with tracers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from chainrules_py.extend import Library, Tracer, register_array_type
 
 _mx: Any = mx
 ARRAY: Any = mx.array
-"""What implementations are dispatched on."""
+"""The class that implementations are dispatched on."""
 NUMERIC: Any = ARRAY | Scalar
 
 
 def _owned(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """Return x, or another handle on its numbers: to write to one leaves the other as it is."""
+    """Return x, or another handle on its data: a write to one does not change the other."""
     return _mx.array(x) if any([x is y for y in theirs]) else x
 
 
-# An array tells no device: work is put on one, and arrays are wherever it is done.
+# MLX places operations, not arrays, on devices.
 register_array_type(ARRAY, Library(xp, devices=False, own=_owned))
 
 
 def _let_tracers_answer(operator: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an operator of arrays, so that ``array * tracer`` reaches the tracer's.
+    """Wrap an operator of arrays, so that ``array * tracer`` calls the tracer's operator.
 
-    MLX raises for what it does not know, where Python's protocol wants NotImplemented.
+    MLX raises for unknown operands, where Python's protocol expects NotImplemented.
     """
 
     @functools.wraps(operator)
@@ -49,7 +49,7 @@ for _name in (
 
 
 def dtype_of(dtype: Any) -> Any:
-    """Return MLX's dtype of the same name as NumPy's; None and MLX's own as they are."""
+    """Return MLX's dtype with the name of NumPy's; return None and MLX's own unchanged."""
     if dtype is None or isinstance(dtype, mx.Dtype):
         return dtype
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype)
@@ -57,12 +57,12 @@ def dtype_of(dtype: Any) -> Any:
 
 
 def number_as(x: Any, like: Any) -> Any:
-    """Return a number as an array of the dtype that it has beside another; an array as it is."""
+    """Convert a number to an array with its dtype beside ``like``; return arrays unchanged."""
     return x if isinstance(x, mx.array) else _mx.zeros((), like.dtype) + x
 
 
 def alike(*xs: Any) -> tuple[Any, ...]:
-    """Return arrays and numbers as arrays of one dtype."""
+    """Convert arrays and numbers to arrays of one dtype."""
     like = next(x for x in xs if isinstance(x, mx.array))
     arrays = [number_as(x, like) for x in xs]
     dtype = functools.reduce(_mx.result_type, arrays) if len(arrays) > 1 else arrays[0].dtype
@@ -70,14 +70,14 @@ def alike(*xs: Any) -> tuple[Any, ...]:
 
 
 def implement(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
-    """Enter what computes operations of arrays, or of operands of these types."""
+    """Register implementations of operations for arrays, or for operands of these types."""
     for operation, function in table.items():
         arrays = (ARRAY,) * (1 if operation.variadic else len(operation.operands))
         operation.implement(function, types=types or arrays)
 
 
 def entered(operation: Primitive[..., Any], function: Callable[..., Any]) -> None:
-    """Enter what computes an operation for every mixture of arrays and numbers."""
+    """Register an implementation for every mixture of arrays and numbers."""
     n = len(operation.operands)
     for first in range(n):
         types = (*[Scalar] * first, ARRAY, *[NUMERIC] * (n - first - 1))

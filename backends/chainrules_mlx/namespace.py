@@ -1,6 +1,7 @@
-"""MLX as the array-API standard has it, where its functions are named or take otherwise.
+"""MLX as an array-API namespace, where its functions differ from the standard.
 
-Linear algebra runs on the CPU: of most decompositions MLX has no other, and asks for it by name.
+Linear algebra runs on the CPU: MLX has most decompositions there only, and requires that the stream
+is named.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ complex128 = _mx.complex64
 
 
 def _leaked() -> Any:
-    """Return an array of a trace that was left: MLX calls it traced wherever it traces at all."""
+    """Return an array of a finished trace: MLX treats it as traced while any trace runs."""
     found: list[Any] = []
 
     def leave(x: Any) -> Any:
@@ -38,24 +39,23 @@ _LEAKED = _leaked()
 
 
 def tracing() -> Any:
-    """Return whether a transformation of MLX's runs here."""
+    """Return whether an MLX transformation runs here."""
     try:
         _mx.eval(_LEAKED)
-    except ValueError:  # nobody looks at what is traced
+    except ValueError:  # raised while a transformation runs
         return True
-    except RuntimeError:  # nor at what is made of nothing
+    except RuntimeError:  # raised otherwise: the array has no graph
         return False
     raise AssertionError
 
 
 def kept(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-    """Call f, which may look at values: MLX keeps what they are made of.
+    """Call f, which may read values, such that MLX keeps the graphs of these.
 
-    Where a transformation is over, the arrays that it has seen are no longer traced for those
-    around it: MLX forgets what they are made of when they are evaluated, and what differentiates
-    further out finds zero. It does so in the callbacks of ``mx.jvp``, and after ``mx.grad`` and
-    ``mx.jvp`` that captured an array. In those of ``mx.vjp`` alone it keeps everything: f is called
-    in one.
+    When a transformation ends, its arrays are no longer traced for the transformations around it:
+    MLX drops their graphs when they are evaluated, so that an outer derivative is zero. This
+    happens in the callbacks of ``mx.jvp``, and after ``mx.grad`` and ``mx.jvp`` that captured an
+    array. Only in a callback of ``mx.vjp`` MLX keeps all graphs; therefore f is called in one.
     """
     if not tracing():
         return f(*operands, **options)
@@ -73,7 +73,7 @@ def kept(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
 
 
 def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
-    """Make an array; NumPy's of 64 bits stay so, where MLX would take half of them."""
+    """Make an array; 64-bit NumPy arrays keep their dtype, which MLX would narrow."""
     if dtype is None and not isinstance(x, mx.array) and hasattr(x, "dtype"):
         dtype = getattr(_mx, str(x.dtype), None) if str(x.dtype) != "bool" else _mx.bool_
     if copy or not isinstance(x, mx.array):
@@ -82,7 +82,7 @@ def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: Any = None) 
 
 
 def _anywhere(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Have what makes arrays take a device: of MLX's, work is put on one."""
+    """Make a creation function accept ``device``, which MLX does not need."""
 
     def made(*operands: Any, device: Any = None, **options: Any) -> Any:
         return make(*operands, **options)
@@ -94,14 +94,14 @@ full, zeros, ones, arange = map(_anywhere, (_mx.full, _mx.zeros, _mx.ones, _mx.a
 
 
 def is_complex(*xs: Any) -> Any:
-    """Return whether complex numbers are among some operands."""
+    """Return whether some operands are complex."""
     return any(
         [type(x) is complex or (isinstance(x, mx.array) and x.dtype == mx.complex64) for x in xs]
     )
 
 
 def refuse_complex(name: str, *operands: Any) -> None:
-    """Refuse complex numbers of a function that MLX has of real ones.
+    """Raise if operands are complex and MLX's function takes real numbers only.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _on_cpu(name: str) -> Callable[..., Any]:
 
 
 def _single(x: Any) -> Any:
-    """Return x in a precision that LAPACK has."""
+    """Convert x to a precision that LAPACK has."""
     kept = (mx.float32, mx.float64, mx.complex64)
     return x if x.dtype in kept else x.astype(mx.float32)
 
@@ -147,7 +147,7 @@ linalg = types.SimpleNamespace(
         )
     }
 )
-"""Decompositions and systems, on the CPU."""
+"""Decompositions and linear systems, on the CPU."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Operations on JAX's arrays, as JAX computes them."""
+"""Implementations of the operations for JAX's arrays."""
 
 from chainrules_jax.arrays import loops, matrices, odes, solve
 

@@ -1,4 +1,4 @@
-"""`scan` on JAX: one turn is traced, and JAX transforms the loop."""
+"""`scan` on JAX: one iteration is traced, and JAX transforms the loop."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _OPERANDS: tuple[Any, ...] = (object, object, JaxArray)
 
 
 def _scanned(f: Any, initial: Any, xs: Any, *, length: int | None = None) -> Any:
-    """Run the loop as JAX's; step by step where its carried values would change their form."""
+    """Run the loop as `lax.scan`, or step by step if the carried values change their type."""
     if length not in (None, len(xs)) or not len(xs):
         return v.scan.__wrapped__(f, initial, xs, length=length)
     try:
-        return lax.scan(partial(f), initial, xs)  # JAX refers to what it is given weakly
+        return lax.scan(partial(f), initial, xs)  # a new object: JAX refers to functions weakly
     except TypeError:
         return v.scan.__wrapped__(f, initial, xs, length=length)
 

@@ -12,7 +12,7 @@ from chainrules_py import ops as v
 
 
 def _called_back(operation: Primitive[..., Any]) -> None:
-    """Have a function of one matrix computed by SciPy, with a result of the matrix's dtype."""
+    """Compute a function of one matrix by SciPy, with a result of the matrix's dtype."""
 
     def body(x: np.ndarray) -> Any:
         y = operation.plain_implementation((np.ndarray,))(x)

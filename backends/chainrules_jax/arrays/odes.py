@@ -1,9 +1,9 @@
-"""`odeint` on JAX: loops that it compiles, and derivatives that are solutions of such equations.
+"""`odeint` on JAX: compiled loops, with derivatives that solve differential equations.
 
-The length of a step is chosen by values, which a compiled program does not look at; so the steps of
-the core's rule cannot be gone over again. Here the tangent, and the cotangent backwards in time,
-are integrated with the state: L. S. Pontryagin et al., *The Mathematical Theory of Optimal
-Processes* (1962). They are within the tolerances what the core's are.
+The length of a step depends on values, which a compiled program cannot read; therefore the steps of
+the core's rule cannot be repeated. Here the tangent, and the cotangent backwards in time, are
+integrated with the state: L. S. Pontryagin et al., *The Mathematical Theory of Optimal Processes*
+(1962). They equal those of the core within the tolerances.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OPERANDS: tuple[Any, ...] = (object, object, JaxArray, object)
 
 
 def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
-    """Integrate to the times; NaN where no step is short enough or too many are needed."""
+    """Integrate to the times; NaN if the steps become too short or too many."""
     (t,) = as_values((t,))
     t = t * 1.0
     tree, method = started(y0, t), tableau(options["method"])
@@ -69,7 +69,7 @@ def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
 
 
 class _Steps:
-    """Steps of `chainrules_kit.solvers.integration`, as loops of JAX's."""
+    """The steps of `chainrules_kit.solvers.integration` as JAX loops."""
 
     def __init__(self, method: Tableau, rate: Rate, rtol: float, atol: float) -> None:
         self.method, self.rate, self.rtol, self.atol = method, rate, rtol, atol
@@ -98,13 +98,13 @@ class _Steps:
         return jnp.minimum(jnp.minimum(100 * h0, h1), span).astype(t.dtype)
 
     def advanced(self, carried: Any, a: Array, b: Array) -> Any:
-        """State, rate, length of the next step and how many are left, at the next time."""
+        """Return state, rate, length of the next step and steps left, at the next time."""
         method, tiny = self.method, 16 * float(jnp.finfo(a.dtype).eps)
 
         def step(state: Any) -> Any:
             y, k, h, left, t, _ = state
             rest = jnp.abs(b - t)
-            # The last two steps are of one length, so that none is vanishingly short.
+            # The last two steps have equal length, so that none is vanishingly short.
             length = jnp.where(2 * h > rest, jnp.minimum(h, 0.5 * rest), h)
             length = jnp.where(h >= 0.999 * rest, rest, length)
             stuck = (length <= tiny * jnp.abs(t)) | (left <= 0) | ~jnp.isfinite(length)
@@ -133,7 +133,7 @@ class _Steps:
 v.odeint.implement(_integrated, types=_OPERANDS)
 
 
-# -------------------------------------------------------------------------------- its derivatives
+# ------------------------------------------------------------------------------- derivatives
 
 
 @register_frule(v.odeint, types=_OPERANDS, requires=ForwardMode)
@@ -154,7 +154,7 @@ def odeint_frule_jax(
     t_dot = v.zeros_like(t) if is_zero(t_dot) else t_dot
     first = Tree(f(tree.like, t[0], *params)).leaves
     dots = [x - k * t_dot[0] for x, k in zip(dots, first, strict=True)]
-    # The state is found by itself: it does not depend on the tangents, of which there may be many.
+    # The state is integrated separately: it does not depend on the tangents, which may be many.
     ys = v.odeint(f, y0, t, *params, **options)
     _, ys_dot = v.odeint(
         lambda both, time: rate(both[0], time, both[1]), (tree.like, dots), t, **options
@@ -232,7 +232,7 @@ def _moves(x: Any) -> bool:
 
 
 def _scan_backwards(step: Callable[..., Any], carried: Any, along: tuple[Any, ...]) -> Any:
-    """Do as `lax.scan`, which takes JAX's values alone, does from the last entry to the first."""
+    """Do what `lax.scan` does in reverse, for values of any library."""
     states, seeds, ends, starts = along
     found = []
     for i in reversed(range(ends.shape[0])):
@@ -243,6 +243,6 @@ def _scan_backwards(step: Callable[..., Any], carried: Any, along: tuple[Any, ..
 
 
 def _product(bars: list[Any], leaves: list[Any]) -> Array:
-    """Re<a, b>."""
+    """Return Re<a, b>."""
     terms = [v.sum(v.real(v.conj(a) * b)) for a, b in zip(bars, leaves, strict=True)]
     return sum(terms[1:], terms[0])

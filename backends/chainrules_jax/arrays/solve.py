@@ -1,7 +1,7 @@
-"""Implementations of the solving operations for values that JAX traces, by loops that it compiles.
+"""The solving operations for values that JAX traces, as compiled loops.
 
-The methods are those of `chainrules_kit.solvers`, which look at values to see how far
-they are. A compiled program cannot raise: what does not converge is NaN.
+The methods are those of `chainrules_kit.solvers`, which read values to decide when to stop. A
+compiled program cannot raise: results that do not converge are NaN.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Problem:
         return self.read(self.f(self.built(x), *self.params))
 
     def matrix(self, function: Callable[[Array], Array], x: Array) -> Array:
-        """Compute the Jacobian of each of the independent problems by itself."""
+        """Compute the Jacobian of each of the independent problems separately."""
         eye = jnp.eye(self.coordinates.size, dtype=x.dtype)
         push = lambda e: jax.jvp(function, (x,), (jnp.broadcast_to(e, x.shape),))[1]
         return jnp.moveaxis(jax.vmap(push)(eye), 0, -1)
@@ -74,7 +74,7 @@ def _norm(x: Array) -> Array:
 
 
 def _solved(a: Array, b: Array) -> Array:
-    """Equations and unknowns in their own units, as the operations solve."""
+    """Solve linear equations, with rows and columns scaled as the operations scale them."""
     rows = _not_zero(jnp.abs(a).max(-1, keepdims=True))
     a = a / rows
     units = _not_zero(jnp.abs(a).max(-2, keepdims=True))
@@ -87,7 +87,7 @@ def _not_zero(x: Array) -> Array:
 
 
 def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -> Array:
-    """Newton's method, with steps that are halved until they lessen the residual."""
+    """Solve by Newton's method, with steps halved until they reduce the residual."""
     short = float(jnp.finfo(start.dtype).eps) ** 0.5 if tol is None else tol
     scale = _norm(start)
 
@@ -119,7 +119,7 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
             ),
             (jnp.ones_like(length), 0),
         )
-        # A last step that is wrong in the last digits is worse than none.
+        # A last step that increases the residual by rounding is skipped.
         keep = still | (small & ~(after(factor) <= length))
         moved = jnp.where(keep[..., None], x, x + factor[..., None] * direction)
         return count + 1, moved, still | small
@@ -162,11 +162,11 @@ def _fixed_point(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
 
     def moved(state: Any) -> Any:
         count, x, least, waited, _ = state
-        after = problem.residual(x)  # which is f here
+        after = problem.residual(x)  # the residual is f here
         length, size = _norm(after - x), jnp.maximum(_norm(after), scale)
         largest = jnp.max(length)
         waited = jnp.where(largest < 0.9 * least, 0, waited + 1)
-        # What rounding does to f is all that still moves it.
+        # Only rounding errors of f still move it.
         settled = (length <= tol * size) | ((waited > 5) & (length <= 1e4 * eps * size))
         return count + 1, after, jnp.minimum(least, largest), waited, jnp.all(settled)
 
@@ -191,7 +191,7 @@ def _minimize(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
 
 
 def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
-    """Find a point near which a function is least, by BFGS."""
+    """Find an approximate minimum by BFGS."""
     from jax.scipy.optimize import minimize
 
     return minimize(value, x, method="BFGS", options={"maxiter": steps}).x

@@ -1,6 +1,6 @@
 """Special functions of JAX's arrays, by ``jax.scipy.special`` or by NumPy's implementations.
 
-The derivatives are those of our rules: JAX's own functions have one in some of their operands.
+The derivatives are those of our rules: JAX's functions lack them in some operands.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# The others of JAX take fewer dtypes, or are less precise, than those that NumPy is given.
+# JAX's other functions take fewer dtypes, or are less precise, than NumPy's implementations.
 _OF_JAX = _names(
     "beta betaln digamma entr erf erfc erfinv expi expit gamma gammainc gammaincc gammaln "
     "betainc i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri rel_entr xlog1py xlogy"
 )
-"""What stands in ``jax.scipy.special`` under the same name, for real numbers."""
+"""Functions of ``jax.scipy.special`` with the same name, for real numbers."""
 
 
 def _by_numpy(operation: Primitive[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes an operation as NumPy's backends do."""
+    """Return a function that computes an operation by its implementation for NumPy."""
     found: dict[tuple[type, ...], Callable[..., Any]] = {}
 
     def body(*operands: Any, **options: Any) -> Any:

@@ -1,1 +1,1 @@
-"""JAX as an engine: rules in its functions, its functions in rules."""
+"""JAX as an engine: rules in its functions, and its functions in rules."""

@@ -1,8 +1,8 @@
-"""A call of a function that has a rule, as one primitive of JAX.
+"""A call of a function with a rule, as one JAX primitive.
 
-`call_p` computes the function by JAX's own operations; its derivative is the rule's, at every
-order. In a program that JAX traces it stands as one operation, until the program is compiled: then
-it is what it computes.
+`call_p` computes the function by JAX's operations; its derivative is the rule's, at every order. In
+a program that JAX traces it is one operation, and the operations that compute it replace it when
+the program is compiled.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class Mapped:
     Attributes
     ----------
     program : Program or Mapped
-        That of one call.
+        The program of one call.
     size : int
-        How many calls.
+        The number of calls.
     dims : tuple
-        Which axis of each array counts them, None for one that all share.
+        The batch axis of each array, None for an array that all calls share.
     name : hashable
-        What that axis is called, None if it has no name.
+        The name of that axis, None if it has none.
     """
 
     __slots__ = ("dims", "name", "program", "size")
@@ -97,7 +97,7 @@ class Mapped:
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the results, with the axis of the calls in front."""
-        if self.name is not None:  # there may be no axis of that name by now
+        if self.name is not None:  # an axis of that name may no longer be bound
             return list(jax.make_jaxpr(self.value)(*ins).out_avals)
         one = self._one(ins)
         return [batched_type(a, self.size) for a in self.program.avals(*one)]
@@ -106,11 +106,11 @@ class Mapped:
         return [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
 
     def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
-        """Raise unless the calls are linear in what moves."""
+        """Raise unless the calls are linear in the operands that move."""
         self.program.check_linear(self._one(ins), moves)
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
-        """Compute value and derivative; residuals that all the calls share have no axis."""
+        """Compute value and derivative; residuals that all calls share have no batch axis."""
         pair: Any = None
         kept: list[tuple[bool, Any]] = []
 
@@ -137,9 +137,9 @@ class Mapped:
         return jax.vmap(lambda ts: self.program.aligned(ts, moves))(given)  # type: ignore[no-any-return]
 
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
-        """Compute value and tangent of all calls; None where `linearize` has to be asked."""
+        """Compute value and tangent of all calls; None where `linearize` is needed."""
         given = [t for t, m in zip(tangents, moves, strict=True) if m]
-        if are_later(given):  # which the tracers of the batch would hide
+        if are_later(given):  # the tracers of the batch would hide this
             return None
         dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
         still: list[bool] | None = None
@@ -182,7 +182,7 @@ mlir.register_lowering(call_p, mlir.lower_fun(_evaluate, multiple_results=True))
 
 
 def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
-    with _at_the_point(primals):  # where numbers become arrays as well: a rule may read them
+    with _at_the_point(primals):  # also where numbers become arrays: a rule may read them
         primals = [*map(as_array, primals)]
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
     moves = tuple([is_moved(t) for t in tangents])
@@ -200,16 +200,16 @@ def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any],
 
 @contextlib.contextmanager
 def _at_the_point(primals: Leaves) -> Generator[None]:
-    """Compute with the point alone where JAX records a linear function of the tangents.
+    """Compute at the point only, where JAX records a linear function of the tangents.
 
-    JAX looks at each operation there, to see whether it is one of that function; it takes ten times
-    as long, to the same result. JAX has these names since 0.10.
+    Otherwise JAX checks whether each operation belongs to that function, which takes ten times as
+    long and has the same result. JAX has these names since 0.10.
     """
     if take_current_trace is None:
         yield
         return
     with take_current_trace() as trace:
-        records = type(trace).__name__ == "JaxprTrace"  # it has no public name
+        records = type(trace).__name__ == "JaxprTrace"  # the class has no public name
         if records and not any([isinstance(x, JaxprTracer) for x in primals]):
             trace = trace.parent_trace
         with set_current_trace(trace):
@@ -220,7 +220,7 @@ ad.primitive_jvps[call_p] = _jvp
 
 
 def _transpose(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[Any]:
-    """Pull back through what is stated as linear, as `jax.linear_transpose` asks."""
+    """Pull back through a function that is stated as linear, for `jax.linear_transpose`."""
     moves = [ad.is_undefined_primal(x) for x in operands]
     given = [
         jnp.zeros(x.aval.shape, x.aval.dtype) if m else as_array(x)
@@ -240,7 +240,7 @@ ad.primitive_transposes[call_p] = _transpose
 
 
 def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
-    name = axis.name if type(axis.name) is not object else None  # JAX's object for no name
+    name = axis.name if type(axis.name) is not object else None  # JAX's placeholder for no name
     leaves = [*map(as_array, leaves)]
     if all([d is None for d in dims]):
         return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
@@ -256,7 +256,7 @@ def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> A
 
 
 def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
-    """Arrays that broadcast as those of one call do, with the axis of the calls in front."""
+    """Return arrays that broadcast as those of one call, with the batch axis in front."""
     ndim = max(x.ndim - (d is not None) for x, d in zip(leaves, dims, strict=True))
     found = []
     for x, d in zip(leaves, dims, strict=True):
@@ -278,15 +278,15 @@ define_series(linear_p)
 # ----------------------------------------------------------------------------------- a call
 
 _programs = Cache()
-"""Programs by their calls; forgotten when a rule is stated."""
+"""Programs by their calls; cleared when a rule is added."""
 
 _KEPT = 2048
 
 
 def run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a primitive with all its options; with arrays that JAX traces as one operation.
+    """Call a primitive with all its options; as one operation if JAX traces its arrays.
 
-    What a function among the operands looks up elsewhere, and JAX traces, becomes a parameter.
+    Traced values that a function among the operands captured become parameters.
     """
     try:
         return _run(operation, operands, options)
@@ -303,7 +303,7 @@ def run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]
 
 
 _SOLVING = {v.root, v.fixed_point, v.minimize, v.linear_solve, v.odeint}
-"""Operations whose first operand is a function of the second and of the others."""
+"""Operations whose first operand is a function of the others."""
 
 
 def _floating(x: Any) -> Any:
@@ -343,12 +343,12 @@ def _run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any
 
 
 def refuse_varying(operation: Operation, leaves: Leaves) -> None:
-    """Raise inside of `jax.shard_map` with types that say what values vary over.
+    """Raise inside of `jax.shard_map` with types that state what values vary over.
 
     Raises
     ------
     NotDifferentiableError
-        It says what to write.
+        With what to write instead.
     """
     if jax.sharding.get_abstract_mesh().manual_axes and any(map(_varying, leaves)):
         msg = (
@@ -361,19 +361,19 @@ def refuse_varying(operation: Operation, leaves: Leaves) -> None:
 
 def _varying(x: Any) -> Any:
     """Return the names of the axes of a mesh that a value varies over, by its type."""
-    kinds = getattr(jax.typeof(x), "manual_axis_type", None)  # its name since JAX 0.10
+    kinds = getattr(jax.typeof(x), "manual_axis_type", None)  # the name since JAX 0.10
     return getattr(jax.typeof(x), "vma", None) if kinds is None else kinds.varying
 
 
 def _program(operation: Operation, treedef: TreeDef, options: dict[str, Any]) -> Program:
-    """Return the program of a call: the same one for equal calls, so that JAX recognises it."""
+    """Return the program of a call; equal calls share one, so that JAX's caches recognise it."""
     keys = [child.key() for child in treedef.children]
     if None in keys:
         return Program(operation, treedef, options)
     key = (operation, *keys, *map(exactly, options.values()))
     try:
         return _programs.table[key]  # type: ignore[no-any-return]
-    except TypeError:  # an operand that has no hash
+    except TypeError:  # an operand is not hashable
         return Program(operation, treedef, options)
     except KeyError:
         table = _programs.open()

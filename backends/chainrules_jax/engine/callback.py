@@ -26,29 +26,27 @@ def callback(
     result: Callable[..., Any] | None = None,
     vectorized: bool = False,
 ) -> None:
-    """Say that a primitive computes with NumPy, also where it is given arrays of JAX.
+    """Declare that a primitive computes with NumPy, also for JAX arrays.
 
-    Its body is called with NumPy's arrays, and what it gives becomes arrays of JAX again; in
-    programs that JAX traces through ``jax.pure_callback``. A rule may call further primitives that
-    are computed so.
+    Its body is called with NumPy arrays, and its results are converted to JAX arrays; in programs
+    that JAX traces, through ``jax.pure_callback``. A rule may call further primitives of this kind.
 
     Parameters
     ----------
     f : Primitive
-        A function whose operands are arrays and numbers, and whose results are.
+        A function whose operands and results are arrays and numbers.
     result : callable, optional
-        ``result(*operands, **options)`` gives arrays, or ``jax.ShapeDtypeStruct``, like those that
-        f gives, in the same structure: their shapes and dtypes count. It is called with
-        ``jax.ShapeDtypeStruct`` for arrays. Without it f is tried on some numbers of these
-        shapes where JAX traces.
+        ``result(*operands, **options)`` returns arrays, or ``jax.ShapeDtypeStruct``, with the
+        structure, shapes and dtypes of the result of f. It is called with ``jax.ShapeDtypeStruct``
+        for arrays. Without it, f is tried on numbers of these shapes where JAX traces.
     vectorized : bool
-        Whether f takes arrays with further axes in front, which ``jax.vmap`` then gives it all at
-        once instead of one slice after the other.
+        Whether f takes arrays with further leading axes. If so, ``jax.vmap`` passes the whole batch
+        at once instead of one slice after the other.
 
     Raises
     ------
     RuleError
-        If f is no primitive with a body.
+        If f is not a primitive with a body.
 
     Examples
     --------
@@ -74,7 +72,7 @@ def callback(
 
 
 def compute_by(operation: Primitive[..., Any], computed: Body) -> None:
-    """Have an operation computed so wherever an array of JAX is among its operands."""
+    """Register a function for an operation with a JAX array among its operands."""
     COMPUTED[operation] = computed
 
     @functools.wraps(operation.__wrapped__)
@@ -99,8 +97,8 @@ def called_back(
     *,
     eager: bool = False,
 ) -> Body:
-    """Turn a function of NumPy's arrays into one of JAX's; one that is given JAX's where eager."""
-    see(f, (np.ndarray,))  # nobody may have asked for anything of NumPy's yet
+    """Turn a function of NumPy arrays into one of JAX arrays; ``eager``: dtypes of eager calls."""
+    see(f, (np.ndarray,))  # nothing may have used NumPy's part yet
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
@@ -140,13 +138,13 @@ def _as_eager(
     options: dict[str, Any],
     shapes: list[Any],
 ) -> list[Any]:
-    """Return shapes with the dtypes that a body gives of JAX's arrays, as where nothing is traced.
+    """Return shapes with the dtypes that a body returns for JAX arrays in eager calls.
 
-    NumPy makes doubles of single numbers beside whole ones, where JAX keeps them single.
+    NumPy promotes float32 beside integers to float64, where JAX keeps float32.
     """
 
     def given(x: Any, like: Any) -> Any:
-        is_count = not like.shape and jax.typeof(like).weak_type  # of Python's, or as good as one
+        is_count = not like.shape and jax.typeof(like).weak_type  # a Python number, or like one
         return x.item() if is_count and x.dtype.kind == "i" else jnp.asarray(x)
 
     def on_arrays(*arrays: Any, **options: Any) -> Any:
@@ -166,7 +164,7 @@ def _as_eager(
 
 
 def _aval(y: Any, operands: Sequence[Any]) -> Any:
-    """Return shape and dtype of a result; Python's numbers have the dtype of the operands."""
+    """Return shape and dtype of a result; Python numbers have the dtype of the operands."""
     y = as_beside(y, operands) if type(y) in (float, complex) else y
     y = y if is_value(y) else np.asarray(y)
     return jax.ShapeDtypeStruct(y.shape, jax.dtypes.canonicalize_dtype(y.dtype))
@@ -190,7 +188,7 @@ def _checked(
 
 
 def like_one_element(body: Body) -> Callable[..., Any]:
-    """Make the `result` of an element-by-element function, with its dtypes for no elements."""
+    """Make the `result` of an elementwise function; its dtypes come from empty arrays."""
 
     def result(*operands: Any, **options: Any) -> Any:
         shape = jnp.broadcast_shapes(*[getattr(x, "shape", ()) for x in operands])

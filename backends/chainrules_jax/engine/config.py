@@ -1,4 +1,4 @@
-"""JAX as rules see it: its own forward and reverse mode."""
+"""JAX for rules: its forward and reverse mode."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from chainrules_py.extend import (
 
 
 class JaxConfig(Config):
-    """Capabilities of JAX, and the ways in which a rule calls back into it."""
+    """Capabilities of JAX, and the derivatives of functions that a rule requests."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Capability("jax")))
 
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Value and tangent, by ``jax.jvp``."""
+        """Return value and tangent, by ``jax.jvp``."""
         leaves, layout = _numbers(operands)
         t = flatten_tangent(layout, canonicalize(operands, tangents))
         moved = [i for i, part in enumerate(t) if not is_zero(part) and is_inexact(leaves[i])]
@@ -60,7 +60,7 @@ class JaxConfig(Config):
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, by ``jax.vjp``."""
+        """Return value and pullback, by ``jax.vjp``."""
         leaves, layout = _numbers(operands)
         places = [i for i, x in enumerate(leaves) if is_inexact(x)]
         out = _Out()
@@ -70,7 +70,7 @@ class JaxConfig(Config):
         return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
 
     def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
-        """Raise unless JAX transposes a function, which it does by what is linear alone."""
+        """Raise unless JAX can transpose a function, which requires that it is linear."""
         along = lambda *xs: split(f(*xs), numbers=True)[0]
         given = [*map(jnp.asarray, at)]
         jax.eval_shape(jax.linear_transpose(along, *given), jax.eval_shape(along, *given))
@@ -125,7 +125,7 @@ class _Out:
 
 @final
 class JaxPullback:
-    """Pullback from ``jax.vjp`` that takes and gives tangents as rules know them."""
+    """Pullback from ``jax.vjp`` that takes and returns tangents in our form."""
 
     __slots__ = ("avals", "layout", "leaves", "out", "places", "transpose", "tree")
 
@@ -139,7 +139,7 @@ class JaxPullback:
         around: Any = None,
     ) -> None:
         self.transpose = transpose
-        # Around placeholders, which JAX counts as no leaves, it cannot be asked for any more.
+        # With placeholders, which are no leaves for JAX, it cannot be flattened again.
         self.leaves: list[Any]
         self.tree: Any
         self.leaves, self.tree = around or jax.tree_util.tree_flatten(transpose)
@@ -167,7 +167,7 @@ class JaxPullback:
         return JaxPullback(transpose, self.layout, self.out, self.places, self.avals, around)
 
 
-# What it saved is seen by whoever keeps it.
+# A pullback is a structure, so that its residuals are visible to engines.
 register_structure(
     JaxPullback,
     lambda p: list(enumerate(p.leaves)),

@@ -1,4 +1,4 @@
-"""Functions with rules as JAX's own differentiable functions."""
+"""Functions with rules as differentiable JAX functions."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from chainrules_py.extend import made, name_of, primal_of, unbind
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Turn a function with a rule into a JAX function, differentiated by it at every order.
+    """Turn a function with a rule into a JAX function, differentiated by the rule at every order.
 
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in words and in what
-        is exported: JAX hands its arrays to no function of NumPy's.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in operations
+        and exported functions: JAX passes its arrays to no NumPy function.
 
     Returns
     -------
     callable
         It takes arrays of JAX or NumPy, numbers, and structures of them, and options by name, which
-        are static; it gives arrays of JAX. All transformations of JAX apply to it.
+        are static; it returns JAX arrays. All transformations of JAX apply to it.
 
     Raises
     ------
     NotDifferentiableError
-        Where it is transformed in a mode that nobody states.
+        If it is transformed in a mode that has no rule.
     UnsupportedKeywordError
-        Where it is called with a keyword of NumPy's that has no derivative.
+        If it is called with a NumPy keyword that has no derivative.
 
     Notes
     -----
-    Forward mode is the push of the rule and reverse mode its pull, with what the rule saved as
-    JAX's residuals, so that neither runs the function again. Cotangents of complex numbers are
-    conjugated on the way in and out: JAX's are those of the transpose. A Python number beside
-    arrays is static, and does not change their dtype.
+    Forward mode is the pushforward of the rule, and reverse mode its pullback, with the values that
+    the rule saved as JAX's residuals, so that neither runs the function again. Cotangents of
+    complex numbers are conjugated on entry and on return: JAX's are those of the transpose. A
+    Python number beside arrays is static, and does not change their dtype.
 
     Examples
     --------
@@ -73,10 +73,10 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Of one call, on which each transformation is run, to third order. Without operands the
-        answer is read off what is stated about f for any types.
+        The arguments of one call, on which each transformation is run, to third order. Without
+        operands, the answer follows from the rules of f for any types.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
 
 def _stated(f: Callable[..., Any]) -> Support:
     operation = primal_of(unbind(f, ())[0])
-    if operation is None:  # code made of several operations
+    if operation is None:  # code that consists of several operations
         return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
     statements = [s for s in rules_for(f) if s.recipe is not None and config.meets(s.requires)]
     modes = {mode for s in statements for mode in s.modes}

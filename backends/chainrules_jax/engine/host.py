@@ -1,9 +1,9 @@
-"""Calls of primitives in programs that JAX traces: whose derivative is taken.
+"""Calls of primitives in programs that JAX traces, and the choice of their derivative.
 
-Where JAX computes an operation by its own function, and the rule is our core's, the two derivatives
-are the same, and JAX takes its own: its programs are shorter. Elsewhere the call becomes one
-operation with our rule for a derivative: a function of the user's, an operation whose rule somebody
-replaced, one that JAX has no derivative of, or another one at a kink.
+If JAX computes an operation by its own function, and the rule is the core's, the two derivatives
+are equal, and JAX uses its own, which makes shorter programs. Otherwise the call becomes one
+operation with our rule as its derivative: for a user-defined function, an operation with a replaced
+rule, one without a derivative in JAX, or one with another derivative at a kink.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from chainrules_py.extend import (
     register_host,
 )
 
-# JAX's own derivatives lose the digits where these are small: of expm1 far left, of sinc near 0.
+# JAX's own derivatives lose digits where they are small: of expm1 for very negative x, of sinc near
+# 0.
 OURS |= {v.expm1, v.sinc}
-# At kinks JAX takes one side, or the bound's part for half of x's; where it divides by 0, infinity.
-# Of nextafter, and so of spacing, it has no derivative.
+# At kinks JAX takes one side, or splits x's derivative with a bound; at a division by 0 it returns
+# infinity. It has no derivative of nextafter, and hence of spacing.
 OURS |= {v.abs, v.clip, v.clip_above, v.clip_below, v.copysign}
-# What is computed apart where something is 0 has another's slope there.
+# Functions with a special case at 0 have another slope there in JAX.
 OURS |= {v.strong_multiply, v.logaddexp_share}
 OURS |= {v.fmax, v.fmin, v.fmod, v.nextafter, v.remainder, v.spacing}
 
@@ -43,7 +44,7 @@ _VALUES = (jax.core.Tracer, *_NUMPYS)
 
 
 def is_native(operation: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
-    """Return whether JAX's own derivative of an operation is that of its rule."""
+    """Return whether JAX's own derivative of an operation equals that of its rule."""
     statement = rule.reverse
     if statement is None or rule.forward is not statement or not rule.is_core:
         return False
@@ -75,7 +76,7 @@ def host_of_arrays(
         return host(operation, classes, implementation)
     if isinstance(
         operation, HigherOrder
-    ):  # what it is given may be written in JAX's own operations
+    ):  # function operands may be written in JAX's own operations
         return _running(operation)
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
         here = [Concrete if issubclass(cls, _NUMPYS) else cls for cls in classes]
@@ -94,7 +95,7 @@ def _running(operation: Primitive[..., Any]) -> Callable[..., Any]:
 
 
 def _converting(implementation: Any) -> Callable[..., Any] | None:
-    """Let what computes an operation take NumPy's arrays beside JAX's; None stays None."""
+    """Make an implementation accept NumPy arrays beside JAX arrays; None stays None."""
     if implementation is None:
         return None
     return lambda *operands, **options: implementation(*as_values(operands), **options)

@@ -1,4 +1,4 @@
-"""Rules from functions of JAX: as oracles, or where nobody has stated one."""
+"""Rules from JAX functions: as oracles, or for functions without a rule."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ def import_rule(
     Parameters
     ----------
     f : callable
-        A function that JAX can trace, of arrays, numbers, and structures that JAX knows.
+        A function that JAX can trace, of arrays, numbers, and JAX pytrees.
     operands : int, optional
         How many of its parameters are operands, by position; by default those without a default.
         The others are options, by name.
     to : callable, optional
-        A primitive that nobody has stated a rule for: it gets this one, as a last resort.
+        A primitive without a rule, which gets this one as a last resort.
 
     Returns
     -------
     Primitive
-        It takes arrays of any library, and gives arrays of the same; without a copy where the two
-        libraries can share memory. With ``to``, that primitive.
+        It takes arrays of any library, and returns arrays of the same library; without a copy if
+        the two libraries can share memory. With ``to``, that primitive.
 
     Raises
     ------
     RuleError
-        If ``to`` has a rule: that one is not to be replaced in silence.
+        If ``to`` has a rule, which would be replaced silently.
 
     Notes
     -----
-    The statement is marked with where f is defined, and is of the layer of engines: every rule of
-    a backend, a third party or the user comes first. Derivatives of derivatives are functions of
-    JAX as well.
+    The rule records where f is defined, and belongs to the layer of engines: every rule of a
+    backend, a third party or the user has precedence. Derivatives of derivatives are JAX functions
+    as well.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def import_rule(
 
 @final
 class _Imported:
-    """A function of JAX as others call it: compiled, while what it captured is what it was."""
+    """A JAX function for other libraries: compiled, until what it captured changes."""
 
     def __init__(self, f: Function, options: dict[str, Any]) -> None:
         self.f = f
@@ -96,12 +96,12 @@ class _Imported:
         self._compiled: Any = None
 
     def compiled(self) -> Any:
-        """Return what is compiled of it; anew, if something else is in its cells or attributes."""
+        """Return the compiled function; compile it again if its cells or attributes changed."""
         now = [x for _, x in parts_of(self.f)]
         before = self._captured
         if before is None or len(now) != len(before) or any(map(operator.is_not, now, before)):
             self._captured = now
-            # JAX keeps what it traced of a function, so that it is given another each time.
+            # JAX caches traces by function, so each compilation needs a new one.
             again = functools.partial(self.f)
             self._compiled = jax.jit(again, static_argnames=tuple(self.options))
             self.rule.halves.clear()
@@ -112,11 +112,11 @@ class _Imported:
         return [x for x in found if is_inexact(x)]
 
     def said(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the options that are not the defaults, which `jax.vmap` would take for arrays."""
+        """Return the options without defaults, which `jax.vmap` would treat as arrays."""
         return {name: x for name, x in options.items() if x is not self.options.get(name, self)}
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Compute by JAX, and return arrays of the library that was given."""
+        """Compute by JAX, and return arrays of the operands' library."""
         options = self.said(options)
         if own_function(self.rule.primal, "JAX", is_traced) is not None:
             return self.f(*xs, **options)
@@ -127,7 +127,7 @@ class _Imported:
             given = unflatten(layout, [*map(_entered, leaves)])
             try:
                 return _left(self.compiled()(*given, **options), leaves)
-            except Exception:  # of what JAX does not compute with
+            except Exception:  # JAX cannot compute with an operand
                 refuse_traced_captures(self.f, varies)
                 raise
 
@@ -138,7 +138,7 @@ def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence
 
 def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
     ys, transpose = jax.vjp(along, *at)
-    # Cotangents of JAX are those of the transpose, ours of the adjoint.
+    # JAX's cotangents are those of the transpose, ours of the adjoint.
     return [conjugate(b) for b in transpose([conjugate(t) for t in _like(bars, ys)])]
 
 
@@ -166,13 +166,13 @@ def _like(ts: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _precision(xs: Sequence[Any]) -> Any:
-    """JAX with 64 bits, where it is given so many; it would cut them off in silence."""
+    """Return a context with 64 bits for 64-bit operands, which JAX would silently truncate."""
     wide = any([getattr(getattr(x, "dtype", None), "itemsize", 8) >= 8 for x in xs])
     return jax.enable_x64(True) if wide else contextlib.nullcontext()
 
 
 def _entered(x: Any) -> Any:
-    """Convert an array of another library to JAX's, sharing memory where that is possible."""
+    """Convert an array of another library to a JAX array, sharing memory if possible."""
     if _is_key(x):
         return x
     if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.isnative:
@@ -181,7 +181,7 @@ def _entered(x: Any) -> Any:
         return jnp.asarray(x)
     try:
         return jnp.from_dlpack(x)
-    except jax.errors.JaxRuntimeError:  # it shares memory that is laid out without gaps
+    except jax.errors.JaxRuntimeError:  # JAX shares contiguous memory only
         return jnp.asarray(np.array(x))
 
 
@@ -196,5 +196,5 @@ def _as_given(y: Any, like: Any) -> Any:
     if like is None:
         return y.item() if y.ndim == 0 else np.asarray(y)
     xp = namespace(like)
-    # NumPy would see memory of JAX's that nobody may write to.
+    # NumPy would return a read-only view of JAX's memory.
     return np.array(y) if xp is np else xp.from_dlpack(y)

@@ -1,7 +1,7 @@
-"""Taylor series of calls, as `jax.experimental.jet` asks: by derivatives along the curve.
+"""Taylor series of calls for `jax.experimental.jet`, by derivatives along the curve.
 
-JAX has a rule of series for each of its operations. A rule of ours is about first derivatives, so
-that a term of order n is the derivative of that of order n - 1, which is right at every order.
+JAX has a series rule for each of its operations. Our rules state first derivatives; therefore the
+term of order n is the derivative of the term of order n - 1, which is correct at every order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _derivative(f: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
 
 
 def define_series(primitive: Primitive) -> None:
-    """Give a primitive that has a derivative a rule of series, in JAX's table, an experiment."""
+    """Register a series rule of a primitive in JAX's experimental table, if there is one."""
     try:
         from jax.experimental.jet import jet_rules
     except ImportError:

@@ -1,9 +1,9 @@
 """Primitive for linear functions of which both directions are known.
 
-JAX differentiates, transposes, batches and compiles a program by what it knows of its primitives.
-`linear_p` knows a pair of functions: forward it is what a rule pushes tangents with, transposed it
-is what the rule pulls cotangents with. What the two need from the point are its first operands, so
-that JAX keeps them as residuals, and differentiates in them.
+JAX differentiates, transposes, batches and compiles a program by the properties of its primitives.
+`linear_p` has a pair of functions: it pushes tangents forward by a rule, and its transpose pulls
+cotangents back by the rule. What the two need from the point are its first operands, so that JAX
+keeps them as residuals, and differentiates with respect to them.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class LinearPair:
     Attributes
     ----------
     forward, backward : callable
-        The two, on flat lists.
+        The two functions, on flat lists.
     ins, outs : tuple of ShapedArray
-        What goes into the first, and comes out.
+        The types of the inputs and outputs of ``forward``.
     residuals : int
-        How many there are.
+        The number of residuals.
     name : str
-        The function whose derivative it is, for listings.
+        The function whose derivative this is, for printing.
     alone : str
-        Which half is all that is stated, "forward" or "backward", if the other is its transpose.
-        It is differentiated as it is written, in the values as well: whether it is linear, as it
-        should be, is seen where it is transposed, and in reverse mode nobody asks for that.
+        The half that is stated, "forward" or "backward", if the other one is its transpose. It is
+        differentiated as written, also with respect to the values: JAX detects that it is not
+        linear only when it transposes it, and reverse mode does not.
     """
 
     __slots__ = (
@@ -98,10 +98,10 @@ class LinearPair:
 
     @property
     def silent(self) -> LinearPair:
-        """The pair for the derivatives of what it maps, of which nothing is to be reported.
+        """The pair for derivatives with respect to the mapped values, without reports.
 
-        What the residuals' derivative adds to each is missing, so that alone it may depend on a
-        choice, as of singular vectors, that the sum does not depend on.
+        The contribution of the residuals is missing from it, so it may depend on a choice (as of
+        singular vectors) that the sum does not depend on.
         """
         if self._silent is None:
             self._silent = made = LinearPair(
@@ -159,7 +159,7 @@ def _silent(half: Map) -> Map:
 
 
 def is_inexact(x: Any) -> bool:
-    """Return whether an array, or a stand-in for one, holds real or complex numbers."""
+    """Return whether an array, or its type, is of real or complex dtype."""
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
@@ -169,12 +169,12 @@ def tangent_type(x: Any) -> Any:
 
 
 def batched_type(aval: Any, size: int) -> Any:
-    """Return the type of a batch, whose values are of this type."""
+    """Return the type of a batch of values of this type."""
     return ShapedArray((size, *aval.shape), aval.dtype)
 
 
 def element_type(aval: Any, dim: int | None) -> Any:
-    """Return the type of the elements of a batch, which are counted by an axis."""
+    """Return the type of the elements of a batch along an axis."""
     if dim is None:
         return aval
     shape = tuple([n for k, n in enumerate(aval.shape) if k != dim])
@@ -225,9 +225,9 @@ mlir.register_lowering(linear_p, mlir.lower_fun(_evaluate, multiple_results=True
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -> Any:
-    """Linear in the values; in the residuals, as the program of the half says.
+    """Differentiate linearly in the values, and in the residuals by the program of the half.
 
-    What is all that is stated of a function is differentiated in both as its program says.
+    If only this half is stated, differentiate its program in both.
     """
     n = pair.residuals
     primals = [*map(as_array, primals)]
@@ -250,12 +250,12 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -
 
 
 def is_moved(t: Any) -> bool:
-    """Return whether a tangent is a real one: neither a symbolic zero nor of dtype float0."""
+    """Return whether a tangent is neither a symbolic zero nor of dtype float0."""
     return type(t) is not ad.Zero and t.dtype != jax.dtypes.float0
 
 
 def as_array(x: Any) -> Any:
-    """Convert to an array of JAX's: JAX passes on Python's numbers, or literals of programs."""
+    """Convert to a JAX array: JAX passes Python numbers, or literals of programs."""
     return x if isinstance(x, (Concrete, jax.core.Tracer)) else jnp.asarray(x)
 
 

@@ -1,4 +1,4 @@
-"""Calls of functions that have a rule: their values, and their derivatives as linear pairs."""
+"""Calls of functions with a rule: their values, and their derivatives as linear pairs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from chainrules_py.extend import (
 Operation: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
 Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
-"""The arrays of a value; its derivative, None if none flows; and what that keeps of the point."""
+"""The arrays of a value; its derivative, None if none flows; and the residuals of that."""
 Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
 
 _MOST = 128
@@ -65,27 +65,27 @@ LEAVES = (
     jax.errors.ConcretizationTypeError,
     jax.errors.NonConcreteBooleanIndexError,
 )
-"""What JAX raises where code asks what it traces for a value."""
+"""The errors that JAX raises if code reads the value of a tracer."""
 _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
 
 def are_later(tangents: Sequence[Any]) -> bool:
-    """Return whether some tangents are not there yet, so that JAX may ask for the other half."""
+    """Return whether some tangents are unknown yet, so that JAX may need the other half."""
     return any([isinstance(t, _LATER) for t in tangents])
 
 
 @final
 class Program:
-    """Call of a primitive, without the arrays in it.
+    """Call of a primitive, without its arrays.
 
     Attributes
     ----------
     operation : Primitive
-        What is called.
+        The primitive that is called.
     treedef : TreeDef
-        That of the tuple of its operands.
+        The structure of the tuple of its operands.
     options : dict
-        All of them.
+        All of its options.
     """
 
     __slots__ = (
@@ -107,10 +107,10 @@ class Program:
         self.options = options
         self._types: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
-        self._pairs: dict[Any, tuple[Any, LinearPair]] = {}  # the last of each kind of call
+        self._pairs: dict[Any, tuple[Any, LinearPair]] = {}  # the last pair of each kind of call
         self._implementation: Callable[..., Any] | None = None
         self._leaves_jax = False
-        self._asks: bool | None = None  # whether its rule asks for numbers, once that is known
+        self._asks: bool | None = None  # whether its rule reads numbers; None if unknown
         self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
@@ -118,14 +118,14 @@ class Program:
         return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
 
     def _given(self, leaves: Leaves) -> tuple[Any, ...]:
-        """Rebuild the operands as a body of the user's takes them, which may hand them to NumPy."""
+        """Rebuild the operands for a user-defined body, which may pass them to NumPy."""
         is_body = self.operation.has_body and not isinstance(self.operation, HigherOrder)
         return self.operands(settled(leaves) if is_body and not _any_traced(leaves) else leaves)
 
     # ----------------------------------------------------------------------------- the value
 
     def value(self, *leaves: Any) -> list[Any]:
-        """Compute the arrays of the result, by JAX's own operations."""
+        """Compute the arrays of the result by JAX's operations."""
         traced = _any_traced(leaves)
         if traced and self.operation in COMPUTED:
             operands = self.operands(leaves)
@@ -146,7 +146,7 @@ class Program:
             return self._called_back(leaves, error)
 
     def _is_body(self, f: Any) -> bool:
-        """Whether a function is the user's own and computes the operation, for any library."""
+        """Return whether a function is the user-defined body of the operation."""
         operation = self.operation
         return (
             f is operation.__wrapped__
@@ -155,7 +155,7 @@ class Program:
         )
 
     def _called_back(self, leaves: Leaves, error: Exception | None) -> list[Any]:
-        """Call the body with NumPy's arrays, since it raised for what JAX traces."""
+        """Call the body with NumPy arrays, since it raised an error for tracers."""
         operation = self.operation
         computed = called_back(operation, operation.__wrapped__, None, vectorized=False, eager=True)
         try:
@@ -171,11 +171,11 @@ class Program:
         return self.opened(y, leaves)
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-        """Call what computes the operation, or its rule: JAX differentiates what it is given."""
+        """Call an implementation or a rule; JAX differentiates function operands."""
         try:
             if not isinstance(self.operation, HigherOrder):
                 return f(*operands, **options)
-            with hosted(config):  # what solves looks at numbers, to choose its steps
+            with hosted(config):  # a solver reads numbers, to choose its steps
                 return f(*operands, **options)
         except LEAVES as error:
             if self._is_body(f):
@@ -190,7 +190,7 @@ class Program:
             raise NotDifferentiableError(msg) from error
 
     def opened(self, y: Any, given: Leaves) -> list[Any]:
-        """Return the arrays of a result, and remember how they are put together."""
+        """Return the arrays of a result, and store its structure."""
         leaves, layout = split(y, numbers=True, others=given)
         if self._out is not None and self._out.num_leaves != layout.num_leaves:
             msg = (
@@ -212,7 +212,7 @@ class Program:
         Raises
         ------
         NotDifferentiableError
-            If a function uses a value that JAX traces, from a place where it is not found.
+            If a function captured a traced value that cannot be found in it.
         """
         try:
             return self._types[ins]  # type: ignore[no-any-return]
@@ -226,9 +226,9 @@ class Program:
     # ------------------------------------------------------------------------------ its rule
 
     def find(self, operands: tuple[Any, ...]) -> Rule | None:
-        """Find the rule, or None; for operands without axes, a rule for numbers also counts.
+        """Find the rule, or None; for 0-d operands, a rule for numbers applies as well.
 
-        What was found at the call is kept: a derivative that is taken later is of the same.
+        The rule is stored at the call, so that a later derivative uses the same rule.
         """
         classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
         ndims = tuple([getattr(x, "ndim", None) for x in operands])
@@ -258,7 +258,7 @@ class Program:
             shown = tuple([Concrete if is_value(x) else type(x) for x in operands])
             return demand_rule(
                 self.operation, shown, config, "reverse"
-            )  # raises, and says what there is
+            )  # raises, with the rules there are
         return rule
 
     def is_elementwise(self, leaves: Leaves) -> bool:
@@ -270,13 +270,13 @@ class Program:
         return all([s is not None and s.recipe.is_elementwise for s in stated])
 
     def stays(self, ins: Leaves) -> bool:
-        """Return whether what computes it runs on JAX's own values, of these shapes and dtypes."""
+        """Return whether the implementation runs on JAX's values of these shapes and dtypes."""
         if self.operation.has_body and not self._leaves_jax:
             self.avals(*ins)
         return not self._leaves_jax
 
     def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:
-        """Which operands have a tangent, where it is known which of their arrays do."""
+        """Return which operands have a tangent, given which of their arrays do."""
         found = wanted_in(self.treedef, moves)
         for i in self.operation.fixed:
             if found[i]:
@@ -294,7 +294,7 @@ class Program:
         Raises
         ------
         NotDifferentiableError
-            It says what to write.
+            With what to write instead.
         """
         recipe = self._recipe(ins)
         constructor = None if recipe is None else recipe.constructor
@@ -310,14 +310,14 @@ class Program:
         raise NotDifferentiableError(msg)
 
     def _recipe(self, ins: Leaves) -> Any:
-        """Return what is stated about the reverse mode of a call, None if nothing is."""
+        """Return the recipe of the reverse rule of a call, or None."""
         rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
         return None if rule is None or rule.reverse is None else rule.reverse.recipe
 
     # ------------------------------------------------------------------------ its derivative
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
-        """Value and derivative in the arrays that have tangents."""
+        """Return value and derivative with respect to the arrays that have tangents."""
         operands = self._given(leaves)
         rule = self._rule(operands)
         classes = tuple([type(x) for x in operands])
@@ -342,24 +342,24 @@ class Program:
         ins = tuple(map(tangent_type, some))
         outs = tuple([tangent_type(y) for y, f in zip(ys, floating, strict=True) if f])
         alone = _alone(rule)
-        # JAX remembers each pair that it has seen: of equal calls it sees one.
+        # JAX caches each pair that it has seen: equal calls share one.
         call = tuple(moves), bound.wanted, ins, outs, floating, alone, rule.is_core
         made_of = *halves, self._asks, kept.frame
         before, pair = self._pairs.get(call, (None, None))
         try:
             is_same = pair is not None and made_of == before
-        except ValueError:  # of arrays that JAX does not trace
+        except ValueError:  # comparison of arrays that JAX does not trace
             is_same = False
         if pair is None or not is_same:
             if len(self._pairs) >= _MOST:
                 self._pairs.clear()
             pair = self._pair(push, pull, kept, call)
             self._pairs[call] = made_of, pair
-        # Until its rule is seen to run on what JAX traces, a half may run on the operands instead.
+        # Until its rule has run on tracers, a half may need the operands themselves.
         return ys, pair, [*kept.taken(), *leaves[: pair.residuals - kept.count]]
 
     def _asking(self, *_: Any) -> Any:
-        """Stand for half of a rule that asks for numbers where JAX has none."""
+        """Raise: replaces half of a rule that reads numbers where JAX has none."""
         raise refused_half(self.operation, "JAX")
 
     def _pair(self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]) -> LinearPair:
@@ -433,7 +433,7 @@ class Program:
         values: Leaves,
         avals: Sequence[Any],
     ) -> list[Any]:
-        """Run half of the rule; on NumPy's arrays, if it asks for numbers of what JAX traces."""
+        """Run half of the rule; on NumPy arrays, if it reads numbers of tracers."""
         try:
             found = half(res[:count], values)
         except AskedError:
@@ -448,7 +448,7 @@ class Program:
     def _on_arrays(
         self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]
     ) -> list[Any]:
-        """Run half of the rule on NumPy's arrays, called back from what JAX traces."""
+        """Run half of the rule on NumPy arrays, called back from a traced program."""
         n = len(leaves)
 
         def kernel(*arrays: Any) -> list[Any]:
@@ -464,14 +464,14 @@ class Program:
         return list(called(*leaves, *values))
 
     def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
-        """Return the tangents as the derivative takes them."""
+        """Return the tangents in the form that the derivative takes."""
         return tangents
 
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
-        """Value and tangent by the forward rule; None where `linearize` has to be asked.
+        """Return value and tangent by the forward rule; None where `linearize` is needed.
 
-        That is so unless the forward rule is written out: then it has the value as well. And where
-        the tangents are not there yet, so that JAX may ask for the other half later.
+        That is the case unless the forward rule is separate and computes the value as well, and
+        where the tangents are unknown yet, so that JAX may need the other half later.
         """
         if are_later([t for t, m in zip(tangents, moves, strict=True) if m]):
             return None
@@ -502,9 +502,9 @@ class Program:
 
 
 def _implementation(operation: Operation, operands: tuple[Any, ...]) -> Callable[..., Any]:
-    """Find the function that computes an operation for arrays of JAX, without any tracing."""
+    """Find the function that computes an operation for concrete JAX arrays."""
     classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
-    # The second loads what is to be loaded, and raises.
+    # The second call loads missing modules, and raises.
     return operation.implementation(classes) or operation.plain_implementation(classes)
 
 
@@ -513,17 +513,17 @@ def _any_traced(leaves: Leaves) -> bool:
 
 
 def _is_own(error: BaseException) -> bool:
-    """Return whether an error is of JAX's own, and not of a body that it cannot trace."""
+    """Return whether an error comes from JAX or the body itself, not from failed tracing."""
     return isinstance(error, (ArithmeticError, KeyError, NameError, jax.errors.JaxRuntimeError))
 
 
 def _number(x: Any) -> type:
-    """Return the class of Python's numbers that are of the kind of an array."""
+    """Return the class of Python numbers of the same kind as an array."""
     return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
 
 
 def not_found(operation: Operation, x: Any) -> NotDifferentiableError:
-    """Make the error for a value that a function looks up, and that is not found in it."""
+    """Return the error for a captured value that cannot be found in a function."""
     return NotDifferentiableError(
         f"{operation.__name__} uses {describe(x)}, which JAX traces, from a place where it is not "
         f"found: pass it as an operand"
@@ -531,19 +531,19 @@ def not_found(operation: Operation, x: Any) -> NotDifferentiableError:
 
 
 def no_tangent(y: Any) -> Any:
-    """Return the zero tangent of a value that has no tangent, or that depends on nothing."""
+    """Return the zero tangent of a value without tangent, or of one that depends on nothing."""
     return ad.Zero(jax.typeof(y).to_tangent_aval())
 
 
 def _alone(rule: Rule) -> str:
-    """Tell which half is all that is stated, where the other is its transpose."""
+    """Return the half that is stated, if the other one is its transpose; else an empty string."""
     if rule.forward is not None and rule.forward.transposed:
         return "backward"
     return "forward" if rule.reverse is not None and rule.reverse.transposed else ""
 
 
 def _noted(half: Any, stated: Any, what: str) -> Any:
-    """Wrap a half so that its errors name the call and the rule that they come from."""
+    """Wrap a half so that its errors name the call and the rule."""
 
     def noted(res: Leaves, values: Leaves) -> list[Any]:
         try:

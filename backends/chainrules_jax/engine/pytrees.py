@@ -1,4 +1,4 @@
-"""Values as JAX sees them: which are arrays, what is zero, and what is conjugated."""
+"""Values for JAX: arrays, zeros, conjugates, and structures."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from chainrules_py.extend import (
 )
 
 COMPUTED: dict[Any, Callable[..., Any]] = {}
-"""How operations are computed of traced arrays, where it is not by their implementation."""
+"""Functions that compute operations of traced arrays in place of their implementation."""
 
 OURS: set[Any] = set()
-"""Operations that JAX has another derivative of, or none, though ours has no singular point."""
+"""Operations whose derivative in JAX is missing or differs, though ours has no singular point."""
 
 JAXS: set[Any] = {v.solve}
-"""Operations whose core rule is as good as JAX's own, which keeps what it factored."""
+"""Operations whose core rule equals JAX's own, which reuses its factorisation."""
 
 
 def is_value(x: Any) -> bool:
-    """Return whether a value is an array of JAX's, or a tracer of one."""
+    """Return whether a value is a JAX array or tracer."""
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
@@ -42,16 +42,16 @@ _NUMBERS = {float, complex, int, bool}
 
 
 def _is_literal(x: Any) -> bool:
-    """Return whether a value is one of JAX's classes of numbers in programs.
+    """Return whether a value is one of JAX's literal numbers in programs.
 
-    Where JAX compiles nothing, functions are given these for Python's numbers. They have a dtype
-    and a type of JAX's, and nothing else that arrays have.
+    Without compilation, functions receive these for Python numbers. They have a dtype and a JAX
+    type, but no other attributes of arrays.
     """
     return isinstance(x, (int, float, complex)) and hasattr(x, "aval")
 
 
 def _number_of(x: Any) -> Any:
-    """Return the number of Python's that a literal of JAX's stands for."""
+    """Return the Python number of a JAX literal."""
     classes: tuple[Any, ...] = (int, float, complex)
     return next(cls(x) for cls in classes if isinstance(x, cls))
 
@@ -59,9 +59,9 @@ def _number_of(x: Any) -> Any:
 def split(
     x: Any, *, numbers: bool = False, others: Sequence[Any] = ()
 ) -> tuple[list[Any], TreeDef]:
-    """Split a value into arrays and a layout; with ``numbers``, Python's become arrays as well.
+    """Split a value into arrays and a layout; with ``numbers``, Python numbers become arrays.
 
-    These have the dtype that they have beside others.
+    They get the dtype that they have beside ``others``.
     """
     if is_value(x):
         return [x], LEAF
@@ -70,7 +70,7 @@ def split(
 
 
 def as_beside(x: Any, others: Sequence[Any]) -> Any:
-    """Return a number as an array, of the dtype that one of Python's has beside other arrays."""
+    """Convert a Python number to an array, of the dtype that it has beside other arrays."""
     given = [y for y in others if jnp.issubdtype(y.dtype, jnp.inexact)]
     if type(x) in (float, complex) and given:
         return jnp.asarray(x, jnp.result_type(*given, x))
@@ -78,9 +78,9 @@ def as_beside(x: Any, others: Sequence[Any]) -> Any:
 
 
 def settled(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Give arrays that were numbers of Python's the dtype that these have beside the others.
+    """Convert weakly typed arrays to the dtype that they have beside the others.
 
-    JAX knows which they are, and NumPy, to which they are handed on, does not.
+    JAX tracks weak types, and NumPy, which receives the arrays, does not.
     """
     real = [x for x in arrays if jnp.issubdtype(x.dtype, jnp.inexact)]
     strong = [x.dtype for x in real if not _gives_way(x)]
@@ -100,15 +100,16 @@ def _gives_way(x: Any) -> bool:
 
 def _is_number_or_value(x: Any) -> bool:
     if isinstance(x, (np.ndarray, np.generic)):
-        return x.dtype == bool or jnp.issubdtype(x.dtype, np.number)  # no texts, and no objects
+        return x.dtype == bool or jnp.issubdtype(x.dtype, np.number)  # no strings, and no objects
     return is_value(x) or type(x) in _NUMBERS or _is_literal(x)
 
 
 def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands as JAX takes them: NumPy's arrays become its own.
+    """Convert NumPy arrays among operands to JAX arrays.
 
-    Python's numbers stay what they are beside arrays, whose dtype they do not change; where there
-    are no arrays they become some, but no integers beside others, which may be counts.
+    Beside arrays, Python numbers stay numbers, which do not change the dtype. Without arrays,
+    floats and complex numbers become arrays, and integers only if there are no others: beside them
+    they may be counts.
     """
     operands = tuple(map(_converted, operands))
     if any(map(is_value, flatten(operands)[0])):
@@ -136,7 +137,7 @@ def _is_given(x: Any) -> bool:
 
 
 def _held(x: Any) -> Any:
-    """Convert what a structure holds; its numbers are static, those of JAX's programs as well."""
+    """Convert an entry of a structure; its literals become Python numbers, which are static."""
     return _number_of(x) if _is_literal(x) else _converted(x)
 
 
@@ -144,7 +145,7 @@ _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, di
 
 
 def _learn(x: Any) -> None:
-    """Let a class that JAX knows how to take apart, and we do not, be a structure."""
+    """Register a class that is a JAX pytree, and unknown to us, as a structure."""
     cls = type(x)
     if cls in _plain:
         return

@@ -1,7 +1,7 @@
-"""Record that a rule saved, as arrays that JAX keeps and a frame around them.
+"""The values that a rule saved, as arrays that JAX keeps and a frame around them.
 
-Values may be anywhere in it: in tuples, in dicts, in the cells of a half that is a closure. A value
-that JAX traces must not stay in the frame, where JAX would not see it.
+Arrays may be anywhere in them: in tuples, in dicts, in the cells of a half that is a closure. A
+traced value must not stay in the frame, where JAX would not see it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Kept:
     saved : tuple
         What the rule saved.
     traced : bool
-        Whether there may be traced values in it.
+        Whether they may contain traced values.
 
     Attributes
     ----------
     residuals : list
         The arrays.
     count : int
-        How many there are.
+        The number of arrays.
     """
 
     __slots__ = ("_frame", "_tree", "count", "residuals")
@@ -40,7 +40,7 @@ class Kept:
     def __init__(self, saved: tuple[Any, ...], traced: bool) -> None:
         leaves, self._tree = flatten(saved, is_value)
         self.residuals: list[Any] = []
-        self._frame: list[tuple[Any, int]] = []  # what stands there, around how many arrays
+        self._frame: list[tuple[Any, int]] = []  # each entry, and how many arrays it encloses
         for leaf in leaves:
             if is_value(leaf):
                 self._frame.append((None, 1))
@@ -58,11 +58,11 @@ class Kept:
 
     @property
     def frame(self) -> Any:
-        """All but the arrays, to tell whether others are alike."""
+        """Everything except the arrays, for comparison."""
         return self._tree, *[(type(what), what, n) for what, n in self._frame]
 
     def taken(self) -> list[Any]:
-        """Hand over the arrays and forget them: JAX remembers functions that use this object."""
+        """Return the arrays and forget them: JAX's caches keep functions that use this object."""
         residuals, self.residuals = self.residuals, []
         return residuals
 

@@ -1,4 +1,4 @@
-"""The transformations of JAX, stated for others to run."""
+"""The transformations of JAX, for `supports` and tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_kit import Transformation, Transformations, nestings
 
 
 def _rows(z: Any, u: Any) -> Any:
-    """Two rows, the second of which is asked for: one for the other would be wrong."""
+    """Stack two different rows, so that a result for the wrong one is detected."""
     return jnp.stack([z + u / 64, z])
 
 
@@ -20,7 +20,7 @@ def _scanned(f: Callable[..., Any], z: Any) -> Any:
     return jax.lax.scan(lambda c, x: (c + f(x), None), 0.0, jnp.stack([z, z]))[0] / 2
 
 
-_jax: Any = jax  # whose stubs leave out what it decorates
+_jax: Any = jax  # its stubs omit what it decorates
 transformations = Transformations(
     {
         **nestings(_jax.grad, lambda f, z, u: _jax.jvp(f, (z,), (u,))[1]),

@@ -1,4 +1,4 @@
-"""How MLX's arrays compute the operations."""
+"""Implementations of the operations for MLX's arrays."""
 
 from chainrules_mlx.arrays import aliases, elementwise, linalg, manipulation, reductions
 

@@ -1,4 +1,4 @@
-"""The rows of MLX's functions, and of the methods of its arrays."""
+"""Aliases of MLX's functions and of the methods of its arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _entered(_mx.where, v.where, {"condition": None, "x": None, "y": None})
 
 
 def _handed(composite: Callable[..., Any]) -> Callable[..., Any]:
-    """Hand on whatever a method is given."""
+    """Wrap a composite in a function that passes on all arguments."""
 
     def handed(*operands: Any, **keywords: Any) -> Any:
         return composite(*operands, **keywords)

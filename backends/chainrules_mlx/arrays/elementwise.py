@@ -1,4 +1,4 @@
-"""Elementwise operations, where MLX has them under other names, of real numbers, or not at all."""
+"""Elementwise operations that MLX lacks, names differently, or has for real numbers only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BITS = {2: mx.uint16, 4: mx.uint32, 8: mx.uint64}
 
 
 def _signbit(x: Any) -> Any:
-    """Return the first bit, which -0.0 has as well."""
+    """Return the sign bit, which is set for -0.0 as well."""
     if not _mx.issubdtype(x.dtype, mx.floating):
         return x < 0
     size = x.dtype.size
@@ -33,7 +33,7 @@ def _copysign(x: Any, y: Any) -> Any:
 
 
 def _hypot(x: Any, y: Any) -> Any:
-    """Compute √(x² + y²) with the larger of the two in front."""
+    """Compute √(x² + y²) with the larger of the two factored out."""
     x, y = [_mx.abs(z) for z in alike(x, y)]
     most, least = _mx.maximum(x, y), _mx.minimum(x, y)
     some = (most > 0) & (most < math.inf)
@@ -60,13 +60,13 @@ for _operation, _function in (
 
 
 def _astype(x: Any, *, dtype: Any) -> Any:
-    """Convert to a dtype of MLX's, or to that of the same name; of no complex number to a real."""
+    """Convert to an MLX dtype; complex numbers lose their imaginary part in a real dtype."""
     dtype = dtype_of(dtype)
     return (_mx.real(x) if dtype != mx.complex64 else x).astype(dtype)
 
 
 def _bitwise_count(x: Any) -> Any:
-    """Count bits, one place after the other."""
+    """Count bits, one position after the other."""
     size, count = _mx.abs(x), _mx.zeros(x.shape, mx.uint8)
     for place in range(8 * x.dtype.size):
         count = count + ((size >> place) & 1).astype(mx.uint8)
@@ -74,7 +74,7 @@ def _bitwise_count(x: Any) -> Any:
 
 
 def _report(condition: Any, *, message: str) -> None:
-    """Look at what can be looked at: what MLX traces has no value."""
+    """Report a condition if its value can be read; a traced array has none."""
     try:
         found = bool(kept(condition.any().item))
     except ValueError:

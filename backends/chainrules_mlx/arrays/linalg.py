@@ -1,4 +1,4 @@
-"""Linear algebra, contractions and Fourier transforms, where MLX's are not the standard's."""
+"""Linear algebra, contractions and Fourier transforms, where MLX differs from the standard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _mx: Any = mx
 
 
 def _triangle(x: Any, k: int, *, upper: bool) -> Any:
-    """Keep one triangle of matrices; of a vector, of the matrix with it as each of its rows."""
+    """Keep one triangle of matrices; a vector becomes each row of a matrix first."""
     x = _mx.broadcast_to(x, (x.shape[0],) * 2) if x.ndim == 1 else x
     below, zeros = _mx.tri(*x.shape[-2:], k - upper, _mx.bool_), _mx.zeros_like(x)
     return select(below, zeros, x) if upper else select(below, x, zeros)
@@ -37,9 +37,9 @@ def _convolved(x1: Any, x2: Any, *, mode: str = "full") -> Any:
 
 
 def _solved(x1: Any, x2: Any) -> Any:
-    """Solve for vectors and matrices, whose batches broadcast.
+    """Solve for vectors and matrices, with broadcasting of batch axes.
 
-    Complex systems are real ones of twice the size.
+    Complex systems are solved as real ones of twice the size.
     """
     x1, x2 = alike(x1, x2)
     if x2.ndim == 1:
@@ -53,7 +53,7 @@ def _solved(x1: Any, x2: Any) -> Any:
 
 
 def _doubled(x: Any) -> Any:
-    """Return the real matrix that does to real and imaginary parts what a complex one does."""
+    """Return the real matrix that acts on real and imaginary parts as the complex one does."""
     a, b = _mx.real(x), _mx.imag(x)
     top, bottom = _mx.concatenate([a, -b], -1), _mx.concatenate([b, a], -1)
     return _mx.concatenate([top, bottom], -2)
@@ -61,7 +61,7 @@ def _doubled(x: Any) -> Any:
 
 def _inv(x: Any) -> Any:
     if not x.size:
-        return x  # MLX's does not come back
+        return x  # MLX's inv does not return for an empty matrix
     if not is_complex(x):
         return linalg.inv(x)
     n = x.shape[-1]
@@ -70,7 +70,7 @@ def _inv(x: Any) -> Any:
 
 
 def _svd(x: Any, *, full_matrices: bool = True) -> Any:
-    """MLX gives full matrices, which are cut."""
+    """Compute the SVD; MLX returns full matrices, which are cut to reduced ones."""
     u, s, vh = linalg.svd(x)
     k = min(x.shape[-2:])
     return SVDResult(u, s, vh) if full_matrices else SVDResult(u[..., :k], s, vh[..., :k, :])
@@ -92,24 +92,24 @@ def _adjoint(x: Any) -> Any:
 
 
 def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """Compute it by decompositions: MLX's own knows no bound."""
+    """Compute pinv by decompositions: MLX's function has no cutoff."""
     if hermitian:
         s, u = _eigh(x)
         vh = _adjoint(u)
     else:
         u, s, vh = _svd(x, full_matrices=False)
     size, eps = _mx.abs(s), _mx.finfo(x.dtype).eps
-    least = _mx.maximum(size[..., :1], size[..., -1:])  # of ordered numbers, and of none
+    least = _mx.maximum(size[..., :1], size[..., -1:])  # the largest; empty for no values
     some = size > least * (eps * max(x.shape[-2:]) if rtol is None else rtol)
     inverse = _mx.where(some, 1 / _mx.where(some, s, 1), 0)
     return (_adjoint(vh) * inverse[..., None, :]) @ _adjoint(u)
 
 
 def _lu_factor(x: Any) -> Any:
-    """Return the factors, the rows exchanged, and the order that comes of it."""
+    """Return the LU factors, the row exchanges, and the resulting permutation."""
     lu, pivots = linalg.lu_factor(x)
     permutation, _, _ = linalg.lu(x)
-    order = _mx.argsort(permutation, -1)  # MLX's puts the rows of L U where those of x are
+    order = _mx.argsort(permutation, -1)  # MLX's maps the rows of L U to those of x
     return LUFactors(lu, pivots.astype(mx.int32), order.astype(mx.int32))
 
 
@@ -120,7 +120,7 @@ implement(
         v.einsum: lambda *operands, subscripts, optimize=False: _mx.einsum(subscripts, *operands),
         v.tril: lambda x, *, k=0: _triangle(x, k, upper=False),
         v.triu: lambda x, *, k=0: _triangle(x, k, upper=True),
-        # The axis is counted from the end: it is that of the product.
+        # The axis is counted from the end of the product's axes.
         v.vecdot: lambda x1, x2, *, axis=-1: summed(_mx.conj(x1) * x2, axis=axis),
         v.convolve: _convolved,
         v.diagonal: lambda x, *, offset=0: _mx.diagonal(x, offset, -2, -1),

@@ -1,4 +1,4 @@
-"""Operations that shape, make, join, sort and index, where MLX's functions differ."""
+"""Operations on shapes, creation, joining, sorting and indexing, where MLX's functions differ."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def _full(x: Any, shape: Any, fill: Any, dtype: Any) -> Any:
 def _order(x: Any, axis: int, descending: bool) -> Any:
     if not descending:
         return _mx.argsort(x, axis).astype(mx.int32)
-    turned = _mx.flip(x, axis)  # so that equal ones stay in their order
+    turned = _mx.flip(x, axis)  # so that equal elements keep their order
     return x.shape[axis] - 1 - _mx.flip(_mx.argsort(turned, axis), axis).astype(mx.int32)
 
 
 implement(
     {
-        v.to_device: lambda x, *, device: x,  # arrays are wherever something is done with them
+        v.to_device: lambda x, *, device: x,  # MLX places operations, not arrays, on devices
         v.full_like: lambda x, *, shape, fill, dtype=None: _full(x, shape, fill, dtype),
         v.zeros_like: lambda x, *, shape=None, dtype=None: _full(
             x, x.shape if shape is None else shape, 0, dtype
@@ -73,7 +73,7 @@ implement(
         v.sort: lambda x, *, axis=-1, descending=False, stable=True: (
             _mx.flip(_mx.sort(x, axis), axis) if descending else _mx.sort(x, axis)
         ),
-        v.partition: lambda x, *, kth, axis=-1: _mx.sort(x, axis),  # MLX's takes one place
+        v.partition: lambda x, *, kth, axis=-1: _mx.sort(x, axis),  # MLX's takes one index
     }
 )
 entered(
@@ -86,7 +86,7 @@ entered(
 
 
 def _joined(index: Any, arrays: tuple[Any, ...]) -> Any:
-    """Return what MLX is subscripted with: places for masks, of which it knows none."""
+    """Return a subscript for MLX: masks, which it lacks, become indices."""
     where: list[Any] = []
     for entry in index.join(arrays):
         if isinstance(entry, bool):
@@ -99,7 +99,7 @@ def _joined(index: Any, arrays: tuple[Any, ...]) -> Any:
 
 
 def _places(mask: Any) -> list[Any]:
-    """Where a mask holds, an array for each axis; how many they are has to be waited for."""
+    """Return the indices where a mask is true, an array for each axis; evaluates the mask."""
     n = mask.size
     flat = mask.reshape(-1)
     every = _mx.sort(_mx.where(flat, _mx.arange(n), n))[: int(kept(summed(flat).item))]
@@ -113,13 +113,13 @@ def _places(mask: Any) -> list[Any]:
 def _scatter_add(x: Any, y: Any, *arrays: Any, index: Any) -> Any:
     x, y = alike(x, y)
     where = _joined(index, arrays)
-    return x.at[where].add(y) if x.size and x[where].size else x  # MLX's wants some
+    return x.at[where].add(y) if x.size and x[where].size else x  # MLX's requires elements
 
 
 def _put_at(x: Any, y: Any, *arrays: Any, index: Any) -> Any:
     z, where = _mx.array(x), _joined(index, arrays)
     y = number_as(y, x).astype(x.dtype)
-    extra = max(0, y.ndim - x[where].ndim)  # leading axes of length one, as NumPy takes them
+    extra = max(0, y.ndim - x[where].ndim)  # leading axes of length one, which NumPy allows
     z[where] = y.reshape(y.shape[extra:])
     return z
 

@@ -1,7 +1,7 @@
-"""Reductions, as MLX computes them.
+"""Reductions in MLX.
 
-Sums over no elements are made here: MLX 0.32 reads beyond the end of an empty array, and may never
-come back.
+Sums over no elements are computed here: MLX 0.32 reads beyond the end of an empty array, and may
+not return.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _accumulated(accumulate: Callable[..., Any], start: int) -> Callable[..., An
 
 
 def _argmost(find: Callable[..., Any]) -> Callable[..., Any]:
-    """Count places with a sign: differences of MLX's own wrap around."""
+    """Return signed indices: differences of MLX's unsigned ones wrap around."""
     return lambda x, *, axis=None, keepdims=False: find(x, axis, keepdims=keepdims).astype(mx.int32)
 
 

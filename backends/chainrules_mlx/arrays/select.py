@@ -1,6 +1,6 @@
-"""Choices between numbers whose derivatives leave out what is not chosen.
+"""`mx.where` with derivatives that ignore the value that is not chosen.
 
-MLX multiplies tangents by the mask: what is not chosen, and infinite, it makes NaN.
+MLX multiplies tangents by the mask, which makes NaN of an infinite value that is not chosen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _mx: Any = mx
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
-    """Return ``mx.where`` of arrays of one dtype, differentiated as the choice that it is."""
+    """Return ``mx.where`` of arrays of one dtype; its derivative is a choice as well."""
     if not _mx.issubdtype(x.dtype, mx.inexact):
         return _mx.where(condition, x, y)
     condition = _mx.stop_gradient(_mx.array(condition, _mx.bool_))

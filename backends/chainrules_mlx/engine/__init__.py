@@ -1,1 +1,1 @@
-"""Functions with rules as functions that MLX transforms."""
+"""MLX as an engine: functions with rules as functions that MLX transforms."""

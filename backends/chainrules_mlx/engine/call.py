@@ -1,4 +1,4 @@
-"""A call of a function that has a rule, as one function of MLX's with derivatives of its own."""
+"""A call of a function with a rule, as one MLX function with its own derivatives."""
 
 from __future__ import annotations
 
@@ -67,24 +67,24 @@ Operation: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
 
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
-"""Whether this is inside of a body, whose derivative is seen to outside."""
+"""Whether this runs inside a body, whose derivative is handled outside."""
 
 
 @final
 class Program:
-    """A call, without the arrays in it.
+    """A call, without its arrays.
 
     Attributes
     ----------
-    primal : Primitive
+    The primitive that is called.
         What is called.
-    treedef : TreeDef
+    The structure of the tuple of its operands.
         That of the tuple of its operands.
-    options : dict
+    All of its options.
         All of them.
-    compute : callable
+    The implementation of the operation.
         What computes the operation.
-    rule : Rule or None
+    The rule at the time of the call; MLX requests a derivative later.
         What is stated at the call; MLX asks for a derivative later.
     """
 
@@ -116,8 +116,8 @@ class Program:
 
     def value(self, leaves: Leaves) -> list[Any]:
         """Compute the arrays of the result."""
-        # MLX pushes tangents through a body, too. One that differentiates and looks at values, as
-        # solvers do, would have MLX forget what the arrays that it is given are made of.
+        # MLX pushes tangents through a body, too. A body that differentiates and reads values, as
+        # solvers do, would make MLX forget the graph of its arrays.
         alone = isinstance(self.primal, HigherOrder)
         token = computing.set(not alone)
         try:
@@ -127,13 +127,13 @@ class Program:
                 y = run(*self.operands(leaves), **self.options)
         finally:
             computing.reset(token)
-        # MLX asks for no derivative of the rest.
+        # MLX needs no derivative of the rest.
         y = as_values((brought_home(y, tuple(leaves)),))[0]
         found, self._out = partition(y, is_array)
-        return found or [_mx.zeros(())]  # MLX comes to grief where there is nothing
+        return found or [_mx.zeros(())]  # MLX fails for an empty result
 
     def _hosted(self) -> Any:
-        """Where functions are handed on, MLX takes the derivatives of them."""
+        """Return a context in which MLX computes the derivatives of function operands."""
         return hosted(config) if isinstance(self.primal, HigherOrder) else nullcontext()
 
     def _bound(self, leaves: Leaves, moves: Sequence[bool], mode: str) -> Bound | None:
@@ -148,11 +148,11 @@ class Program:
         return bind(rule, classes, wanted, mode, config=config)
 
     def _half(self) -> Any:
-        """Say of half of a rule where MLX has no values to give to it."""
+        """Return a context that raises our error where MLX has no values for half of a rule."""
         return refusing(self.primal, refused_half(self.primal, "MLX"))
 
     def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
-        """Pull the cotangents of the result's arrays back to the operands'."""
+        """Pull the cotangents of the result's arrays back to those of the operands."""
         bound = self._bound(leaves, list(map(is_floating, leaves)), "reverse")
         if bound is None:
             return list(map(_mx.zeros_like, leaves))
@@ -165,7 +165,7 @@ class Program:
             return [_written(t, x) for t, x in zip(found, leaves, strict=True)]
 
     def push(self, leaves: Leaves, dots: Leaves) -> list[Any]:
-        """Push the tangents of the operands' arrays, None for zeros, to those of the result."""
+        """Push the tangents of the operands' arrays, None for zeros, forward to the result."""
         dots = [t if is_floating(x) else None for t, x in zip(dots, leaves, strict=True)]
         bound = self._bound(leaves, [t is not None for t in dots], "forward")
         if bound is None:
@@ -188,7 +188,7 @@ class Program:
 
 
 def _apart(x: Any) -> Any:
-    """Return an array of the same numbers that is made of nothing."""
+    """Return an array of the same numbers without a graph."""
     if x.dtype == mx.bfloat16:
         return _apart(x.astype(mx.float32)).astype(mx.bfloat16)
     return _mx.array(kept(np.array, x), x.dtype)
@@ -203,7 +203,7 @@ def _looks(operation: Operation) -> NotDifferentiableError:
 
 
 def _written(t: Any, x: Any) -> Any:
-    """Return the cotangent of an array; one that nobody states, if nobody can ask for it."""
+    """Return the cotangent of an array; zero if there is none and the array is not traced."""
     if not is_floating(x):
         return _mx.zeros_like(x)
     try:
@@ -221,9 +221,9 @@ class Mapped:
     Parameters
     ----------
     program : Program or Mapped
-        That of one call.
+        The program of one call.
     axes : list
-        Which axis of each array counts the calls, None for one that all share.
+        The batch axis of each array, None for an array that all calls share.
     """
 
     __slots__ = ("axes", "program")
@@ -236,11 +236,11 @@ class Mapped:
         return list(_mx.vmap(f, in_axes=tuple(axes))(*arrays))
 
     def value(self, leaves: Leaves) -> list[Any]:
-        """Compute the results of all calls, with an axis for the calls in front."""
+        """Compute the results of all calls, with a leading batch axis."""
         return self._mapped(lambda *xs: self.program.value(xs), self.axes, leaves)
 
     def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
-        """Pull the cotangents of all calls; those of what the calls share are added up."""
+        """Pull the cotangents of all calls; those of shared arrays are summed."""
         n = len(leaves)
         both = [*self.axes, *[0] * len(bars)]
         one = lambda *xs: self.program.pull(xs[:n], xs[n:], ys)
@@ -264,7 +264,7 @@ class Mapped:
 
 
 def transformed(program: Any, leaves: Leaves) -> list[Any]:
-    """Compute a program as a function of MLX's, which transforms it by the rule."""
+    """Compute a program as an MLX function, which MLX transforms by the rule."""
     call = _mx.custom_function(program.value)
     call.vjp(program.pull)
     call.jvp(program.push)
@@ -278,10 +278,10 @@ def transformed(program: Any, leaves: Leaves) -> list[Any]:
 
 
 def of_body(operation: Operation, found: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what computes a primitive: its body, on arrays of MLX's, and where that fails NumPy's.
+    """Return what computes a primitive: its body on MLX arrays, or on NumPy arrays if that fails.
 
-    The derivative is the rule's; without a rule there is none of what NumPy computes. What is found
-    elsewhere comes back as it is.
+    The derivative is the rule's; without a rule, there is no derivative of what NumPy computes. An
+    implementation other than the body is returned unchanged.
     """
     if (
         found is not operation.__wrapped__
@@ -306,7 +306,7 @@ def of_body(operation: Operation, found: Callable[..., Any]) -> Callable[..., An
             try:
                 plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
                 return as_values((found(*plain, **options),))[0]
-            except Exception as again:  # it is the body that is wrong, or its operands
+            except Exception as again:  # the body is wrong, or its operands are
                 of_arrays = not isinstance(again, (AttributeError, TypeError))
                 misfit = lacks_dtype(again) or leaves_mlx(again)
                 raise (again if of_arrays or misfit else error) from None
@@ -320,7 +320,7 @@ def run(
     options: dict[str, Any],
     compute: Callable[..., Any] | None = None,
 ) -> Any:
-    """Call a primitive with all its options, differentiated by its rule."""
+    """Call a primitive with all its options; its rule differentiates it."""
     operands = tuple([closed(x, is_array) if callable(x) else x for x in as_values(operands)])
     classes = tuple(map(type, operands))
     found = compute or operation.implementation(classes) or operation.plain_implementation(classes)

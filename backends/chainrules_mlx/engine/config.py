@@ -1,4 +1,4 @@
-"""MLX as rules see it: its own forward and reverse mode."""
+"""MLX for rules: its forward and reverse mode."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _mx: Any = mx
 
 
 class MlxConfig(Config):
-    """Abilities of MLX for a rule: it differentiates functions given to it, in both modes."""
+    """Capabilities of MLX for a rule: it differentiates function operands, in both modes."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Capability("mlx")))
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, by ``mx.vjp``, which wants the cotangents when it runs f."""
+        """Return value and pullback, by ``mx.vjp``, which runs f again in each pullback."""
         call = Opened(f, operands, options, _moves, is_floating)
         moved = list(map(_as_array, call.moved))
         found = call(*moved)
@@ -44,7 +44,7 @@ class MlxConfig(Config):
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Value and tangent, by ``mx.jvp``."""
+        """Return value and tangent, by ``mx.jvp``."""
         call = Opened(f, operands, options, _moves, is_floating)
         moved = list(map(_as_array, call.moved))
         dots = [dense(t, x) for t, x in zip(call.dots(tangents), moved, strict=True)]
@@ -58,7 +58,7 @@ class MlxConfig(Config):
         return y, filled(unflatten_tangent(call.out, found_dot), space(y))
 
     def numbers(self, x: Any) -> Any:
-        """Return the numbers of a value as NumPy's, where MLX keeps what they are made of."""
+        """Return the numbers of a value as a NumPy array, while MLX keeps their graph."""
         return xp.kept(np.array, _as_array(x))
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
@@ -85,4 +85,4 @@ def _as_array(x: Any) -> Any:
 
 
 config = MlxConfig()
-"""The engine as rules see it."""
+"""The configuration that rules see."""

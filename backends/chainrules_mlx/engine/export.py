@@ -1,4 +1,4 @@
-"""Functions with rules as MLX's own differentiable functions."""
+"""Functions with rules as differentiable MLX functions."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from chainrules_py.extend import made, name_of
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Turn a function with a rule into one that MLX differentiates by it, at every order.
+    """Turn a function with a rule into an MLX function, differentiated by the rule at every order.
 
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in words.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in operations.
 
     Returns
     -------
     callable
-        It takes what f takes, with arrays of MLX's or NumPy's, and gives arrays of MLX's. All
+        It takes the arguments of f, with arrays of MLX or NumPy, and returns MLX arrays. All
         transformations of MLX apply to it.
 
     Raises
     ------
     NotDifferentiableError
-        Where a value is asked for of what ``mx.vmap`` or ``mx.compile`` trace.
+        If code reads a value that ``mx.vmap`` or ``mx.compile`` trace.
     NoRuleError
-        When it is called, if MLX computes an operation not, or a mode is missing.
+        When it is called, if MLX does not compute an operation, or a mode is missing.
 
     Notes
     -----
-    A call is a ``mx.custom_function``, whose derivatives are the halves of the rule, run on MLX's
-    arrays. Cotangents of complex numbers are adjoints in MLX as they are here.
+    A call is a ``mx.custom_function``, whose derivatives are the halves of the rule, run on MLX
+    arrays. Cotangents of complex numbers are adjoints, in MLX as in this library.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     )
 
     def seen(code: Callable[[], Any]) -> Any:
-        """Run code whose operations MLX sees, each by itself; what else computes, it does not."""
+        """Run code whose operations MLX records one by one, and refuse reads of values."""
         with refusing(f, NotDifferentiableError(refusal)):
             return kept(code)
 
@@ -76,9 +76,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Of one call, on which each transformation is run.
+        The arguments of one call, on which each transformation is run.
 
     Examples
     --------

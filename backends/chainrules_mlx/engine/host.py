@@ -1,8 +1,8 @@
-"""Calls of primitives with MLX's arrays: by their rules, wherever MLX differentiates them.
+"""Calls of primitives with MLX arrays: by their rules, wherever MLX differentiates them.
 
-An array does not say whether it is being differentiated. Where MLX's own derivative of an operation
-is that of the operation, at every point and to every order, and nobody stated a rule of their own,
-the operation is left to MLX.
+An array does not show whether it is being differentiated. An operation is left to MLX if MLX's own
+derivative equals that of the rule, at every point and to every order, and no user-defined rule
+exists.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SMOOTH: frozenset[Any] = frozenset(
         v.zeros_like, v.ones_like, v.full_like, v.arange_like, v.eye_like,
     )
 )  # fmt: skip
-"""Operations whose operation MLX differentiates as their rules do."""
+"""Operations that MLX differentiates as their rules do."""
 
 
 def host(
@@ -45,7 +45,7 @@ def host(
     """Return the function that runs a call whose operands are, or hold, arrays of MLX's."""
     if any([issubclass(cls, (np.ndarray, np.generic)) for cls in classes]):
         return lambda *operands, **options: operation(*as_values(operands), **options)
-    if operation is moved:  # to another library, whose arrays are no operands of MLX's
+    if operation is moved:  # its operands are arrays of another library
         return moved.__wrapped__
     rule = find_rule(operation, classes, config)
     if rule is None:

@@ -1,4 +1,4 @@
-"""The transformations of MLX, stated for others to run."""
+"""The transformations of MLX, for `supports` and tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _mx: Any = mx
 
 
 def _rows(z: Any, u: Any) -> Any:
-    """Two rows, the second of which is asked for: one for the other would be wrong."""
+    """Stack two different rows, so that a result for the wrong one is detected."""
     return _mx.stack([z + u / 64, z])
 
 
@@ -46,7 +46,7 @@ _table: dict[str, Transformation] = {
 
 
 def _evaluated(of: Transformation) -> Transformation:
-    """Wait for the numbers: what is lazy may fail late."""
+    """Evaluate results: lazy arrays may fail late."""
 
     def run(f: Callable[..., Any], z: Any, u: Any) -> Any:
         found = of.run(f, z, u)

@@ -1,4 +1,4 @@
-"""Values as MLX sees them: which are arrays, which it traces, and what is zero."""
+"""Values for MLX: which are arrays, which it traces, and what is zero."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _mx: Any = mx
 
 
 def is_array(x: Any) -> bool:
-    """Return whether a value is an array of MLX's."""
+    """Return whether a value is an MLX array."""
     return isinstance(x, mx.array)
 
 
 def is_floating(x: Any) -> bool:
-    """Return whether a value is an array that MLX takes derivatives in."""
+    """Return whether a value is an MLX array of a differentiable dtype."""
     return isinstance(x, mx.array) and _mx.issubdtype(x.dtype, mx.inexact)
 
 
 def varies(x: Any) -> bool:
     """Return whether a value is an array that MLX traces here.
 
-    An array does not say so: one that is differentiated is made of a copy of MLX's, and one that
-    `mx.vmap` and `mx.compile` trace is not evaluated at all.
+    An array does not show this. Its graph does: MLX differentiates a copy of an array, and it
+    cannot evaluate an array that `mx.vmap` or `mx.compile` trace.
     """
     if not is_floating(x) or not xp.tracing():
         return False
@@ -52,9 +52,9 @@ def varies(x: Any) -> bool:
 
 
 def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return operands with arrays of MLX's for those of NumPy's.
+    """Convert NumPy arrays among operands to MLX arrays.
 
-    Numbers of Python's become arrays where there are none: MLX differentiates nothing else.
+    Without arrays, Python numbers become arrays: MLX differentiates nothing else.
     """
     operands = tuple(map(_converted, operands))
     if any(map(is_array, flatten(operands)[0])):
@@ -71,7 +71,7 @@ def _converted(x: Any) -> Any:
 
 
 def dense(t: Any, like: Any) -> Any:
-    """Return a tangent as the array that MLX takes, of the shape and dtype of another."""
+    """Return a tangent as an MLX array with the shape and dtype of ``like``."""
     t = deliver(t)
     if is_zero(t):
         return _mx.zeros(like.shape, like.dtype)
@@ -82,13 +82,13 @@ def dense(t: Any, like: Any) -> Any:
 
 
 def lacks_dtype(error: BaseException) -> bool:
-    """Return whether an error is of numbers of MLX's that NumPy has not."""
+    """Return whether an error is about an MLX dtype that NumPy lacks."""
     said = str(error)
     return "PEP 3118 buffer format" in said or "cannot be converted to NumPy" in said
 
 
 def leaves_mlx(error: BaseException) -> bool:
-    """Return whether an error is MLX's of code that asks for values of what it traces."""
+    """Return whether an error is MLX's for code that reads values of traced arrays."""
     said = str(error)
     return isinstance(error, (ValueError, RuntimeError)) and any(
         [part in said for part in ("function transformations", "[convert]", "without a primitive")]
@@ -97,12 +97,12 @@ def leaves_mlx(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def refusing(f: Any, refusal: Exception) -> Iterator[None]:
-    """Say in our words that code of f asks for values where MLX has none, or NumPy not the dtype.
+    """Raise our error if f reads values that MLX does not have, or a dtype that NumPy lacks.
 
     Raises
     ------
     NotDifferentiableError
-        Of the dtype; of values, ``refusal`` is raised.
+        For the dtype; for values, ``refusal`` is raised.
     """
     try:
         yield
