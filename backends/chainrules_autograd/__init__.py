@@ -1,11 +1,11 @@
-"""Two things for autograd: its public names over our tape, and rules for autograd itself.
+"""autograd's public names over our tape, and rules for autograd itself.
 
 A package moves to the tape by changing its import lines: ``import autograd.numpy as np`` becomes
-``import chainrules_autograd.numpy as np``, and so do ``scipy``, ``extend``, ``misc``, ``builtins``
-and ``test_util``; ``chainrules migrate`` does it. With `as_autograd` modules that import autograd
-get these ones, unchanged.
+``import chainrules_autograd.numpy as np``, and likewise for ``scipy``, ``extend``, ``misc``,
+``builtins`` and ``test_util``; ``chainrules migrate`` does this. With `as_autograd`, unchanged
+modules that import autograd use these modules.
 
-`export` and `import_rule` carry rules to autograd and from it; they import it (`engine`).
+`export` and `import_rule` transfer rules to and from autograd; they import it (`engine`).
 """
 
 import importlib
@@ -87,7 +87,7 @@ _OF_THE_ENGINE = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_THE_ENGINE:  # which imports autograd
+    if name in _OF_THE_ENGINE:  # importing it imports autograd
         return getattr(importlib.import_module("chainrules_autograd.engine"), name)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -1,4 +1,4 @@
-"""autograd's own module names, for as long as somebody asks for it."""
+"""Module aliases: ``import autograd`` finds this package inside `as_autograd`."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ MODULES = (
 
 
 class as_autograd:  # noqa: N801
-    """Let ``import autograd`` find this package, as long as the block lasts.
+    """Make ``import autograd`` find this package inside a ``with`` block.
 
-    Modules that are imported in it for the first time keep what they found. It is meant for tests
-    of packages that one does not want to edit. ``as_autograd().__enter__()`` lasts until the end of
-    the program.
+    Modules that are first imported inside the block keep what they found. This is meant for tests
+    of packages that should not be edited. ``as_autograd().__enter__()`` lasts until the end of the
+    program.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class as_autograd:  # noqa: N801
     6.0
     """
 
-    # A class, and no generator: what enters one and drops it would leave the block at once.
+    # A class, not a generator: one that is entered and then dropped would exit at once.
 
     def __enter__(self) -> None:
         self._before = {name: module for name, module in sys.modules.items() if _is_theirs(name)}

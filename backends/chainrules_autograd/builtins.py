@@ -1,4 +1,4 @@
-"""Python's types, which autograd wraps: here containers of traced values are containers."""
+"""Python's types, which autograd wraps: here containers of traced values are plain containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DictBox", "SequenceBox", "dict", "isinstance", "list", "tuple", "typ
 
 
 def isinstance(x: Any, cls: Any) -> bool:
-    """Whether a value, or what a traced one stands for, is of a class.
+    """Return whether a value, or the payload of a traced one, is of a class.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def isinstance(x: Any, cls: Any) -> bool:
 
 
 def type(x: Any, *rest: Any) -> Any:
-    """Return the type of a value, or of what a traced one stands for.
+    """Return the type of a value, or of the payload of a traced one.
 
     Examples
     --------

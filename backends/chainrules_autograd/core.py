@@ -1,4 +1,4 @@
-"""The two modes, of functions of one argument, and the spaces that values lie in."""
+"""Both modes for functions of one argument, and the vector spaces of values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
 
 
 def make_jvp(fun: Function, x: Any) -> Function:
-    """Return a function that pushes a tangent forward, and gives the value with it.
+    """Return a function that pushes a tangent forward, and returns the value and the tangent.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
 
 
 class VSpace:
-    """Space that a value lies in: an array, a number, or a container of such.
+    """Vector space of a value: an array, a number, or a container of these.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class VSpace:
 
     @property
     def shape(self) -> Any:
-        """Shape of an array; of a container, one with the spaces of its entries."""
+        """Shape of an array; for a container, a container of the spaces of its entries."""
         if isinstance(self.value, (tuple, list, dict)):
             return tree_map(vspace, self.value)
         return np.shape(self.value)
@@ -63,26 +63,26 @@ class VSpace:
 
     @property
     def size(self) -> int:
-        """Count of real numbers."""
+        """Number of real components."""
         return sum([np.size(x) * (2 if is_complex(x) else 1) for x in leaves(self.value)])
 
     @property
     def iscomplex(self) -> bool:
-        """Whether there is a complex number in it."""
+        """Whether it contains a complex number."""
         return any([is_complex(x) for x in leaves(self.value)])
 
     def zeros(self) -> Any:
-        """Return its zero."""
+        """Return the zero vector."""
         return tree_map(np.zeros_like, self.value)
 
     def ones(self) -> Any:
-        """Return ones."""
+        """Return ones; 1 + 1j for complex numbers."""
         return tree_map(
             lambda x: np.ones_like(x) * (1 + 1j) if is_complex(x) else np.ones_like(x), self.value
         )
 
     def randn(self) -> Any:
-        """Return normal deviates, drawn from NumPy's global generator as autograd's are."""
+        """Return normal deviates, drawn from NumPy's global generator as in autograd."""
 
         def drawn(x: Any) -> Any:
             draw = np.random.randn(*np.shape(x))  # noqa: NPY002
@@ -91,7 +91,7 @@ class VSpace:
         return tree_map(drawn, self.value)
 
     def standard_basis(self) -> Iterator[Any]:
-        """Yield unit vectors; of complex numbers, those along 1 and along i."""
+        """Yield unit vectors; for complex numbers, those along 1 and along i."""
         parts = list(leaves(self.value))
         for i, x in enumerate(parts):
             for at in np.ndindex(np.shape(x)):
@@ -102,11 +102,11 @@ class VSpace:
                     yield _refilled(self.value, found)
 
     def add(self, x: Any, y: Any) -> Any:
-        """Add."""
+        """Add two vectors."""
         return tree_map(lambda x, y: x + y, x, y)
 
     def mut_add(self, x: Any, y: Any) -> Any:
-        """Add; the name is autograd's, and nothing is written to."""
+        """Add two vectors; despite autograd's name, nothing is written to."""
         return y if x is None else self.add(x, y)
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
@@ -114,7 +114,7 @@ class VSpace:
         return tree_map(lambda x: x * a, x)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
-        """Multiply two vectors: a real number, complex numbers counting as two real ones."""
+        """Return the real inner product; complex numbers count as two real ones."""
         pairs = zip(leaves(x), leaves(y), strict=True)
         return sum([np.sum(np.real(np.conj(a) * b)) for a, b in pairs])
 
@@ -148,5 +148,5 @@ def _refilled(tree: Any, values: Iterator[Any]) -> Any:
 
 
 def vspace(value: Any) -> VSpace:
-    """Return the space that a value lies in."""
+    """Return the vector space of a value."""
     return VSpace(value)

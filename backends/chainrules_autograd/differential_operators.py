@@ -1,4 +1,4 @@
-"""Derivatives, under autograd's names and with its signatures."""
+"""Derivatives under autograd's names and with its signatures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ make_jvp = unary_to_nary(_make_jvp)
 
 
 def _of_one_number(fun: Function) -> Function:
-    """Return the function, so that it raises where its result is not one real number."""
+    """Wrap a function so that it raises if its result is not one real number."""
 
     def checked(x: Any) -> Any:
         ans = fun(x)
@@ -56,7 +56,7 @@ def _ones(ans: Any) -> Any:
 
 @unary_to_nary
 def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
-    """Compute the value and the gradient in the argument ``argnum``.
+    """Compute the value, and the gradient with respect to the argument ``argnum``.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
 
 @unary_to_nary
 def grad(fun: Function, x: Any) -> Any:
-    """Compute the gradient in the argument ``argnum``, or in those of a tuple.
+    """Compute the gradient with respect to the argument ``argnum``, or to those of a tuple.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def grad(fun: Function, x: Any) -> Any:
 
 @unary_to_nary
 def elementwise_grad(fun: Function, x: Any) -> Any:
-    """Compute the sum of the rows of the Jacobian: of an elementwise function, its derivative.
+    """Compute the sum of the rows of the Jacobian; for an elementwise function, its derivative.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def elementwise_grad(fun: Function, x: Any) -> Any:
 
 @unary_to_nary
 def deriv(fun: Function, x: Any) -> Any:
-    """Push ones forward: of an elementwise function, its derivative."""
+    """Push ones forward; for an elementwise function, this is its derivative."""
     return _make_jvp(fun, x)(np.ones_like(x))[1]
 
 
 @unary_to_nary
 def jacobian(fun: Function, x: Any) -> Any:
-    """Compute all partial derivatives: the axes of the result first, then those of the argument.
+    """Compute all partial derivatives: axes of the result first, then those of the argument.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def holomorphic_grad(fun: Function, x: Any) -> Any:
 
 
 def grad_named(fun: Function, argname: str) -> Function:
-    """Compute the gradient in the argument of a name."""
+    """Compute the gradient with respect to a named argument."""
     return grad(fun, list(inspect.signature(fun).parameters).index(argname))  # type: ignore[no-any-return]
 
 
@@ -180,7 +180,7 @@ vector_jacobian_product = tensor_jacobian_product
 
 @unary_to_nary
 def make_jvp_reversemode(fun: Function, x: Any) -> Function:
-    """Return products of the Jacobian with tangents; forward mode does it here."""
+    """Return products of the Jacobian with tangents; computed by forward mode here."""
     jvp = _make_jvp(fun, x)
     return lambda v: jvp(v)[1]
 
@@ -210,13 +210,13 @@ def make_ggnvp(f: Function, g: Function = _half_square, f_argnum: int = 0) -> Fu
 
 @unary_to_nary
 def grad_and_aux(fun: Function, x: Any) -> tuple[Any, Any]:
-    """Compute the gradient of the first result, and return the second as it is."""
+    """Compute the gradient of the first result, and return the second unchanged."""
     gradient, aux = tape.grad(fun, has_aux=True)(x)
     return conjugated(gradient), aux
 
 
 def multigrad_dict(fun: Function) -> Function:
-    """Compute the gradients in all arguments, in a dict by their names.
+    """Compute the gradients with respect to all arguments, as a dict by name.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def multigrad_dict(fun: Function) -> Function:
 
 
 def checkpoint(fun: Function) -> Function:
-    """Return the function so that its intermediate values are computed again and not kept."""
+    """Wrap a function so that its intermediate values are recomputed instead of kept."""
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **options: Any) -> Any:

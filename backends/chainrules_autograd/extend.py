@@ -1,4 +1,4 @@
-"""Functions with derivatives of one's own, stated as autograd has them."""
+"""Functions with user-defined derivatives, stated as in autograd."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ Function = Callable[..., Any]
 
 
 class Primitive:
-    """Function of any arguments whose derivative is stated by `defvjp` or `defjvp`.
+    """Function of any arguments, whose derivative is stated by `defvjp` or `defjvp`.
 
     Attributes
     ----------
     fun : callable
         The function.
     vjps : callable or None
-        ``vjps(argnums, ans, args, options)`` gives a function from a cotangent to one per number.
+        ``vjps(argnums, ans, args, options)`` returns a function from a cotangent to one per argnum.
     jvps : callable or None
-        ``jvps(argnums, tangents, ans, args, options)`` gives the tangent of the result.
+        ``jvps(argnums, tangents, ans, args, options)`` returns the tangent of the result.
     """
 
     __name__: str
@@ -95,7 +95,7 @@ class Primitive:
 
 
 class _Keeping:
-    """The value of a call, and what its derivative takes: that, and all arguments."""
+    """Compute the value of a call, and save it and all arguments for the derivative."""
 
     def __init__(self, call: Function) -> None:
         self.call = call
@@ -106,7 +106,7 @@ class _Keeping:
 
 
 class _Pull:
-    """The cotangents of all arguments, by what `defvjp_argnums` stated for those that are asked."""
+    """Compute the cotangents of the wanted arguments by the function of `defvjp_argnums`."""
 
     def __init__(self, vjps: Function) -> None:
         self.vjps = vjps
@@ -122,7 +122,7 @@ class _Pull:
 
 
 class _Push:
-    """The value of a call and its tangent, by what `defjvp_argnums` stated."""
+    """Compute the value of a call, and its tangent by the function of `defjvp_argnums`."""
 
     def __init__(self, call: Function, jvps: Function) -> None:
         self.call = call
@@ -135,7 +135,7 @@ class _Push:
 
 
 def primitive(fun: Function) -> Primitive:
-    """Make a function one whose derivative is stated by `defvjp` or `defjvp` (a decorator).
+    """Declare a function whose derivative is stated by `defvjp` or `defjvp` (a decorator).
 
     Examples
     --------
@@ -152,7 +152,7 @@ def primitive(fun: Function) -> Primitive:
 
 
 class MissingDerivativeError(NotDifferentiableError, NotImplementedError):
-    """A derivative that nobody stated; autograd has `NotImplementedError` for it."""
+    """A derivative that is not stated; autograd raises `NotImplementedError` for it."""
 
 
 def _missing(fun: Primitive, kind: str, argnum: int) -> MissingDerivativeError:
@@ -163,16 +163,16 @@ def _missing(fun: Primitive, kind: str, argnum: int) -> MissingDerivativeError:
 
 
 def defvjp(fun: Primitive, *makers: Function | None, argnums: Sequence[int] | None = None) -> None:
-    """State the reverse mode: ``maker(ans, *args, **options)`` gives ``vjp(g)``, one per argument.
+    """State the reverse mode: ``maker(ans, *args, **options)`` returns ``vjp(g)`` of one argument.
 
     Parameters
     ----------
     fun : Primitive
         The function.
     *makers : callable or None
-        None where the derivative is zero.
+        One per argument; None where the derivative is zero.
     argnums : sequence of int, optional
-        The arguments that they are of; the first ones by default.
+        The arguments of the makers; by default the first ones.
     """
     of = dict(zip(argnums if argnums is not None else range(len(makers)), makers, strict=False))
 
@@ -188,7 +188,7 @@ def defvjp(fun: Primitive, *makers: Function | None, argnums: Sequence[int] | No
 
 
 def defvjp_argnum(fun: Primitive, maker: Function) -> None:
-    """State the reverse mode: ``maker(argnum, ans, args, options)`` gives ``vjp(g)``."""
+    """State the reverse mode: ``maker(argnum, ans, args, options)`` returns ``vjp(g)``."""
 
     def several(argnums: Any, ans: Any, args: Any, options: Any) -> Function:
         vjps = [maker(argnum, ans, args, options) for argnum in argnums]
@@ -205,8 +205,8 @@ def defvjp_argnums(fun: Primitive, maker: Function) -> None:
 def defjvp(fun: Primitive, *jvps: Any, argnums: Sequence[int] | None = None) -> None:
     """State the forward mode: ``jvp(g, ans, *args, **options)``, one per argument.
 
-    ``"same"`` says that the function is linear in the argument. Where `defvjp` is there as well,
-    both modes follow from it, so that they cannot contradict each other.
+    ``"same"`` means that the function is linear in the argument. If `defvjp` is used as well, both
+    modes follow from it, so that they cannot contradict each other.
     """
     of = dict(zip(argnums if argnums is not None else range(len(jvps)), jvps, strict=False))
 
@@ -242,9 +242,9 @@ def defjvp_argnums(fun: Primitive, jvp: Function) -> None:
 
 
 def def_linear(fun: Primitive) -> None:
-    """Say that a function is linear in each of its arguments.
+    """Declare that a function is linear in each of its arguments.
 
-    Its body is what is transposed for the reverse mode, unless `defvjp` states that.
+    Reverse mode transposes its body, unless `defvjp` states it.
     """
     defjvp_argnum(
         fun,
@@ -255,14 +255,14 @@ def def_linear(fun: Primitive) -> None:
 
 
 def notrace_primitive(fun: Function) -> Function:
-    """Make a function one that sees plain values, and whose result is a constant (a decorator)."""
+    """Declare a function of plain values whose result is a constant (a decorator)."""
     made = _plain(fun)
     non_differentiable(made)
     return made
 
 
 def register_notrace(trace_type: Any, fun: Primitive) -> None:
-    """Say that the derivative of a function is zero; in autograd, in one of the modes."""
+    """Declare that the derivative of a function is zero; in autograd, in one of the modes."""
     defvjp_argnum(
         fun, lambda argnum, ans, args, options: lambda g: tree_map(lambda x: x * 0.0, args[argnum])
     )

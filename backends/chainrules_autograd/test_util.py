@@ -1,4 +1,4 @@
-"""Derivatives compared with differences, as autograd's tests do it."""
+"""Comparison of derivatives with finite differences, as in autograd's tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Function = Callable[..., Any]
 
 
 def scalar_close(a: Any, b: Any) -> bool:
-    """Whether two numbers are near to each other."""
+    """Return whether two numbers are close."""
     return bool(abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL)
 
 
@@ -27,7 +27,7 @@ def _differences(f: Function, x: Any, v: Any) -> Any:
 
 
 def check_equivalent(x: Any, y: Any) -> None:
-    """Raise unless two values have one structure and are near to each other."""
+    """Raise unless two values have the same structure and are close."""
     space = vspace(x)
     assert space == vspace(y), f"{space} is not {vspace(y)}"
     v = space.randn()
@@ -77,7 +77,7 @@ check_grads.__doc__ = (
 
 
 def combo_check(fun: Function, *settings: Any, **options: Any) -> Function:
-    """Return a function that checks all combinations of the lists of arguments that it is given."""
+    """Return a function that checks all combinations of the given lists of arguments."""
 
     def check(*args: Any, **keywords: Any) -> None:
         pairs = [[(key, x) for x in xs] for key, xs in keywords.items()]

@@ -1,4 +1,4 @@
-"""Traced values: what they are, and what they stand for."""
+"""Traced values, and their payloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Box = Variable
 
 
 def isbox(x: Any) -> bool:
-    """Whether a value is being differentiated.
+    """Return whether a value is being differentiated.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def isbox(x: Any) -> bool:
 
 
 def getval(x: Any) -> Any:
-    """Return what a traced value stands for: a constant, of which no derivative is taken."""
+    """Return the plain value of a traced one, as a constant without a derivative."""
     while isbox(x):
         x = x.payload
     return x

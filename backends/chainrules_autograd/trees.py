@@ -1,4 +1,4 @@
-"""Containers of arrays: what every function of this package takes and gives."""
+"""Containers of arrays, which every function of this package takes and returns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """Yield the arrays and numbers, those of a dict in the order of its keys."""
+    """Yield the arrays and numbers of a container; those of a dict in sorted order of its keys."""
     if isinstance(tree, dict):
         for key in sorted(tree):
             yield from leaves(tree[key])
@@ -39,7 +39,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether an array, number or tracer has an imaginary part."""
+    """Return whether an array, number or tracer is complex."""
     return np.result_type(getval(x)).kind == "c"
 
 

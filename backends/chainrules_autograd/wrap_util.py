@@ -1,4 +1,4 @@
-"""From an operator of functions of one argument to one of functions of any."""
+"""Conversion of operators on functions of one argument to functions of several arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Function = Callable[..., Any]
 
 
 def unary_to_nary(operator: Function) -> Function:
-    """Give ``operator(fun, x)`` the form ``operator(fun, argnum=0)(*args, **options)``."""
+    """Convert ``operator(fun, x)`` to the form ``operator(fun, argnum=0)(*args, **options)``."""
 
     @functools.wraps(operator)
     def nary(fun: Function, argnum: Any = 0, *rest: Any, **settings: Any) -> Function:

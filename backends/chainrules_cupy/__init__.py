@@ -1,6 +1,6 @@
-"""CuPy, as chainrules_py sees it: tables, and the exceptions to them.
+"""CuPy support: aliases, and implementations where CuPy differs.
 
-Importing this registers them.
+Importing this package registers them.
 """
 
 from chainrules_cupy import (

@@ -1,4 +1,4 @@
-"""What is used of CuPy's private names: all of them stand in this module, and each is tried."""
+"""The private names of CuPy; no other module of this package uses one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 OF_COMPOSITES = [
     f"cupyx.scipy.special.{m}" for m in ("_softmax", "_logsoftmax", "_logsumexp", "_polygamma")
 ]
-"""The modules of functions of cupyx that CuPy writes in others."""
+"""The modules of cupyx functions that are composed of other functions."""
 
 
 def where_ufunc() -> Any:
-    """Return the ufunc that ``cupy.where`` calls; None without one, and ``v.where`` is written."""
+    """Return the ufunc that ``cupy.where`` calls, or None if there is none."""
     try:
         return getattr(importlib.import_module("cupy._sorting.search"), "_where_ufunc", None)
     except ImportError:

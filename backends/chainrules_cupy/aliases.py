@@ -1,4 +1,4 @@
-"""The rows of CuPy's functions, which are NumPy's as far as names and parameters agree."""
+"""Aliases of CuPy's functions, derived from NumPy's where names and parameters agree."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from chainrules_py.extend import (
 )
 
 left_out: dict[str, str] = {}
-"""The functions of NumPy with a row that have none here, with the reason."""
+"""NumPy functions with an alias that have none in CuPy, with the reason."""
 
 _UFUNC = {"out": None, "dtype": None, "casting": "same_kind"}
 """The keywords of CuPy's ufuncs."""
 
 _OF_UFUNCS = ("reduce", "accumulate", "outer", "at")
-"""Methods of CuPy's ufuncs are reductions of arrays, which have rows, or are not implemented."""
+"""Ufunc methods that are skipped: CuPy lacks them, or has them as reductions with aliases."""
 
 
 def _inside(space: Any, path: str) -> Any:
@@ -43,7 +43,7 @@ def _inside(space: Any, path: str) -> Any:
 
 
 def derive_all(root: str, space: Any) -> None:
-    """Enter a row for each function of a library that is another's, by the other's rows."""
+    """Derive an alias for each function of a library from the aliases of another library."""
     for path, row in rows_of(root).items():
         first, _, last = path.partition(".")
         if first == "generic" or last in _OF_UFUNCS:
@@ -64,16 +64,16 @@ def _derived(native: Any, row: Alias) -> Alias | None:
     return derive(native, row)
 
 
-# The rows of NumPy are entered by whoever speaks for it.
+# NumPy's backend registers its aliases.
 see(None, (np.ndarray,))
 derive_all("numpy", cupy)
-# What cupy.where calls.
+# The ufunc that cupy.where calls.
 _where = where_ufunc()
 if _where is not None:
     _taken = dict.fromkeys(v.where.operands) | _UFUNC
     alias(_where, to=v.where, parameters=_taken, refuse=tuple(_UFUNC))
 
-# What a ufunc of CuPy's says is its module is that of its class.
+# The module of a CuPy ufunc is that of its class.
 later(
     "chainrules_cupy.cupyx_aliases",
     cupy.ufunc.__module__,
@@ -81,17 +81,17 @@ later(
 )
 
 
-# ------------------------------------------------------------ what cannot be seen being called
+# ------------------------------------------------------ calls that cannot be intercepted
 
 
 def _advice(error: BaseException) -> str | None:
-    """Where a function of CuPy's was given what is being differentiated, which it cannot ask."""
+    """Return advice for an error that a CuPy function raised for a traced value, or None."""
     trace = error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
         module = str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] in ("cupy", "cupyx"):
-            # A function in Cython shows no operands; an attribute is asked of one.
+            # A Cython frame shows no operands; an AttributeError has its object.
             operands = *frame.f_locals.values(), getattr(error, "obj", None)
             others = "no traced ones" if find_tracers(operands) else None
             if isinstance(error, TypeError) and any([type(x) is np.ndarray for x in operands]):
@@ -114,7 +114,7 @@ def _public(module: str, name: str) -> str:
 
 
 def _instead(name: str) -> str:
-    """Suggest a replacement for a function of CuPy's."""
+    """Suggest a replacement for a CuPy function."""
     inner = name.partition(".")[2]
     if name.startswith("cupy.") and _inside(np, inner):
         return f"np.{inner}"
@@ -129,7 +129,7 @@ advisers.append(_advice)
 
 
 def _refuse(error: BaseException) -> None:
-    """Raise in place of what CuPy says where it finds no device, or no library of CUDA's."""
+    """Replace CuPy's error for a missing device or CUDA library."""
     if isinstance(error, ImportError):
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         names = [str(frame.f_globals.get("__name__", "")) for frame in frames]

@@ -1,4 +1,4 @@
-"""Registration of CuPy's arrays with the core: their namespace, their memory, writes to them."""
+"""Registration of CuPy's arrays: their namespace, their memory, and writes to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_py.extend import Library, Memory, makers, register_array_type
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """Copy what is a view, broadcast, or shares memory with an array of the caller's."""
+    """Copy an array that is a view, broadcast, or shares memory with an array of the caller."""
     whole = x.base is None and 0 not in x.strides
     if whole and not any([x is y or x is getattr(y, "base", None) for y in theirs]):
         return x
@@ -36,14 +36,14 @@ def layout(x: Any) -> Any:
 
 
 def laid_out(x: Any, like: Any) -> Any:
-    """In memory made for the other."""
+    """Copy x into memory with the layout of ``like``."""
     made = cupy.empty_like(like, x.dtype)
     made[...] = x
     return made
 
 
 def fingerprint(x: Any, full: bool) -> Any:
-    """Return None, as reading an element waits for the device; in full, a checksum of all."""
+    """Return None, as reading an element synchronises; with ``full``, a checksum of all bytes."""
     return zlib.crc32(x.tobytes()) if full else None
 
 
@@ -53,7 +53,7 @@ register_array_type(
         namespace,
         mutable=lambda x: 0 not in x.strides,
         own=own,
-        memory=Memory(  # no flag would lock them
+        memory=Memory(  # arrays have no flag that makes them read-only
             owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
         ),
     ),

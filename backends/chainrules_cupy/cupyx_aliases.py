@@ -1,4 +1,4 @@
-"""The rows of ``cupyx.scipy.special``, which is imported when something of it is looked for."""
+"""Aliases of ``cupyx.scipy.special``, which is imported at the first use."""
 
 from __future__ import annotations
 

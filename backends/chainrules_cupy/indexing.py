@@ -1,4 +1,4 @@
-"""Reading and writing at places. Adding is atomic, so that elements that repeat are not lost."""
+"""Reading and writing at indices. Additions are atomic, so that repeated indices add up."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _in_order: contextvars.ContextVar[bool] = contextvars.ContextVar("in order", def
 
 @contextlib.contextmanager
 def deterministic(enabled: bool = True) -> Iterator[None]:
-    """Add what goes to the same element in one order, inside a ``with`` block.
+    """Add to each element in a fixed order, inside a ``with`` block.
 
-    Atomic additions come in any order, so that the last bits of a sum change from run to run. In
-    the order of the index they take a sort.
+    Atomic additions happen in any order, so that the last bits of a sum vary between runs. Adding
+    in the order of the index requires a sort.
     """
     before = _in_order.get()
     try:
@@ -46,7 +46,7 @@ def deterministic(enabled: bool = True) -> Iterator[None]:
 
 @functools.cache
 def sums() -> Any:
-    """Make the kernel that adds up parts of an array, each of them in order."""
+    """Return the kernel that sums segments of an array, each of them in order."""
     return cupy.ElementwiseKernel(
         "raw T values, int64 first, int64 last",
         "T total",
@@ -56,7 +56,7 @@ def sums() -> Any:
 
 
 def _add_in_order(buffer: Any, y: Any, where: Any) -> None:
-    """Each element adds up what is its own, which a stable sort has put side by side."""
+    """Add in order: a stable sort makes the values of each element adjacent."""
     with on(buffer.device):
         every = cupy.arange(buffer.size)
         places = every.reshape(buffer.shape)[where]
@@ -69,16 +69,16 @@ def _add_in_order(buffer: Any, y: Any, where: Any) -> None:
 
 
 def _repeats(places: Any) -> bool:
-    """Return whether an index may repeat a place: integer arrays may, numbers and masks may not.
+    """Return whether an index may repeat: integer arrays may, numbers and masks may not.
 
-    NumPy's arrays count, which CuPy takes as an index.
+    NumPy arrays count as well, since CuPy accepts them as an index.
     """
     return getattr(places, "ndim", 0) > 0 and places.dtype.kind in "iu"
 
 
 @v.add_at.implement
 def add_at_cupy(buffer: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> None:
-    """In place; masks and slices read no element twice."""
+    """Add in place; masks and slices select no element twice."""
     where = index.join(arrays)
     if index.is_basic or not any(map(_repeats, arrays)):
         buffer[where] += y
@@ -90,7 +90,7 @@ def _add_repeatedly(buffer: Any, y: Any, where: Any) -> None:
     if _in_order.get():
         _add_in_order(buffer, y, where)
         return
-    if buffer.dtype == cupy.int64:  # atomics add two's complements as well without a sign
+    if buffer.dtype == cupy.int64:  # for atomics, two's complement numbers add like unsigned ones
         buffer, y = buffer.view(cupy.uint64), cupy.asarray(y, cupy.int64).view(cupy.uint64)
     cupyx.scatter_add(buffer, where, y)
 
@@ -105,9 +105,10 @@ def scatter_add_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> A
 
 @v.put_at.implement
 def put_at_cupy(x: cupy.ndarray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """Write to a copy; where places repeat, the device alone would keep any one of the elements.
+    """Write to a copy; of repeated indices, the last one counts.
 
-    So the last place that each element is written from is found first, by an atomic maximum.
+    The device alone would keep any of the elements; therefore the last write to each element is
+    found first, by an atomic maximum.
     """
     z = x.copy()
     where = index.join(arrays)
@@ -148,7 +149,7 @@ def put_along_axis_add_cupy(
 def add_along_axis_cupy(
     buffer: cupy.ndarray, y: Any, indices: cupy.ndarray | np.ndarray, *, axis: int = -1
 ) -> None:
-    """Add to the buffer along an axis; the places on the other axes are counted through."""
+    """Add to the buffer along an axis; the indices of the other axes are enumerated."""
     ndim = buffer.ndim
     axis %= ndim
     places: list[Any] = []

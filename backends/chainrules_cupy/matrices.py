@@ -1,4 +1,4 @@
-"""Products and factors of matrices, where CuPy's functions have other parameters."""
+"""Products and factorisations of matrices, where CuPy's functions have other parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chainrules_py.ops.matrix_functions import LUFactors
 
 _ARRAY: Any = cupy.ndarray
 
-# cupy.linalg counts its axes from the front, and its results have no names; the standard's do.
+# Results of cupy.linalg are plain tuples; those of the standard's functions have names.
 _linalg: Any = namespace.linalg
 
 
@@ -35,23 +35,23 @@ def _scipys(name: str) -> Any:
 
 @v.einsum.implement
 def einsum_cupy(*operands: cupy.ndarray, subscripts: str, optimize: Any = False) -> Any:
-    """cupy.einsum takes the subscripts first."""
+    """Compute einsum; cupy.einsum takes the subscripts first."""
     return cupy.einsum(subscripts, *operands, optimize=optimize)
 
 
 @v.diagonal.implement
 def diagonal_cupy(x: cupy.ndarray, *, offset: int = 0) -> Any:
-    """cupy.diagonal takes the first two axes by default."""
+    """Return diagonals of the last two axes; cupy.diagonal defaults to the first two."""
     return x.diagonal(offset, -2, -1)
 
 
 @v.trace.implement
 def trace_cupy(x: cupy.ndarray, *, offset: int = 0) -> Any:
-    """cupy.trace takes the first two axes by default."""
+    """Return traces of the last two axes; cupy.trace defaults to the first two."""
     return x.trace(offset, -2, -1)
 
 
-# CuPy's own take arrays alone.
+# CuPy's functions take arrays only.
 for _first, _second in ((_ARRAY, Scalar), (Scalar, _ARRAY)):
     for _operation, _standard in (
         (v.dot, dot_standard),
@@ -63,25 +63,25 @@ for _first, _second in ((_ARRAY, Scalar), (Scalar, _ARRAY)):
 
 @v.svd.implement
 def svd_cupy(x: cupy.ndarray, *, full_matrices: bool = True) -> Any:
-    """With names."""
+    """Compute the SVD as a named tuple."""
     return _linalg.svd(x, full_matrices=full_matrices)
 
 
 @v.svdvals.implement
 def svdvals_cupy(x: cupy.ndarray) -> Any:
-    """Without the vectors."""
+    """Compute singular values without the vectors."""
     return cupy.linalg.svd(x, compute_uv=False)
 
 
 @v.slogdet.implement
 def slogdet_cupy(x: cupy.ndarray) -> Any:
-    """With names."""
+    """Compute slogdet as a named tuple."""
     return _linalg.slogdet(x)
 
 
 @v.qr.implement
 def qr_cupy(x: cupy.ndarray, *, mode: str = "reduced") -> Any:
-    """With names."""
+    """Compute the QR decomposition as a named tuple."""
     return _linalg.qr(x, mode=mode)
 
 
@@ -93,37 +93,37 @@ def qr_raw_cupy(x: cupy.ndarray) -> Any:
 
 @v.eigh.implement
 def eigh_cupy(x: cupy.ndarray, *, upper: bool = False) -> Any:
-    """CuPy names the triangle."""
+    """Decompose a Hermitian matrix; CuPy takes the name of the triangle."""
     return EighResult(*cupy.linalg.eigh(x, "U" if upper else "L"))
 
 
 @v.eigvalsh.implement
 def eigvalsh_cupy(x: cupy.ndarray, *, upper: bool = False) -> Any:
-    """CuPy names the triangle."""
+    """Compute eigenvalues of a Hermitian matrix; CuPy takes the name of the triangle."""
     return cupy.linalg.eigvalsh(x, "U" if upper else "L")
 
 
 @v.eig.implement
 def eig_cupy(x: cupy.ndarray) -> Any:
-    """With names."""
+    """Compute eigenvalues and eigenvectors as a named tuple."""
     return EigResult(*cupy.linalg.eig(x))
 
 
 @v.lstsq.implement
 def lstsq_cupy(x1: cupy.ndarray, x2: cupy.ndarray, *, rcond: float | None = None) -> Any:
-    """CuPy's own default warns that it will change."""
+    """Solve least squares; CuPy's default of rcond raises a warning."""
     return cupy.linalg.lstsq(x1, x2, rcond)
 
 
 @v.matrix_rank.implement
 def matrix_rank_cupy(x: cupy.ndarray, *, rtol: float | None = None) -> Any:
-    """CuPy's tolerance is absolute."""
+    """Compute the rank with a relative tolerance; CuPy's is absolute."""
     return matrix_rank_standard(x, rtol=rtol)
 
 
 @v.roots.implement
 def roots_cupy(p: cupy.ndarray) -> Any:
-    """CuPy's own are of polynomials with real roots."""
+    """Find roots; CuPy's function is for polynomials with real roots."""
     return roots_standard(p)
 
 
@@ -143,7 +143,7 @@ _exchanged = cupy.ElementwiseKernel(
 
 @v.lu_factor.implement
 def lu_factor_cupy(x: cupy.ndarray) -> Any:
-    """CuPy's takes one matrix at a time."""
+    """Return LU factors; CuPy's function takes one matrix."""
     if x.ndim > 2:
         n = x.shape[-1]
         each = [lu_factor_cupy(a) for a in x.reshape(-1, n, n)]
@@ -158,7 +158,7 @@ def lu_factor_cupy(x: cupy.ndarray) -> Any:
 
 @v.solve.implement
 def solve_cupy(x1: cupy.ndarray, x2: cupy.ndarray) -> Any:
-    """CuPy's takes stacks of one shape alone."""
+    """Solve linear equations; CuPy's function does not broadcast batch axes."""
     if x2.ndim > 1 and x1.shape[:-2] != x2.shape[:-2]:
         stack = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
         x1 = cupy.broadcast_to(x1, (*stack, *x1.shape[-2:]))
@@ -170,7 +170,7 @@ def solve_cupy(x1: cupy.ndarray, x2: cupy.ndarray) -> Any:
 def solve_triangular_cupy(
     x1: cupy.ndarray, x2: cupy.ndarray, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """cuBLAS does one matrix at a time."""
+    """Solve triangular equations; cuBLAS takes one matrix."""
     if x1.ndim != 2 or x2.ndim > 2:
         return solve_triangular_standard(x1, x2, upper=upper, unit_diagonal=unit_diagonal)
     one = _scipys("solve_triangular")
@@ -179,7 +179,7 @@ def solve_triangular_cupy(
 
 @v.expm.implement
 def expm_cupy(x: cupy.ndarray) -> Any:
-    """CuPy's takes one matrix at a time."""
+    """Compute the matrix exponential; CuPy's function takes one matrix."""
     one = _scipys("expm")
     if x.ndim == 2:
         return one(x)

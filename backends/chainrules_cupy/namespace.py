@@ -1,7 +1,7 @@
-"""CuPy as the array-API standard has it: array-api-compat's, where new arrays know their device.
+"""CuPy as an array-API namespace: that of array-api-compat, with creation on a given device.
 
-CuPy makes arrays on the current device. What a rule makes belongs beside its operands, so here the
-functions that make arrays mind the ``device`` that they are given.
+CuPy creates arrays on the current device. A rule creates arrays on the device of its operands, so
+the creation functions here respect ``device``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _runtime: Any = cupy.cuda.runtime
 
 
 class on(contextlib.AbstractContextManager[None]):  # noqa: N801
-    """A ``with`` block in which arrays are made on one device; None is the current one.
+    """A ``with`` block in which arrays are created on one device; None is the current one.
 
-    ``with device:`` does the same, and asks the driver twice as often.
+    ``with device:`` does the same with twice as many driver calls.
     """
 
     __slots__ = ("before", "number")
@@ -41,7 +41,7 @@ class on(contextlib.AbstractContextManager[None]):  # noqa: N801
 
 
 def asarray(x: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
-    """Make a CuPy array of numbers, or of an array in the memory of the host or of a device."""
+    """Make a CuPy array of numbers, or of an array on the host or a device."""
     with on(device):
         return cupy.array(x, dtype=dtype) if copy else cupy.asarray(x, dtype=dtype)
 
@@ -64,8 +64,7 @@ ones = _placed(cupy.ones)
 zeros = _placed(cupy.zeros)
 
 
-# Operations of the gamma function, of Bessel's functions and so on, which CuPy has as SciPy has
-# them.
+# Operations such as the gamma and Bessel functions, which CuPy has under SciPy's names.
 SPECIAL = frozenset(
     {
         *("beta", "betainc", "betaln", "binom", "boxcox", "boxcox1p", "cosm1", "digamma"),
@@ -80,6 +79,6 @@ SPECIAL = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    if name in SPECIAL:  # a third of a second to import
+    if name in SPECIAL:  # takes a third of a second to import
         return getattr(importlib.import_module("cupyx.scipy.special"), name)
     return getattr(compat, name)

@@ -1,7 +1,7 @@
-"""Implementations of operations that CuPy computes otherwise than by the standard's function.
+"""Implementations of operations that CuPy computes differently from the standard's functions.
 
-On a device a launch costs more than most arrays do: the spellings here are those with the fewest,
-and none waits for the device.
+Launching a kernel costs more than most arrays do: these implementations launch the fewest, and none
+of them synchronises.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     v.count_nonzero: lambda x, *, axis=None, keepdims=False: (x != 0).sum(
         axis, None, None, keepdims
     ),
-    # CuPy's own ask the device whether there was any number, to warn if not.
+    # CuPy's functions synchronise to warn of arrays of NaN.
     v.nanmax: nanmax_standard,
     v.nanmin: nanmin_standard,
     v.reshape: lambda x, *, shape: x.reshape(shape),
@@ -75,7 +75,7 @@ def pad_cupy(x: cupy.ndarray, value: cupy.ndarray | Scalar, *, widths: Any) -> A
 
 @v.repeat.implement
 def repeat_cupy(x: cupy.ndarray, repeats: Any, *, axis: int | None = None) -> Any:
-    """Repeat elements; CuPy needs several counts on the host, as they decide the length."""
+    """Repeat elements; CuPy needs several counts on the host, as they determine the length."""
     if isinstance(repeats, cupy.ndarray):
         repeats = repeats.tolist()
     return x.repeat(repeats, axis)
@@ -83,7 +83,7 @@ def repeat_cupy(x: cupy.ndarray, repeats: Any, *, axis: int | None = None) -> An
 
 @v.to_device.implement
 def to_device_cupy(x: cupy.ndarray, *, device: Any) -> Any:
-    """Copy to another device; cotangents of NumPy's scalars stay, as reading one would wait."""
+    """Copy to another device; "cpu" returns x, as copying to the host would synchronise."""
     if device == "cpu" or x.device == device:
         return x
     with on(device):
@@ -95,7 +95,7 @@ def to_device_cupy(x: cupy.ndarray, *, device: Any) -> Any:
 
 @v.full_like.implement
 def full_like_cupy(x: cupy.ndarray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """Beside x; zeros without a kernel."""
+    """Fill an array on the device of x; zeros need no kernel."""
     dtype = x.dtype if dtype is None else dtype
     with on(x.device):
         if type(fill) is int and not fill:
@@ -105,19 +105,19 @@ def full_like_cupy(x: cupy.ndarray, *, shape: Any, fill: Any, dtype: Any = None)
 
 @v.zeros_like.implement
 def zeros_like_cupy(x: cupy.ndarray, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Beside x."""
+    """Return zeros on the device of x."""
     with on(x.device):
         return cupy.zeros(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
 
 
 @v.ones_like.implement
 def ones_like_cupy(x: cupy.ndarray, *, dtype: Any = None) -> Any:
-    """Beside x."""
+    """Return ones on the device of x."""
     with on(x.device):
         return cupy.ones(x.shape, x.dtype if dtype is None else dtype)
 
 
-# ---------------------------------------------------------------------- element by element
+# -------------------------------------------------------------------------- elementwise
 
 
 @v.imag.implement
@@ -150,14 +150,14 @@ def clip_cupy(
 
 @v.bincount.implement
 def bincount_cupy(x: cupy.ndarray, weights: cupy.ndarray, *, minlength: int = 0) -> Any:
-    """cupy.bincount, of complex weights part by part."""
+    """Compute cupy.bincount; complex weights are counted as real and imaginary parts."""
     if weights.dtype.kind != "c":
         return cupy.bincount(x, weights, minlength)
     parts = [cupy.bincount(x, part, minlength) for part in (weights.real, weights.imag)]
     return parts[0] + 1j * parts[1]
 
 
-# CuPy's own take numbers of Python's in place of arrays.
+# CuPy's functions do not take Python numbers in place of arrays.
 v.nan_to_num.implement(nan_to_num_standard, types=(_ARRAY, _NUMERIC, _NUMERIC, _NUMERIC))
 v.choose.implement(choose_standard, types=(_NUMERIC, _NUMERIC))
 v.interp.implement(interp_standard, types=(Scalar, _ARRAY, _ARRAY))
@@ -171,7 +171,7 @@ v.unwrap.implement(unwrap_standard, types=(_ARRAY, _NUMERIC))
 def sort_cupy(
     x: cupy.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """Descending is ascending, read backwards."""
+    """Sort; a descending sort is an ascending one, reversed."""
     y = cupy.sort(x, axis)
     return cupy.flip(y, axis) if descending else y
 
@@ -180,7 +180,7 @@ def sort_cupy(
 def argsort_cupy(
     x: cupy.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """Descending, equal elements stay in order: x is read backwards before and after."""
+    """Return the sorting order; reversing before and after keeps equal elements in order."""
     if not descending:
         return cupy.argsort(x, axis)
     backwards = cupy.argsort(cupy.flip(x, axis), axis)
@@ -194,11 +194,11 @@ _debugging: contextvars.ContextVar[bool] = contextvars.ContextVar("debugging", d
 
 @contextlib.contextmanager
 def debug(on: bool = True) -> Iterator[None]:
-    """Wait, inside a ``with`` block, for what rules report of values on the device.
+    """Synchronise, inside a ``with`` block, to report what rules detect in values on the device.
 
-    Outside, that a derivative depends on a choice, as at equal singular values, is not looked at:
-    to see it is to wait for all that was launched before. Under `chainrules_py.ops.strict`
-    it is, as on every library.
+    Outside, it is not checked whether a derivative depends on a choice, as at equal singular
+    values: the check waits for all kernels launched before. Under `chainrules_py.ops.strict` it is
+    checked, as for every library.
     """
     before = _debugging.get()
     try:
@@ -210,6 +210,6 @@ def debug(on: bool = True) -> Iterator[None]:
 
 @v.report.implement
 def report_cupy(condition: cupy.ndarray, *, message: str) -> None:
-    """Not looked at, unless somebody wants to know."""
+    """Check a condition only under `debug` or `strict`."""
     if _debugging.get() or reporting.is_strict():
         v.report.__wrapped__(condition, message=message)

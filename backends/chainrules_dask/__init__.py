@@ -1,7 +1,7 @@
-"""Dask, as chainrules_py sees it: tables, and the exceptions to them.
+"""Dask support: aliases, and implementations where Dask differs.
 
-Importing this registers them. A program over Dask's arrays is recorded without computing anything;
-its gradients are Dask's arrays as well, of one graph with the value.
+Importing this package registers them. A program over Dask arrays is recorded without computing
+anything; its gradients are Dask arrays as well, in one graph with the value.
 """
 
 from chainrules_dask import aliases, arrays, indexing, mapreduce, namespace, operations

@@ -1,7 +1,7 @@
-"""The rows of Dask's functions and methods, which are NumPy's as far as names and parameters agree.
+"""Aliases of Dask's functions and methods, derived from NumPy's where names and parameters agree.
 
-NumPy's functions are what a program calls: ``np.sum(x)`` asks its arguments what they are, and
-``da.sum(x)`` does not. The rows of Dask's functions are for `rrule` and `frule`.
+Programs call NumPy's functions: ``np.sum(x)`` dispatches on its arguments, and ``da.sum(x)`` does
+not. The aliases of Dask's functions serve `rrule` and `frule`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _METHODS = (
     *("squeeze", "std", "sum", "swapaxes", "trace", "transpose", "var", "T", "real", "imag"),
 )
 left_out: list[str] = []
-"""The functions of NumPy with a row that Dask has with other parameters."""
+"""NumPy functions with an alias whose parameters differ in Dask."""
 
 
 def _enter(path: str, native: Any, row: Any) -> None:
@@ -49,7 +49,7 @@ def _enter(path: str, native: Any, row: Any) -> None:
 
 def _enter_all() -> None:
     see(None, (np.ndarray,))
-    see_all("numpy")  # the rows of NumPy wait to be asked for
+    see_all("numpy")  # loads the aliases of NumPy, which are lazy
     for path, row in rows_of("numpy").items():
         first, _, name = path.rpartition(".")
         if first == "ndarray" and name in _METHODS:
@@ -65,7 +65,7 @@ _enter_all()
 
 
 class Chunks:
-    """Chunks that an array is to be cut into: any arguments Dask takes for them, as an option."""
+    """Chunks to cut an array into: any arguments that Dask takes for them, as an option."""
 
     __slots__ = ("given",)
 
@@ -103,11 +103,11 @@ def _rechunk(self: Any, chunks: Any = "auto", **keywords: Any) -> Any:
 alias(da.Array.rechunk, to=_rechunk, parameters={})
 
 
-# ------------------------------------------------------------ what cannot be seen being called
+# ------------------------------------------------------ calls that cannot be intercepted
 
 
 def _instead(frame: Any) -> str | None:
-    """Suggest a replacement for the outermost function of Dask's under a frame, or None."""
+    """Suggest a replacement for the outermost Dask function under a frame, or None."""
     name = None
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -127,19 +127,19 @@ def _instead(frame: Any) -> str | None:
 
 
 def _refuse(x: Tracer) -> NoReturn:
-    """Raise: Dask would take what is traced for a constant, and lose its derivative in silence."""
+    """Raise: Dask would take a traced value for a constant, and silently lose its derivative."""
     instead = _instead(caller()) or "use ignore_derivatives(x), which is a constant"
     what = describe(x.__payload__)
     msg = f"{what}, which is being differentiated, is not a part of a graph; {instead}"
     raise TracerError(msg)
 
 
-# What becomes part of a graph is given a name, which is made of it.
+# Dask tokenizes values that become part of a graph, to name them.
 normalize_token.register(Tracer, _refuse)
 
 
 def _advice(error: BaseException) -> str | None:
-    """Where a function of Dask's was given what is being differentiated, and found out itself."""
+    """Return advice for an error that a Dask function raised for a traced value, or None."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

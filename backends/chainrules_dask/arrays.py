@@ -1,4 +1,4 @@
-"""Registration of Dask's arrays with the core: their namespace, and when they are written to."""
+"""Registration of Dask's arrays: their namespace, and the detection of writes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chainrules_py.extend import Library, Memory, kind_of, register_array_type
 
 
 def check_known(shape: Any) -> None:
-    """Raise for a length that only computing would tell.
+    """Raise for a length that is unknown before computing.
 
     Raises
     ------
     NotDifferentiableError
-        With the line to write.
+        With what to write.
     """
     if any(math.isnan(n) for n in shape):
         msg = (
@@ -31,18 +31,18 @@ def check_known(shape: Any) -> None:
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """Return x, copied if it is one of `theirs`: writing to a Dask array changes it alone."""
+    """Return x, copied if it is one of `theirs`: a write to a Dask array affects no other."""
     return x.copy() if any([x is y for y in theirs]) else x
 
 
 def fingerprint(x: Any, full: bool) -> Any:
-    """Its name, which is another one after each write: nothing is computed."""
+    """Return its name, which changes with each write; nothing is computed."""
     check_known(x.shape)
     kind_of(x._meta)  # raises for chunks of a class that is refused, as masked arrays are
     return x.name
 
 
-# Their tasks run wherever the scheduler says, and chunks are on the device of their library.
+# Tasks run wherever the scheduler decides, and chunks are on the device of their library.
 register_array_type(
     da.Array,
     Library(

@@ -1,4 +1,4 @@
-"""Reading and writing at an index, of Dask's arrays and beside them."""
+"""Reading and writing at an index of Dask arrays."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ else:
 
 
 def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
-    """Return the one array of places, or None, and an index that takes in numbers among arrays.
+    """Return the one array of indices, or None, and an index with the numbers among the arrays.
 
     Raises
     ------
     NotDifferentiableError
-        For what Dask cannot follow, or not without knowing values.
+        For indices that Dask does not support, or not without values.
     """
     rest, places, pattern = iter(arrays), [], []
     for e in index:
@@ -51,7 +51,7 @@ def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
 
 @v.getitem.implement
 def getitem_dask(x: DaskArray | np.ndarray, *arrays: Any, index: v.Index) -> Any:
-    """Read elements by subscripting with slices, numbers, and one array of places."""
+    """Read elements by subscripting with slices, numbers, and one array of indices."""
     places, index = _followed(arrays, index)
     if places is None:
         return da.asarray(x)[index.join(())]
@@ -72,7 +72,7 @@ def take_dask(x: DaskArray, indices: Any, *, axis: int | None = None) -> Any:
 
 
 def _axes_of(index: v.Index, ndim: int) -> list[Any]:
-    """Return the entries of an index, with slices for ``...`` and for axes that it leaves out."""
+    """Return the entries of an index, with slices for ``...`` and for omitted axes."""
     named = sum(1 for e in index if e is not None and e is not Ellipsis)
     rest = [(slice, None, None, None)] * (ndim - named)
     entries: list[Any] = []
@@ -82,7 +82,7 @@ def _axes_of(index: v.Index, ndim: int) -> list[Any]:
 
 
 def _spread(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
-    """Zeros in the shape of x, with y where the index reads; places that repeat add."""
+    """Return zeros in the shape of x, with y where the index reads; repeated indices add."""
     check_known(x.shape)
     places, index = _followed(arrays, index)
     entries = _axes_of(index, x.ndim)
@@ -104,7 +104,7 @@ def _spread(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
 
 
 def _reads(entries: list[Any], shape: Any) -> list[range]:
-    """Return the range that each entry reads of its axis; an array of places reads all of it."""
+    """Return the range that each entry reads of its axis; an array of indices reads all of it."""
     found = []
     for e, n in zip(entries, shape, strict=True):
         if type(e) is int:
@@ -115,7 +115,7 @@ def _reads(entries: list[Any], shape: Any) -> list[range]:
 
 
 def _in_full(y: Any, entries: list[Any], lengths: list[int], places: Any) -> Any:
-    """Broadcast a value to be added or written to each of the axes that reading would give."""
+    """Broadcast a value, to be added or written, to the shape that reading would return."""
     rest, shape = iter(lengths), []
     for e in entries:
         n = 1 if e is None else next(rest)
@@ -124,13 +124,13 @@ def _in_full(y: Any, entries: list[Any], lengths: list[int], places: Any) -> Any
         elif type(e) is not int:
             shape.append(n)
     y = da.asarray(y)
-    while y.ndim > len(shape):  # NumPy writes an array with more axes, if they have length one
+    while y.ndim > len(shape):  # NumPy allows surplus leading axes of length one
         y = y[0]
     return da.broadcast_to(y, shape)
 
 
 def _dilated(y: Any, axis: int, step: int) -> Any:
-    """With zeros between the elements along an axis."""
+    """Insert zeros between the elements along an axis."""
     gaps = da.broadcast_to(da.zeros((), y.dtype), (*y.shape, step - 1))
     apart = da.concatenate([y[..., None], gaps], -1)
     apart = da.moveaxis(apart, -1, axis + 1)
@@ -140,7 +140,7 @@ def _dilated(y: Any, axis: int, step: int) -> Any:
 
 
 def _summed(y: Any, places: Any, axis: int, length: int) -> Any:
-    """Rows of y added up at their places along an axis: each block by itself, then all of them."""
+    """Add rows of y up at their indices along an axis: first each block, then all blocks."""
     own = [y.ndim + 1 if a == axis else a for a in range(y.ndim)]
     parts = da.blockwise(
         _block_sum,
@@ -168,21 +168,21 @@ def _block_sum(y: Any, places: Any, *, axis: int, length: int) -> Any:
 
 @v.scatter_add.implement
 def scatter_add_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """x, and zeros with y in them; where NumPy's parameters were read by a mask, it is known."""
+    """Add y at the index to a copy of x; masks of NumPy are converted to indices."""
     where = [_places(e) for e in index.join(arrays)]
     index, arrays = v.Index.split(tuple([e for some in where for e in some]))
     return x + _spread(x, y, arrays, index)
 
 
 def _places(entry: Any) -> tuple[Any, ...]:
-    """Return the places at which a mask of NumPy's is true; another entry as it is."""
+    """Return the indices where a NumPy mask is true; return another entry unchanged."""
     is_mask = isinstance(entry, np.ndarray) and entry.dtype == bool
     return np.nonzero(entry) if is_mask and entry.ndim else (entry,)
 
 
 @v.put_at.implement
 def put_at_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """Chosen element by element."""
+    """Replace elements by a choice between x and y."""
     if _followed(arrays, index)[0] is not None:
         msg = "of places that repeat, only their values tell which is written last; write np.where"
         raise refusal("x[places] = y", msg)

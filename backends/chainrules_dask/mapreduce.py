@@ -1,7 +1,7 @@
-"""Gradients of sums over blocks: each is differentiated where it lies, and the sum is a tree.
+"""Gradients of sums over blocks: each block is differentiated where it is, then summed by a tree.
 
-The tree is made of the number of blocks alone. Which of them is finished first, on which machine,
-and how often a task had to be run again, changes no bit of the result.
+The tree depends on the number of blocks only. The order in which blocks finish, their machine, and
+repeated tasks change no bit of the result.
 """
 
 from __future__ import annotations
@@ -46,47 +46,48 @@ def map_reduce_grad(
     client: Any = None,
     progress: bool | None = None,
 ) -> Any:
-    """Compute the value and gradient of a sum of losses over blocks, by Dask's workers.
+    """Compute the value and gradient of a sum of losses over blocks, on Dask's workers.
 
     Parameters
     ----------
     loss : callable
-        ``loss(params, *block)`` is one real number: the part of the loss that a block has. What is
-        not a sum over blocks, as a penalty on the parameters, is added afterwards.
+        ``loss(params, *block)`` returns one real number: the contribution of a block. Terms that
+        are not sums over blocks, such as a penalty on the parameters, are added afterwards.
     params
         An array, a number, or a structure of them, of any shapes. It is sent with the graph.
     blocks : iterable, dask.array.Array, or tuple of dask.array.Array
-        Dask's arrays are cut where the first one is along its first axis (see `row_blocks`). Else
-        one entry per block: a tuple of arguments, or one argument; each may be delayed, or a
-        future, so that a block is loaded or made where it is used.
+        Dask arrays are cut along their first axis, as the first one is (see `row_blocks`).
+        Otherwise one entry per block: a tuple of arguments, or one argument; each may be delayed,
+        or a future, so that a block is loaded or made where it is used.
     engine : optional
-        What takes the derivative of one block: anything with ``value_and_grad`` as the tape has it,
-        `jax` for instance. By default the engine that is installed.
+        What differentiates one block: anything with a ``value_and_grad`` like the tape's, for
+        instance `jax`. By default the installed engine.
     has_aux : bool
         Whether loss returns ``(value, aux)``.
     fan_in : int
-        How many partial sums each sum of the tree has.
+        The number of partial sums that each sum of the tree has.
     client : distributed.Client, optional
-        Where to compute; by default where Dask would.
+        Where to compute; by default Dask's current client or scheduler.
     progress : bool, optional
-        Whether to show a bar; by default if a person looks at the standard error stream.
+        Whether to show a progress bar; by default if the standard error stream is a terminal.
 
     Returns
     -------
     value
-        The sum of the losses; with ``has_aux``, ``(value, aux)``, where aux is the list of what the
-        blocks gave, in their order.
+        The sum of the losses; with ``has_aux``, ``(value, aux)``, where aux is the list of the
+        results of the blocks, in order.
     gradient
         The sum of the gradients, in the structure of ``params``.
 
     Raises
     ------
     NotDifferentiableError
-        If there is no block, or no engine, or it is none.
+        If there are no blocks, no engine, or ``engine`` has no suitable ``value_and_grad``.
     PicklingError, TracerError
-        If what workers need cannot be sent to them; nothing is sent then.
+        If something that workers need cannot be sent; nothing is sent then.
     TypeError
-        If only some of a tuple are Dask's arrays, or blocks, parameters or the client are none.
+        If only some arrays of a tuple are Dask's, or blocks, parameters or the client have a wrong
+        type.
     ValueError
         If ``fan_in`` is no integer of at least 2.
 
@@ -139,22 +140,22 @@ def map_reduce_grad(
 
 
 def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
-    """Cut Dask's arrays along their first axis, as the first one is.
+    """Cut Dask arrays along their first axis, as the first one is.
 
     Parameters
     ----------
     *arrays : dask.array.Array
-        All of one length.
+        Arrays of equal length.
 
     Returns
     -------
     list of tuple of Delayed
-        For each chunk the blocks of all the arrays, with their other axes whole.
+        For each chunk, the blocks of all arrays; other axes are whole.
 
     Raises
     ------
     ValueError
-        If an array has no axis, or they have different lengths.
+        If an array has no axes, or the lengths differ.
 
     Examples
     --------
@@ -176,13 +177,13 @@ def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
                 raise ValueError(msg)
             whole = whole.rechunk({0: first.chunks[0]})
         columns.append(whole)
-    # Not optimized, or each would fuse, and so make again, what they are all made from.
+    # Not optimized: otherwise each block would fuse, and repeat, the tasks that they share.
     parts = [x.to_delayed(optimize_graph=False).reshape(-1).tolist() for x in columns]
     return list(zip(*parts, strict=True))
 
 
 def _cut_alike(x: Any, y: Any) -> bool:
-    """Return whether two arrays have the same first chunks, or as many if sizes are unknown."""
+    """Return whether two arrays have the same first chunks, or equally many of unknown size."""
     if x.chunks[0] == y.chunks[0]:
         return True
     unknown = any([n != n for n in (*x.chunks[0], *y.chunks[0])])
@@ -212,14 +213,14 @@ def _arguments(blocks: Any) -> list[tuple[Any, ...]]:
 
 
 class _Kept:
-    """Parameters, which Dask is not to look into: a list would be taken for a list of tasks."""
+    """Parameters that Dask must not inspect: it would take a list for a list of tasks."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class _Job:
-    """Differentiation of one block, sent once for all the blocks."""
+    """Differentiation of one block, which is sent once for all blocks."""
 
     def __init__(self, engine: Any, loss: Callable[..., Any], has_aux: bool) -> None:
         self.engine = engine
@@ -227,7 +228,7 @@ class _Job:
         self.has_aux = has_aux
 
     def gradient(self) -> Callable[..., Any]:
-        """Return what computes the value and gradient of a block; raise if the engine has none."""
+        """Return the function for value and gradient of a block; raise if the engine has none."""
         options = {"has_aux": True} if self.has_aux else {}
         try:
             found: Callable[..., Any] = self.engine.value_and_grad(self.loss, **options)
@@ -270,7 +271,7 @@ def _total(parts: Sequence[Any]) -> Any:
         return rebuild(first, [_total(field) for field in fields])
     total: Any = ZeroTangent()
     owned: Any = False
-    for part in parts:  # only what was made here is added into: the parts belong to the scheduler
+    for part in parts:  # only sums made here change in place: the scheduler owns the parts
         total, owned = accumulate(total, part, owned)
     return total
 
@@ -311,13 +312,13 @@ def _scheduler() -> Any:
 
 
 _SENT = {"numpy", "dask", "distributed"}
-"""Whose arrays, delayed values and futures can be sent."""
+"""Libraries whose arrays, delayed values and futures can be sent."""
 
 
 def _check_sent(
     dumps: Callable[..., Any], by_name: Mapping[str, Any], blocks: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Raise for what cannot go to the workers, before anything does."""
+    """Raise for what cannot be sent to the workers, before anything is sent."""
     if find_tracers(by_name["parameters"]):
         msg = (
             "the parameters are being differentiated in this process, and are to be sent to "
@@ -331,7 +332,7 @@ def _check_sent(
     }
     for what, sent in (*by_name.items(), *parts.items()):
         try:
-            # Arrays are not copied: each stays beside the stream.
+            # Buffers of arrays are not copied into the stream.
             dumps(sent, protocol=5, buffer_callback=lambda _: None)
         except Exception as error:
             msg = f"the {what} of map_reduce_grad cannot be sent to workers: {error}"

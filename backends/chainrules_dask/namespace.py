@@ -1,8 +1,8 @@
-"""Dask's arrays as the array-API standard has them: array-api-compat's, where that is lazy.
+"""Dask as an array-API namespace: that of array-api-compat, restricted to lazy functions.
 
-Left out are functions that take other parameters than the operation of their name, so that
-operations are put together of other operations, and those that would compute: nothing is computed
-while a program is recorded.
+Functions with other parameters than the operation of their name are omitted, so that the operation
+is composed of other operations, and so are functions that would compute: nothing is computed while
+a program is recorded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chainrules_py import NotDifferentiableError
 
 compat: Any = importlib.import_module("array_api_compat.dask.array")
 
-# Of the name of an operation, and with other parameters.
+# Functions with the name of an operation, but other parameters.
 _OTHER = frozenset(
     {
         *("bincount", "choose", "diagonal", "dot", "einsum", "interp", "inner", "linspace"),
@@ -38,7 +38,7 @@ _REFUSED = {
 
 
 def refusal(name: str, instead: str) -> NotDifferentiableError:
-    """Build the error for a function that Dask's arrays do not have here."""
+    """Return the error for a function that Dask arrays do not have here."""
     msg = (
         f"{name} of a Dask array has no derivative here: Dask has no such function that is lazy, "
         f"or needs to see values first; {instead}"
@@ -54,7 +54,7 @@ def _refused(name: str, instead: str) -> Any:
 
 
 class _Part:
-    """Extension of the array API standard, without the functions that are left out."""
+    """An extension of the array-API standard, without the omitted functions."""
 
     def __init__(self, space: Any) -> None:
         self._space = space

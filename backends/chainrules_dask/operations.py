@@ -1,4 +1,4 @@
-"""Implementations of operations that Dask computes otherwise than by the standard's function."""
+"""Implementations of operations that Dask computes differently from the standard's functions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ else:
 
 core: Any = importlib.import_module("dask.array.core")
 
-# ------------------------------------------------------------------- operations that blocks compute
+# ---------------------------------------------------------- operations that run on blocks
 
 
 def of_blocks(name: str, *operands: Any, **options: Any) -> Any:
-    """Run an operation, given by name, on NumPy's or CuPy's arrays, as the tasks of a graph do."""
+    """Run an operation, given by name, on NumPy or CuPy arrays; the tasks of a graph call this."""
     return getattr(v, name)(*operands, **options)
 
 
 def _enter(operation: Primitive[..., Any], implementation: Callable[..., Any]) -> None:
-    """For each mixture of operands of which one is Dask's."""
+    """Register an implementation for each mixture of operands that contains a Dask array."""
     functools.update_wrapper(implementation, operation, assigned=("__name__", "__doc__"))
     n = len(operation.operands)
     for first in range(n):
@@ -51,7 +51,7 @@ def _elementwise(operation: Primitive[..., Any]) -> None:
 
 
 def _along_cores(operation: Primitive[..., Any], signature: str) -> None:
-    """Implement an operation of vectors or matrices, one for each place of the other axes.
+    """Implement an operation of vectors or matrices, one for each index of the other axes.
 
     ``signature`` is that of a generalised ufunc.
     """
@@ -60,7 +60,7 @@ def _along_cores(operation: Primitive[..., Any], signature: str) -> None:
     def cores_dask(*operands: Any, **options: Any) -> Any:
         operands = tuple([da.asarray(x) for x in operands])
         text = signature
-        if "k)" in text and operands[-1].ndim == 1:  # one vector in place of columns
+        if "k)" in text and operands[-1].ndim == 1:  # one vector instead of columns
             text = text.replace(",k)", ")")
         cores = [side.count(",") + 1 for side in text.partition("->")[0].split("),(")]
         for x, core in zip(operands, cores, strict=True):
@@ -82,7 +82,7 @@ def _along_cores(operation: Primitive[..., Any], signature: str) -> None:
 
 
 def _plain(of: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
-    """Several results in a plain tuple."""
+    """Return several results as a plain tuple."""
     return tuple(of(*operands))
 
 
@@ -121,7 +121,7 @@ for _operation, _signature in _CORES.items():
 
 
 def _whole_along(axis: int, *arrays: Any) -> tuple[Any, ...]:
-    """Arrays with that axis in one chunk."""
+    """Return arrays with the axis in one chunk."""
     return tuple([x if x.numblocks[axis] == 1 else x.rechunk({axis: -1}) for x in arrays])
 
 
@@ -141,7 +141,7 @@ def _along_axis(name: str, signature: str, axis: int, *operands: Any) -> Any:
 
 @v.take_along_axis.implement
 def take_along_axis_dask(x: DaskArray, indices: DaskArray | np.ndarray, *, axis: int = -1) -> Any:
-    """Block by block, with the axis in one chunk."""
+    """Take elements along an axis, block by block, with the axis in one chunk."""
     return _along_axis("take_along_axis", "(n),(m)->(m)", axis, x, indices)
 
 
@@ -156,7 +156,7 @@ def put_along_axis_add_dask(
 
 
 def _maximum(x: Any, axis: Any) -> Any:
-    """Return the largest element, or 0 where it is not finite, to shift exponents by."""
+    """Return the largest element, or 0 where it is not finite, as a shift of exponents."""
     if 0 in x.shape:
         return 0.0
     top = da.max(x, axis=axis, keepdims=True)
@@ -165,7 +165,7 @@ def _maximum(x: Any, axis: Any) -> Any:
 
 @v.logsumexp.implement
 def logsumexp_dask(x: DaskArray, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Shifted by the largest element."""
+    """Compute logsumexp, shifted by the largest element."""
     top = _maximum(x.real if x.dtype.kind == "c" else x, axis)
     y = da.log(da.sum(da.exp(x - top), axis=axis, keepdims=True)) + top
     return y if keepdims else da.squeeze(y, axis)
@@ -173,14 +173,14 @@ def logsumexp_dask(x: DaskArray, *, axis: Any = None, keepdims: bool = False) ->
 
 @v.softmax.implement
 def softmax_dask(x: DaskArray, *, axis: Any = None) -> Any:
-    """Shifted by the largest element."""
+    """Compute softmax, shifted by the largest element."""
     shares = da.exp(x - _maximum(x, axis))
     return shares / da.sum(shares, axis=axis, keepdims=True)
 
 
 @v.log_softmax.implement
 def log_softmax_dask(x: DaskArray, *, axis: Any = None) -> Any:
-    """Shifted by the largest element."""
+    """Compute log_softmax, shifted by the largest element."""
     x = x - _maximum(x, axis)
     return x - da.log(da.sum(da.exp(x), axis=axis, keepdims=True))
 
@@ -207,7 +207,7 @@ for _operation in (v.fft, v.ifft, v.rfft, v.irfft):
 
 @v.searchsorted.implement
 def searchsorted_dask(x1: DaskArray, x2: Any, *, side: Any = "left") -> Any:
-    """Find the places of elements, or of a number, in a sorted array."""
+    """Find the insertion indices of elements, or of a number, in a sorted array."""
     return da.searchsorted(x1, da.asarray(x2), side)
 
 
@@ -216,7 +216,7 @@ def searchsorted_dask(x1: DaskArray, x2: Any, *, side: Any = "left") -> Any:
 
 @v.full_like.implement
 def full_like_dask(x: DaskArray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """Spread one number: it takes no memory, and is cut as the chunks of other arrays are."""
+    """Broadcast one number: it takes no memory, and has no fixed chunks."""
     check_known(shape)
     number = da.full((), fill, dtype=x.dtype if dtype is None else dtype)
     return da.broadcast_to(number, shape) if shape else number
@@ -233,12 +233,12 @@ def broadcast_to_dask(x: DaskArray, *, shape: Any) -> Any:
 def eye_like_dask(
     x: DaskArray, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
 ) -> Any:
-    """Dask's has square chunks alone."""
+    """Make an identity matrix; Dask's function has square chunks only."""
     down, right = da.arange(rows)[:, None], da.arange(rows if columns is None else columns)
     return da.equal(down + diagonal, right).astype(x.dtype if dtype is None else dtype)
 
 
-# Chunks are where their library has them; to read a condition would be to compute it.
+# Chunks are on the device of their library; reading a condition would compute it.
 _OTHERWISE: dict[Any, Callable[..., Any]] = {
     v.arange_like: lambda x, *, stop, start=0, step=1: da.arange(start, stop, step),
     v.astype: lambda x, *, dtype: x.astype(dtype),
@@ -258,7 +258,7 @@ for _operation, _function in _OTHERWISE.items():
 
 @v.reshape.implement
 def reshape_dask(x: DaskArray, *, shape: Any) -> Any:
-    """Where Dask can only merge axes, or only split them, first the one and then the other."""
+    """Reshape, in two steps where Dask can only merge axes, or only split them."""
     check_known(x.shape)
     if not x.size and -1 not in shape:
         return da.zeros(shape, x.dtype)
@@ -270,7 +270,7 @@ def reshape_dask(x: DaskArray, *, shape: Any) -> Any:
 
 @v.repeat.implement
 def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
-    """Repeat elements by `take`, at places that are known."""
+    """Repeat elements by `take`, at known indices."""
     if isinstance(repeats, da.Array):
         raise refusal(
             "np.repeat by a number, a list or a Dask array",
@@ -295,5 +295,5 @@ def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
 
 @v.einsum.implement
 def einsum_dask(*operands: Operand, subscripts: str, optimize: bool | str = False) -> Any:
-    """Dask's takes the letters first."""
+    """Compute einsum; Dask's function takes the subscripts first."""
     return da.einsum(subscripts, *operands)

@@ -1,6 +1,6 @@
-"""Engines with a small adapter each: MyGrad, PyTensor, Thunder, tinygrad.
+"""Small adapters for engines: MyGrad, PyTensor, Thunder, tinygrad.
 
-A module imports its engine, and is imported by `chainrules_py.export(f, to=...)`.
+Each module imports its engine; `chainrules_py.export(f, to=...)` imports the module.
 """
 
 __all__ = ["mygrad", "pytensor", "thunder", "tinygrad"]

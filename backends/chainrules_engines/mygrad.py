@@ -39,26 +39,26 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in these. It gives
-        one array.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in these. It
+        returns one array.
 
     Returns
     -------
     callable
-        It takes what f takes, with tensors for arrays, and gives a tensor.
+        It takes the arguments of f, with tensors for arrays, and returns a tensor.
 
     Raises
     ------
     NotDifferentiableError
-        When f gives anything else than one array or number.
+        If f returns anything but one array or number.
     NoRuleError
-        When it is called with a tensor that is no constant, and no rule has a reverse mode.
+        If it is called with a tensor that is not constant, and no rule has a reverse mode.
 
     Notes
     -----
-    MyGrad has reverse mode alone, to first order. A result that is a view of an operand in NumPy is
-    a copy: a write to one is not seen in the other.
+    MyGrad has reverse mode only, to first order. A result that is a view of an operand in NumPy is
+    a copy: a write to one does not change the other.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class _Operation(Operation):
             )
             raise NotDifferentiableError(msg)
         y = np.asarray(y)
-        # MyGrad would not know a view of an operand for one.
+        # MyGrad would not recognise a view of an operand.
         return y.copy() if any([np.may_share_memory(y, x) for x in arrays]) else y
 
     def backward_var(self, grad: np.ndarray, index: int, **_: Any) -> Any:
@@ -123,9 +123,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Those of a call, with arrays for tensors.
+        The arguments of a call, with arrays for tensors.
 
     Examples
     --------

@@ -42,27 +42,28 @@ chainrules_contract = 1
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Turn a function with a rule into one of PyTensor's variables, with gradients by this rule.
+    """Turn a function with a rule into one of PyTensor variables, with gradients by this rule.
 
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in these.
 
     Returns
     -------
     callable
-        It takes what f takes, with tensor variables for arrays, and gives what f gives, with tensor
-        variables for arrays. What these are, is found by running f once on numbers, where lengths
-        that PyTensor does not know are 2.
+        It takes the arguments and returns the results of f, with tensor variables for arrays. To
+        find their types, f is run once on numbers; lengths that PyTensor does not know are 2 in
+        them.
 
     Raises
     ------
     NotDifferentiableError
-        When it is differentiated in complex variables, of which PyTensor has no convention.
+        If it is differentiated with respect to complex variables: PyTensor has no convention for
+        them.
     NoRuleError
-        When what it was differentiated into is run, if no rule has the mode.
+        When its derivative is run, if no rule has the mode.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def _is_variable(x: Any) -> bool:
 
 
 def _numbers(of: Any) -> Any:
-    """Make sample values of a type, such that matrices are far from singular."""
+    """Make sample values of a type; matrices are far from singular."""
     shape: Any = tuple([2 if n is None else n for n in of.shape])
     values = np.linspace(0.3, 0.6, int(np.prod(shape))).reshape(shape)
     if len(shape) > 1:
@@ -120,16 +121,16 @@ def _floats(of: Any) -> bool:
 
 
 class KernelOp(Op):
-    """A kernel as one operation of PyTensor's; its derivatives are such operations.
+    """A kernel as one PyTensor operation, whose derivatives are such operations as well.
 
     Attributes
     ----------
     kernel : Kernel
-        What it runs.
+        The kernel that it runs.
     types : tuple of TensorType
-        Those of its outputs.
+        The types of its outputs.
     by_jax : callable
-        ``by_jax()`` gives the kernel that it runs in mode "JAX".
+        ``by_jax()`` returns the kernel that it runs in mode "JAX".
     """
 
     __props__ = ("kernel", "types")
@@ -146,19 +147,19 @@ class KernelOp(Op):
         return Apply(self, [*map(as_tensor_variable, inputs)], [of() for of in self.types])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        """Compute it."""
+        """Compute the outputs."""
         found = self.kernel(*inputs)
         taken = list(inputs)
         for cell, y, of in zip(output_storage, found, self.types, strict=True):
             y = np.asarray(y, dtype=of.dtype)
-            # PyTensor writes to results whose memory it believes to be nobody else's.
+            # PyTensor writes to results in place if it assumes that their memory is not shared.
             if y.base is not None or not y.flags.writeable or any([y is x for x in taken]):
                 y = y.copy()
             taken.append(y)
             cell[0] = y
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
-        """Which inputs which outputs depend on, for gradients."""
+        """Return which outputs depend on which inputs, for gradients."""
         flows = [_floats(of) for of in self.types]
         moving = self.kernel.moving
         return [[i in moving and flow for flow in flows] for i in range(self.kernel.count)]
@@ -205,7 +206,7 @@ class KernelOp(Op):
 
 
 def _jax() -> Any:
-    """Import what stands for JAX, which would take a second where nobody asks for it."""
+    """Import the module for mode "JAX" lazily: importing JAX takes a second."""
     from chainrules_engines import pytensor_by_jax
 
     return pytensor_by_jax
@@ -213,7 +214,7 @@ def _jax() -> Any:
 
 @node_rewriter([KernelOp])  # type: ignore[untyped-decorator]
 def _register_by_jax(fgraph: Any, node: Any) -> None:
-    """PyTensor rewrites a graph for its mode "JAX" before it looks for what JAX computes."""
+    """Register the JAX implementation: PyTensor runs this rewrite before it looks one up."""
     _jax().register(KernelOp)
 
 
@@ -228,9 +229,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Those of a call, with arrays for variables.
+        The arguments of a call, with arrays for variables.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Exported functions in PyTensor's mode "JAX", where they are functions exported to JAX."""
+"""Exported functions in PyTensor's mode "JAX", where they are exported to JAX."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from chainrules_kit import Kernel
 from chainrules_py import export
 from chainrules_py.extend import TreeDef, unflatten
 
-_dispatch: Any = dispatch  # of which the stubs know little
+_dispatch: Any = dispatch  # its stubs are incomplete
 
 
 def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Sequence[int]) -> Kernel:
-    """Return the kernel that computes a call by JAX, and whose derivatives JAX takes.
+    """Return the kernel that computes and differentiates a call by JAX.
 
     Parameters
     ----------
     f : callable
-        As `chainrules_engines.pytensor.export` takes it.
+        A function, as for `chainrules_engines.pytensor.export`.
     layout : TreeDef
-        That of the operands and the options, whose leaves are the arrays.
+        The structure of the operands and options, whose leaves are the arrays.
     count : int
-        How many arrays there are.
+        The number of arrays.
     moving : sequence of int
-        The places of those that derivatives are taken in.
+        The indices of the arrays with derivatives.
     """
     exported: Any = export(f, to="jax")
 
@@ -41,7 +41,7 @@ def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Seque
 
 
 def register(op: type) -> None:
-    """Tell PyTensor how operations of a class are computed by JAX."""
+    """Register with PyTensor how JAX computes operations of a class."""
     _dispatch.jax_funcify.register(op, _funcify)
 
 
@@ -57,7 +57,7 @@ def _funcify(op: Any, **_: Any) -> Callable[..., Any]:
 
 
 class _JAX:
-    """JAX's derivatives as a kernel asks for them: whole numbers have a zero of their own dtype."""
+    """JAX's derivatives for a kernel: integers have zeros of their own dtype."""
 
     def vjp(self, f: Callable[..., Any], *xs: Any) -> tuple[Any, Callable[[Any], Any]]:
         ys, pullback = jax.vjp(f, *xs)

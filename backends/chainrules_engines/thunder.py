@@ -1,4 +1,4 @@
-"""Thunder: functions with rules as operators of an executor of its own."""
+"""Thunder: functions with rules as operators of a separate executor."""
 
 from __future__ import annotations
 
@@ -29,42 +29,43 @@ from chainrules_py.extend import describe, name_of
 chainrules_contract = 1
 
 executor = OperatorExecutor("chainrules")
-"""What runs the operators: give ``executors=[executor]`` to ``thunder.jit``."""
+"""The executor of the operators: pass ``executors=[executor]`` to ``thunder.jit``."""
 
 register_executor(executor)
 _numbers = itertools.count()
 
 
 def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[..., Any]:
-    """Turn a function with a rule into one that ``thunder.jit`` takes for a single operator.
+    """Turn a function with a rule into one that ``thunder.jit`` treats as a single operator.
 
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in these. It gives
-        one tensor.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in these. It
+        returns one tensor.
     separate : bool
-        How Thunder is told of the derivative: False for a ``grad_transform``, which states value
-        and gradient in one, True for ``register_augmented_forward`` and ``register_backward``.
+        How the derivative is registered with Thunder: False for a ``grad_transform``, which states
+        value and gradient together, True for ``register_augmented_forward`` and
+        ``register_backward``.
 
     Returns
     -------
     callable
-        It takes what f takes, with tensors by position and options by name. Under
-        ``thunder.jit(..., executors=[executor])`` calls of it are single operators.
+        It takes the arguments of f, with tensors by position and options by name. Under
+        ``thunder.jit(..., executors=[executor])`` its calls are single operators.
 
     Raises
     ------
     NotDifferentiableError
-        When f gives anything else than one tensor.
+        If f returns anything but one tensor.
     NoRuleError
-        When a gradient is asked for, if no rule has a reverse mode.
+        When a gradient is taken, if no rule has a reverse mode.
 
     Notes
     -----
-    Thunder differentiates programs once. What an operator gives is found by running f on PyTorch's
-    tensors without data.
+    Thunder differentiates programs once. The type of an operator's result is found by running f on
+    PyTorch tensors without data.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
 
 
 def _moves(x: Any) -> bool:
-    """Return whether a value has derivatives: a tensor of floats, or Thunder's stand-in for one."""
+    """Return whether a value has derivatives: a floating-point tensor, or a proxy of one."""
     if isinstance(x, TensorProxy):
         return bool(dtypes.is_inexact_dtype(x.dtype))
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
@@ -156,9 +157,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Those of a call, on which each transformation is run.
+        The arguments of a call, on which each transformation is run.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """tinygrad: functions with rules as its functions; rules run in its own graph.
 
-Importing this registers its tensors as arrays, with the operations that it computes: what a rule
-needs of the others, it says that nothing computes them.
+Importing this module registers its tensors as arrays, with the operations that tinygrad computes; a
+rule that needs another operation raises an error.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ from chainrules_py.extend import (
 
 chainrules_contract = 1
 
-# ------------------------------------------------------------------------------------ its
-# operations
+# ------------------------------------------------------------------- operations
 
 
 def _isdtype(dtype: Any, kind: str) -> bool:
@@ -149,7 +148,7 @@ operations = types.SimpleNamespace(
         )
     },
 )
-"""What tinygrad computes, under the names and with the parameters of the array-API standard."""
+"""The operations of tinygrad, under the names and with the parameters of the array-API standard."""
 
 register_array_type(Tensor, Library(operations, devices=False))
 
@@ -158,23 +157,23 @@ register_array_type(Tensor, Library(operations, devices=False))
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Turn a function with a rule into one of tinygrad's, whose ``grad_fxn`` is this rule.
+    """Turn a function with a rule into a tinygrad function, whose ``grad_fxn`` is this rule.
 
     Parameters
     ----------
     f : callable
         An operation, a function under `primitive`, or one with derivatives of its own
-        (`custom_vjp`). It gives one tensor, and is computed by words that `operations` has.
+        (`custom_vjp`). It returns one tensor, and uses only operations that `operations` has.
 
     Returns
     -------
     callable
-        It takes what f takes, with tensors for arrays.
+        It takes the arguments of f, with tensors for arrays.
 
     Raises
     ------
     NotDifferentiableError
-        If what is called is not one operation, or gives anything else than one tensor.
+        If f is not one operation, or returns anything but one tensor.
     NoRuleError
         When it is called, if no rule has a reverse mode.
 
@@ -209,7 +208,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         operands = call.operands
         refuse_captured(operation, operands, lambda x: isinstance(x, Tensor), "tinygrad")
         places = [i for i, x in enumerate(operands) if isinstance(x, Tensor)]
-        # The function gets a tensor once, however often it stands among the operands.
+        # The function receives a tensor once, even if it occurs several times among the operands.
         tensors = list({id(operands[i].uop): operands[i] for i in places}.values())
         which = {i: _index(tensors, operands[i]) for i in places}
         classes = tuple(map(type, operands))
@@ -253,9 +252,9 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Those of a call.
+        The arguments of a call.
 
     Examples
     --------
@@ -280,7 +279,7 @@ def _run(of: Transformation) -> Transformation:
 
 
 def _compiled(f: Callable[..., Any], z: Any) -> Any:
-    """Call what `TinyJit` makes of a function until it plays back what it has recorded."""
+    """Call a function under `TinyJit` until it replays what it has captured."""
     jitted = TinyJit(lambda z: f(z).realize())
     return [jitted(z).numpy() for _ in range(4)][-1]
 

@@ -1,7 +1,7 @@
-"""autograd, as chainrules_py sees it: an engine whose arrays are NumPy's.
+"""autograd as an engine, whose arrays are NumPy's.
 
-`export` makes a function that autograd differentiates of whatever has a rule. Operations can be
-called on autograd's boxes as they are.
+`export` turns a function with a rule into one that autograd differentiates. Operations can be
+called on autograd's boxes directly.
 """
 
 from chainrules_autograd.engine import (

@@ -1,6 +1,6 @@
-"""The names of autograd's that are not public, and nothing else: no other module here uses one.
+"""The private names of autograd; no other module of this package uses one.
 
-They are what a box consists of, and autograd gives no other way to it.
+They are the parts of a box, to which autograd gives no public access.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ except ModuleNotFoundError as error:
 from chainrules_py.extend import ContractError
 
 value: Callable[[Box], Any] = operator.attrgetter("_value")
-"""What a box stands for, which may be a box of an outer trace."""
+"""The value of a box, which may be a box of an outer trace."""
 trace: Callable[[Box], int] = operator.attrgetter("_trace")
-"""The number of the trace that a box belongs to."""
+"""The number of the trace of a box."""
 node: Callable[[Box], Any] = operator.attrgetter("_node")
-"""Where a box stands in the graph of its trace."""
+"""The node of a box in the graph of its trace."""
 
 
 def check() -> None:
-    """Raise unless boxes are made as they are read here.
+    """Raise unless boxes have the parts that are read here.
 
     Raises
     ------
     ContractError
-        It names the versions that are known to work.
+        Names the supported versions.
     """
     x = np.ones(1)
     with contextlib.suppress(AttributeError, TypeError):

@@ -1,8 +1,8 @@
 """autograd's boxes as tracers: operations on them are calls that autograd records.
 
 autograd has one class of boxes for arrays and numbers of all types. Rules are chosen by the type of
-the payload, so that there is a class for each here, which autograd counts among its boxes. Only our
-own halves see them; what autograd makes itself are its own boxes, and operations take these too.
+the payload; therefore each type has a class here, which autograd accepts as a box. Only the halves
+of our rules see these classes. autograd itself makes its own boxes, which operations accept, too.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from chainrules_py.extend import (
 from chainrules_py.ops import binary_operators, index, square_operator, unary_operators
 
 runner: list[Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = []
-"""What runs a call of a primitive on boxes; entered by `chainrules_autograd.engine.calls`."""
+"""Runs a call of a primitive on boxes; set by `chainrules_autograd.engine.calls`."""
 
 
 class Traced(ArrayBox, Tracer):  # type: ignore[misc]
-    """A box of autograd's that is a tracer. It has a subclass for each type of payload."""
+    """A box that is a tracer. It has a subclass for each type of payload."""
 
     __slots__ = ()
     __dispatch_type__: ClassVar[type]
 
     @property
     def level(self) -> int:
-        """The number of its trace: inner differentiations have higher ones."""
+        """The number of its trace; inner differentiations have higher numbers."""
         return int(self._trace)
 
     @property
@@ -59,12 +59,12 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
         options: dict[str, Any],
         primal: Callable[..., Any] | None = None,
     ) -> Any:
-        """Have autograd record a call."""
+        """Make autograd record a call."""
         return runner[0](primitive, operands, options)
 
     @property
     def device(self) -> Any:
-        """Where the payload is."""
+        """The device of the payload."""
         return getattr(getval(self), "device", None)
 
     def __getitem__(self, where: Any) -> Any:
@@ -73,8 +73,8 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
     def __bool__(self) -> bool:
         return bool(getval(self))
 
-    # What is handed to NumPy's own functions is a call of operations as well: no rule is lost in
-    # what rules compute.
+    # A NumPy function of a box is a call of operations as well, so that rules apply in what rules
+    # compute.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         row = aliases.get(ufunc if method == "__call__" else getattr(ufunc, method))
@@ -97,7 +97,7 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
         raise TracerError(msg)
 
     def item(self) -> Any:
-        """Refuse to be a plain number, as all that would make one of it."""
+        """Raise instead of converting to a plain number, as ``__float__`` and the like do."""
         return self.__array__()
 
     __float__ = __int__ = __complex__ = item
@@ -113,13 +113,13 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
 
 
 class TracedNumber(Traced):
-    """A box of one of Python's numbers, which have no dtype."""
+    """A box of a Python number, which has no dtype."""
 
     __slots__ = ()
 
     @property
     def dtype(self) -> Any:
-        """Absent dtype: reading it raises AttributeError, as Python's numbers have none."""
+        """Missing dtype: reading it raises AttributeError, as for Python numbers."""
         msg = "a number of Python's has no dtype"
         raise AttributeError(msg)
 
@@ -156,7 +156,7 @@ _classes: dict[type, type] = {}
 
 
 def _class_for(payload: type) -> type:
-    """Return the class of tracers for a type, making it at the first call."""
+    """Return the class of tracers for a payload type; make it at the first call."""
     try:
         return _classes[payload]
     except KeyError:
@@ -170,14 +170,14 @@ def _class_for(payload: type) -> type:
         if payload in stood_for:
             state["__class__"] = property(answer_as)
         made = _classes[payload] = type(f"Traced[{payload.__name__}]", (base,), state)
-        # A box of a box takes the class of the one inside.
+        # A box of a box has the class of the inner one.
         Box.types.add(made)
         Box.type_mappings[made] = made
         return made
 
 
 def boxed(x: Any) -> Any:
-    """Turn autograd's boxes into tracers, in structures that hold them as well."""
+    """Convert autograd's boxes to tracers, also in structures."""
     cls = type(x)
     if cls is ArrayBox:
         return _class_for(type(getval(x)))(_private.value(x), _private.trace(x), _private.node(x))
@@ -191,7 +191,7 @@ def boxed(x: Any) -> Any:
 
 
 def returned(y: Any) -> Any:
-    """Turn tracers in a result into autograd's own boxes, as its programs expect them."""
+    """Convert tracers in a result to autograd's own boxes, which its programs expect."""
     cls = type(y)
     if issubclass(cls, Traced):
         return ArrayBox(_private.value(y), _private.trace(y), _private.node(y))
@@ -206,14 +206,14 @@ def is_boxed(x: Any) -> bool:
 
 
 def bare(x: Any) -> Any:
-    """Strip a value of its boxes, at every level."""
+    """Remove the boxes of a value, at every level."""
     if isbox(x):
         return bare(getval(x))
     return map_leaves(bare, x) if is_structure_type(type(x)) else x
 
 
 def opened(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands with tracers for boxes."""
+    """Return operands with tracers for boxes."""
     return tuple(map(boxed, operands))
 
 

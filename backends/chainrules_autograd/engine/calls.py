@@ -1,8 +1,8 @@
-"""Calls of functions with a rule, as autograd records them.
+"""Calls of functions with a rule, recorded by autograd.
 
-The rule runs where autograd meets the call, on the values one trace below: with the value it gives
-the pullback, or the tangent, that the new node keeps. These values may be boxes of outer traces;
-then the operations in the rule are such calls themselves, and derivatives of any order follow.
+The rule runs where autograd records the call, on the values one trace below: besides the value it
+returns the pullback, or the tangent, which the new node keeps. These values may be boxes of outer
+traces; then the operations in the rule are recorded as well, which makes derivatives of any order.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ _MODES: dict[type, str] = {VJPNode: "reverse", JVPNode: "forward"}
 
 
 def run(operation: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Run a call of a primitive, in its normalised form, with boxes in the operands.
+    """Run a call of a primitive, in normal form, with boxes among the operands.
 
     Raises
     ------
     NotDifferentiableError
-        If an option is being differentiated, or a value that a function hides.
+        If an option is being differentiated, or a value that a function captured.
     NoRuleError
-        If there is no rule for the mode that autograd is in, and no body to look into.
+        If there is no rule for autograd's current mode, and no body to differentiate.
     """
     operands = opened(operands)
     check_options(operation, options, is_boxed, operands)
@@ -92,22 +92,22 @@ runner.append(run)
 
 
 def is_function(x: Any) -> bool:
-    """Return whether an operand is a function to be called, which may hide boxes."""
+    """Return whether an operand is a function, which may capture boxes."""
     return callable(x) and not (isbox(x) or is_structure_type(type(x)))
 
 
 def _converted(f: Any) -> Any:
-    """Have a function take as operands what it captured, and give our boxes for autograd's own."""
+    """Turn captured values into operands, and autograd's boxes in the result into tracers."""
     return closed(f if isinstance(f, (Closure, Operator, Primitive)) else boxing(f), isbox)
 
 
 def _hosted(operation: Primitive[..., Any]) -> Any:
-    """Where functions are handed on, autograd takes the derivatives of them."""
+    """Return a context in which autograd computes the derivatives of function operands."""
     return hosted(config) if isinstance(operation, HigherOrder) else nullcontext()
 
 
 def _without_hidden(operation: Primitive[..., Any], y: Any, below: int) -> Any:
-    """Return a result; raise if it depends on a hidden value under differentiation."""
+    """Return a result; raise if it depends on a hidden value that is being differentiated."""
     if not isinstance(operation, HigherOrder):
         return y
     if any([isbox(x) and _private.trace(x) > below for x in flatten(y)[0]]):
@@ -123,7 +123,7 @@ def _without_hidden(operation: Primitive[..., Any], y: Any, below: int) -> Any:
 def _recorded(
     operation: Primitive[..., Any], treedef: TreeDef, leaves: Sequence[Any], options: dict[str, Any]
 ) -> Any:
-    """Record a call at the innermost trace of its boxes; return its value, with boxes in it."""
+    """Record a call in the innermost trace of its boxes; return its value, with boxes in it."""
     top = max(leaves, key=_private.trace)
     trace, mode = _private.trace(top), _MODES.get(type(_private.node(top)))
     moved = [_private.trace(x) == trace for x in leaves]
@@ -147,7 +147,7 @@ def _recorded(
     found, out = partition(_without_hidden(operation, y, trace - 1), moves)
     if not found:
         return y
-    # A node has one value: of several arrays their tuple, of which each is an element.
+    # A node has one value: several arrays become a tuple, whose elements are the results.
     one = out is LEAF
     if mode == "forward":
         each = zip(flatten_tangent(out, unthunk(rest)), found, strict=True)
@@ -179,7 +179,7 @@ def _observed(
     moved: Sequence[bool],
     options: dict[str, Any],
 ) -> Any:
-    """Run the call for one of autograd's traces that keep graphs, not derivatives."""
+    """Run the call for an autograd trace that keeps graphs, not derivatives."""
 
     def value(*values: Any) -> Any:
         mine = map(boxed, values)
@@ -205,12 +205,12 @@ def forward_node(g: Any) -> Any:
 
 
 def entering(g: Any, python: bool) -> Any:
-    """Convert a cotangent for rules; a number that a person gave for an array becomes an array."""
+    """Convert a cotangent for rules; a number passed for an array becomes an array."""
     return np.asarray(g) if type(g) in (float, int, complex) and not python else boxed(g)
 
 
 def tangent_of(y: Any, y_dot: Any) -> Any:
-    """Return a tangent of one array or number as autograd takes it, which knows of no zeros."""
+    """Return the tangent of one array or number for autograd, which has no symbolic zeros."""
     return _dense(unthunk(y_dot), space(y))
 
 

@@ -1,4 +1,4 @@
-"""autograd's own differentiation, as rules and solvers see it."""
+"""autograd's own differentiation, for rules and solvers."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from chainrules_py import (
 from chainrules_py.extend import Opened, kind_of, unflatten_tangent
 from chainrules_py.ops import conj
 
-# autograd has no types, and what it is inferred to give is not what it gives.
+# autograd has no type annotations, and inferred types are wrong.
 as_tuple: Any = autograd.builtins.tuple
 make_vjp: Any = autograd.core.make_vjp
 make_jvp: Any = autograd.core.make_jvp
 
 
 def moves(x: Any) -> bool:
-    """Return whether autograd differentiates in a value: a floating-point array or number."""
+    """Return whether autograd differentiates a value: a floating-point array or number."""
     return kind_of(boxed(x)) in ("real", "complex")
 
 
 def conjugated(t: Any) -> Any:
     """Conjugate a complex cotangent: autograd's cotangents are the conjugates of our adjoints."""
-    t = boxed(t)  # what autograd made itself is a box of its own, of which nobody knows the kind
+    t = boxed(t)  # autograd's own boxes do not show the kind of their payload
     return conj(t) if kind_of(t) == "complex" else t
 
 
 class AutogradConfig(Config):
-    """Capabilities of autograd that rules use: it differentiates given functions in both modes."""
+    """Capabilities of autograd for a rule: it differentiates function operands in both modes."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Capability("autograd")))
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, by ``make_vjp``."""
+        """Return value and pullback, by ``make_vjp``."""
         call = Opened(boxing(f), operands, options, moves, moves)
         with _quiet():
             pull, found = make_vjp(_of_tuple(call), as_tuple(tuple(call.moved)))
@@ -67,7 +67,7 @@ class AutogradConfig(Config):
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Value and tangent, by ``make_jvp``."""
+        """Return value and tangent, by ``make_jvp``."""
         call = Opened(boxing(f), operands, options, moves, moves)
         dots = as_tuple(tuple(map(_dense, call.dots(tangents), call.moved)))
         with _quiet():
@@ -92,19 +92,19 @@ class AutogradConfig(Config):
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without autograd's operation that a result depends on nothing, which is no news here."""
+    """Suppress autograd's warning that a result does not depend on the input."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Output seems independent of input")
         yield
 
 
 def boxing(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that boxes which autograd made itself come out as our tracers."""
+    """Wrap a function so that autograd's boxes in its result become tracers."""
     return lambda *operands, **options: boxed(f(*operands, **options))
 
 
 def _of_tuple(call: Opened) -> Callable[[Any], Any]:
-    """Turn a call into a function from one tuple of autograd's to another; both may hold boxes."""
+    """Turn a call into a function from one autograd tuple to another; both may hold boxes."""
     return lambda moved: as_tuple(call(*[boxed(moved[i]) for i in range(len(call.moved))]))
 
 
@@ -117,4 +117,4 @@ def _dense(t: Any, x: Any) -> Any:
 
 
 config = AutogradConfig()
-"""The engine as rules see it."""
+"""The configuration that rules see."""

@@ -55,24 +55,24 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        An operation, a function of NumPy's that is aliased to one, a function under `primitive`,
-        one with derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a NumPy function that is aliased to one, a function under `primitive`, a
+        function with derivatives of its own (`custom_vjp`), or code that is written in these.
 
     Returns
     -------
     callable
-        It takes what f takes, and gives what f gives: under autograd's ``grad``, ``jacobian``,
-        ``make_jvp`` and the others, in any nesting.
+        It takes the arguments of f, and returns the result of f, under autograd's ``grad``,
+        ``jacobian``, ``make_jvp`` and the others, in any nesting.
 
     Raises
     ------
     NoRuleError
-        If f cannot be called; when it is differentiated, if no rule fits.
+        If f cannot be called; when it is differentiated, if no rule applies.
 
     Notes
     -----
     autograd's gradient with respect to complex numbers is the conjugate of the real adjoint that
-    rules state; the functions that come out of here follow autograd.
+    rules state; exported functions follow autograd.
 
     Examples
     --------
@@ -100,10 +100,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         if trace < 0:
             every = (*operands, *options.values())
             if is_native and not any([is_function(x) or is_boxed(x) for x in every]):
-                return f(*operands, **options)  # it is the library's own, and nothing moves
+                return f(*operands, **options)  # the library's own function; nothing is traced
             return _called(f, operands, options, None)
-        # Most calls have arrays for operands, and all that is to be decided about them is decided
-        # at the first with such types.
+        # Most calls have arrays as operands; the plan of the first call with their types applies to
+        # all.
         nodes, values, found = [], [], list[Any]()
         for x in operands:
             moves_here = type(x) in box_types and trace_of(x) == trace
@@ -116,7 +116,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         key = type(nodes[0]), tuple(found), *given
         try:
             plan = plans.table.get(key)
-        except TypeError:  # an option without a hash
+        except TypeError:  # an option is not hashable
             return _called(f, operands, options, None)
         if plan is not None and (y := plan(trace, nodes, values)) is not None:
             return y
@@ -128,7 +128,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 def _called(
     f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], learn: Any
 ) -> Any:
-    """Run a call in the general way, which suits any operands."""
+    """Run a call in the general way, which supports any operands."""
     boxes = any(map(is_boxed, operands)) or any(map(is_boxed, options.values()))
     hidden = any(map(is_function, operands))
     operands = opened(operands)
@@ -140,7 +140,7 @@ def _called(
         and all([type_info(type(x)).is_python_number for x in operands])
     ):
         operands = tuple([scalar_at_home(x, home) for x in operands])
-        learn = None  # it would be of these operands, not of such as are given
+        learn = None  # the plan would be for converted operands
     call = resolved(f, operands, options)
 
     def run_operation(operation: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
@@ -156,7 +156,7 @@ def _called(
 
 
 def _causes(code: Callable[[], Any]) -> Any:
-    """Run code of libraries, which say less of what a box raised than it did."""
+    """Run code of libraries, and raise the error of a box that a library's error hides."""
     try:
         return code()
     except Exception as error:
@@ -171,7 +171,7 @@ def _causes(code: Callable[[], Any]) -> Any:
 def _learn(
     plans: Cache, key: tuple[Any, ...], operation: Primitive[..., Any], options: dict[str, Any]
 ) -> None:
-    """Remember how a call is recorded, if it is one of arrays and numbers alone."""
+    """Store how a call is recorded, if its operands are arrays and numbers only."""
     kind, found, *_ = key
     table, wanted, classes = plans.open(), found[::2], found[1::2]
     plain = all([type_info(cls).is_array or type_info(cls).is_number for cls in classes])
@@ -203,7 +203,7 @@ def _recording(
     one = len(places) == 1
 
     def record(trace: int, nodes: list[Any], values: list[Any]) -> Any:
-        """Record a call as a box; return None where the general way has to be taken."""
+        """Record a call as a box; return None if the general way is needed."""
         for i in places:
             if not _is_double(values[i]):
                 return None
@@ -234,10 +234,10 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Parameters
     ----------
     f : callable
-        As `export` takes it.
+        A function, as for `export`.
     *operands, **options
-        Those of a call, on which each transformation is run. Without operands the answer is read
-        off what is stated.
+        The arguments of a call, on which each transformation is run. Without operands, the answer
+        follows from the rules.
 
     Returns
     -------

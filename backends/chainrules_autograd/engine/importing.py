@@ -1,4 +1,4 @@
-"""Rules from functions that autograd differentiates: as oracles, or where nobody has stated one."""
+"""Rules from autograd functions: as oracles, or for functions without a rule."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ def import_rule(
         How many of its parameters are operands, by position; by default those without a default.
         The others are options, by name.
     to : callable, optional
-        A primitive that nobody has stated a rule for: it gets this one, as a last resort.
+        A primitive without a rule, which gets this one as a last resort.
 
     Returns
     -------
     Primitive
-        It takes arrays of any library, and gives arrays of the same; without a copy where the two
-        can share memory. With ``to``, that primitive.
+        It takes arrays of any library, and returns arrays of the same library; without a copy if
+        the two libraries can share memory. With ``to``, that primitive.
 
     Raises
     ------
     RuleError
-        If ``to`` has a rule: that one is not to be replaced in silence. If the parameters of f
-        cannot be read.
+        If ``to`` has a rule, which would be replaced silently, or if the parameters of f cannot be
+        read.
 
     Notes
     -----
-    The statement is marked with where f is defined, and is of the layer of engines: every rule of
-    a backend, a third party or the user comes first. Derivatives of derivatives are functions of
-    autograd's as well.
+    The rule records where f is defined, and belongs to the layer of engines: every rule of a
+    backend, a third party or the user has precedence. Derivatives of derivatives are functions of
+    autograd as well.
 
     Examples
     --------
@@ -86,20 +86,20 @@ def import_rule(
 
 
 def _value(f: Callable[..., Any], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Compute the value, in arrays of the library that was given."""
+    """Compute the value, in arrays of the operands' library."""
     if any(map(isbox, xs)):
         return f(*xs, **options)
     like = next((x for x in xs if type_info(type(x)).is_array), None)
     try:
         y = f(*map(_entered, xs), **options)
-    except Exception:  # of what NumPy does not compute with
+    except Exception:  # NumPy cannot compute with an operand
         refuse_traced_captures(f, varies)
         raise
     return y if like is None or _is_numpy(like) else _left(y, like)
 
 
 def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
-    """List what derivatives are taken of in a result."""
+    """List the differentiable parts of a result."""
     return [leaf for leaf in flatten(boxed(f(*xs, **options)))[0] if moves(leaf)]
 
 
@@ -111,14 +111,14 @@ def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Any) -> 
     f, x, ts = _as_one(along), as_tuple(at), as_tuple(tuple(dots))
     try:
         found = make_jvp(f, x)(ts)[1]
-    except NotImplementedError:  # autograd has reverse mode of it, whose transpose it is
+    except NotImplementedError:  # autograd has reverse mode only; this is its transpose
         pull, ys = make_vjp(f, x)
         found = make_vjp(pull, as_tuple(tuple([anp.zeros_like(y) for y in ys])))[0](ts)
     return [found[i] for i in range(len(found))]
 
 
 def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Any) -> list[Any]:
-    """Pull back; autograd's cotangents are the conjugates of the adjoint's."""
+    """Pull back; autograd's cotangents are the conjugates of our adjoints."""
     found = make_vjp(_as_one(along), as_tuple(at))[0](as_tuple(tuple(map(_conjugate, bars))))
     return [_conjugate(found[i]) for i in range(len(at))]
 
@@ -132,13 +132,13 @@ def _is_numpy(x: Any) -> bool:
 
 
 def _entered(x: Any) -> Any:
-    """Convert an array of another library to NumPy's, sharing memory where that is possible."""
+    """Convert an array of another library to a NumPy array, sharing memory if possible."""
     if not type_info(type(x)).is_array or _is_numpy(x):
         return x
     return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
 
 
 def _left(y: Any, like: Any) -> Any:
-    """Convert a result to arrays of the library that was given."""
+    """Convert a result to arrays of the operands' library."""
     xp = namespace(like)
     return map_leaves(lambda leaf: xp.asarray(np.asarray(leaf)) if moves(leaf) else leaf, y)

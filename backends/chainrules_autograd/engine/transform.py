@@ -1,4 +1,4 @@
-"""The transformations of autograd, stated for others to run."""
+"""The transformations of autograd, for `supports` and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers that autograd brings: vectors of containers, optimisers, fixed points."""
+"""Helpers of autograd: containers as vectors, optimizers, fixed points."""
 
 from chainrules_autograd.misc.flatten import flatten, flatten_func
 

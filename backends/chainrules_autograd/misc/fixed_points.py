@@ -1,4 +1,4 @@
-"""Fixed points, differentiated by the equation that they fulfil."""
+"""Fixed points, differentiated by their equation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers of arrays as one vector, and back."""
+"""Conversion of containers of arrays to one vector, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _flatten(value: Any) -> Any:
 
 
 def flatten(value: Any) -> tuple[Any, Function]:
-    """Return a vector of all numbers in a container, and the function that puts them back.
+    """Return a vector of all numbers in a container, and the function that restores the container.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def flatten(value: Any) -> tuple[Any, Function]:
 
 
 def flatten_func(func: Function, example: Any) -> tuple[Function, Function, Any]:
-    """Make a function of a container one of a vector, with the way back and a vector."""
+    """Convert a function of a container to one of a vector; return it, the inverse and a vector."""
     vector, unflatten = flatten(example)
 
     def flat(x: Any, *args: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Gradient descent of three kinds, of containers of arrays.
+"""Three kinds of gradient descent, for containers of arrays.
 
-``grad(x, i)`` is a gradient at step i; ``callback(x, i, gradient)`` is told of each step.
+``grad(x, i)`` is a gradient at step i; ``callback(x, i, gradient)`` is called at each step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 def unflatten_optimizer(optimize: Function) -> Function:
-    """Make an optimiser of vectors one of containers (a decorator)."""
+    """Make an optimizer of vectors accept containers (a decorator)."""
 
     @functools.wraps(optimize)
     def of_containers(
@@ -72,7 +72,7 @@ def rmsprop(
     gamma: float = 0.9,
     eps: float = 1e-8,
 ) -> Any:
-    """Descend by steps over the root of a running mean of squares."""
+    """Descend by gradients divided by the root of a running mean of squares."""
     squares = np.ones(len(x))
     for i in range(num_iters):
         g = grad(x, i)

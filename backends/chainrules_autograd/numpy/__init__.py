@@ -1,4 +1,4 @@
-"""NumPy: its own functions take traced values. Those that make arrays of lists are ours."""
+"""NumPy's functions, which accept traced values; those that make arrays of lists are replaced."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def concatenate(arrays: Any, axis: int = 0) -> Any:
 
 
 class _Joined:
-    """``np.r_`` and ``np.c_``, of traced values without their strings.
+    """``np.r_`` and ``np.c_``; traced values allow no strings.
 
     Examples
     --------
@@ -75,7 +75,7 @@ r_, c_ = _Joined(np.r_, 0), _Joined(np.c_, -1)
 
 
 def make_diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return matrices with the last axis of x as their diagonals; axes -1 and -2 alone.
+    """Return matrices with the last axis of x as their diagonals; only axes -1 and -2.
 
     Examples
     --------

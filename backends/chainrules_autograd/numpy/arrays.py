@@ -1,4 +1,4 @@
-"""Arrays made of lists in which there are traced values."""
+"""Arrays made of lists that contain traced values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chainrules_tape import asarray as _asarray
 
 
 def array(object: Any, *args: Any, **options: Any) -> Any:
-    """Make an array of numbers, arrays, or lists of such, traced ones among them.
+    """Make an array of numbers, arrays, or lists of these, some of which may be traced.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def array(object: Any, *args: Any, **options: Any) -> Any:
 
 
 def asarray(object: Any, *args: Any, **options: Any) -> Any:
-    """Make an array as `array` does, without a copy where there is one."""
+    """Make an array as `array` does, without copying an existing one."""
     if not find_tracers(object):
         return np.asarray(object, *args, **options)
     return _asarray(object, *args, **options)
@@ -37,7 +37,7 @@ _KEPT = {"copy", "order", "subok", "ndmin"}
 
 
 def listed(function: Any) -> Any:
-    """Return a function of NumPy's so that it takes lists with traced values in them."""
+    """Wrap a NumPy function so that it accepts lists with traced values."""
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``numpy.fft``, whose functions take traced values."""
+"""``numpy.fft``, whose functions accept traced values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``numpy.linalg``, whose functions take traced values."""
+"""``numpy.linalg``, whose functions accept traced values."""
 
 from __future__ import annotations
 

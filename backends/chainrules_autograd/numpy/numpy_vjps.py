@@ -1,4 +1,4 @@
-"""What packages use of autograd's inner rules: sums over what was broadcast."""
+"""The parts of autograd's internal rules that packages use: sums over broadcast axes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def unbroadcast(x: Any, target_meta: Any) -> Any:
-    """Sum a cotangent to the shape, and kind, of what was broadcast; ``metadata`` of that is given.
+    """Sum a cotangent to the shape, and kind, of a broadcast argument with this ``metadata``.
 
     Examples
     --------

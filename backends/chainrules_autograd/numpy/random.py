@@ -1,4 +1,4 @@
-"""``numpy.random``, which draws constants."""
+"""``numpy.random``, whose draws are constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciPy, of traced values: the modules of `chainrules_scipy`, and below them SciPy's own."""
+"""SciPy for traced values: the modules of `chainrules_scipy`, with SciPy's own as a fallback."""
 
 from chainrules_autograd.scipy import integrate, linalg, signal, special, stats
 

@@ -1,4 +1,4 @@
-"""``scipy.integrate``, of traced values."""
+"""``scipy.integrate`` for traced values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scipy.linalg``, of traced values."""
+"""``scipy.linalg`` for traced values."""
 
 from __future__ import annotations
 

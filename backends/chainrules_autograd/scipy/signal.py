@@ -1,4 +1,4 @@
-"""``scipy.signal``, of traced values."""
+"""``scipy.signal`` for traced values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scipy.special``, of traced values."""
+"""``scipy.special`` for traced values."""
 
 from __future__ import annotations
 

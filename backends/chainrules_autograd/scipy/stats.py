@@ -1,4 +1,4 @@
-"""``scipy.stats``, of traced values; distributions are modules too, as autograd's are."""
+"""``scipy.stats`` for traced values; distributions are modules as well, as in autograd."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class MultivariateNormal:
 
 
 class Dirichlet:
-    """The Dirichlet distribution, of one point of the simplex."""
+    """The Dirichlet distribution, for one point of the simplex."""
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """Return the logarithm of the density."""
