@@ -1,7 +1,7 @@
-"""NumPy, as chainrules_py sees it: tables, and the exceptions to them.
+"""NumPy support: array types, aliases, and implementations where NumPy differs.
 
-Importing this registers its types, its ufuncs, and the functions that most programs call; the rest
-when something of it is first seen.
+Importing this package registers NumPy's types and ufuncs, and the functions that most programs
+call; the rest is registered at its first use.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ _WAITING = {
     "ufunc_methods": ("numpy",),
     "writes": ("numpy", "numpy.generic", "numpy.ndarray"),
 }
-"""Files with rows, and the modules and classes of NumPy's whose functions these are of."""
+"""Files with aliases, and the NumPy modules and classes that these are for."""
 
 _COMPUTED = {
     "adjoints": ("decompositions", "linalg", "reductions"),
@@ -88,7 +88,7 @@ _COMPUTED = {
     "special": ("information",),
     "statistics": ("statistics",),
 }
-"""Files with what NumPy computes in another way than by a function of the same name."""
+"""Files with implementations for which NumPy has no function of the same name and parameters."""
 
 for _file, _modules in _WAITING.items():
     later(f"{__name__}.{_file}", *_modules)

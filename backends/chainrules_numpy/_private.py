@@ -1,4 +1,4 @@
-"""NumPy's private names that are used here: they all stand in this module, and each is tried."""
+"""The private names of NumPy; no other module of this package uses one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOPS = ("solve", "solve1", "inv", "det", "slogdet", "cholesky_lo", "cholesky_u
 
 
 def lapack() -> tuple[Any, Any, Any] | None:
-    """Return NumPy's loops of LAPACK's, and how errors are set and made; None without these."""
+    """Return NumPy's LAPACK loops, and how to set and make error states, or None."""
     state = getattr(_UMATH, "_extobj_contextvar", None)
     make = getattr(_UMATH, "_make_extobj", None)
     known = all([hasattr(_LAPACK, name) for name in _LOOPS])
@@ -27,9 +27,9 @@ def lapack() -> tuple[Any, Any, Any] | None:
 
 
 def hidden_ufuncs() -> dict[str, Any]:
-    """Return the ufuncs that NumPy's functions and methods call under no public name.
+    """Return the ufuncs without a public name that NumPy's functions and methods call.
 
-    Where one is missing, a call of the function with a traced argument is refused.
+    If one is missing, a call of the function with a traced argument raises an error.
     """
     names = ("clip", "_ones_like", "real", "imag")  # the latter two since NumPy 2.5
     return {name: getattr(_UMATH, name) for name in names if hasattr(_UMATH, name)}

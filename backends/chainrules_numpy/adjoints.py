@@ -1,4 +1,4 @@
-"""Adjoints that NumPy computes with fewer calls than the operations they are written in."""
+"""Adjoints with fewer NumPy calls than the operations that they are written in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chainrules_py.extend import product_rules as products
 from chainrules_py.extend import reduction_rules as reductions
 from chainrules_py.extend import solving_rules as solving
 
-# Rules leave their types off.
+# Rules have no type annotations.
 _cholesky: Any = cholesky
 _products: Any = products
 _reductions: Any = reductions
@@ -23,7 +23,7 @@ _SMALL = 16384
 
 
 def sum_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    """Written out where that is cheaper than a view."""
+    """Broadcast the cotangent of a sum by filling where that is cheaper than a view."""
     one = type(axis) is int
     if x.size > _SMALL or not (one or keepdims or axis is None):
         return _reductions.sum_transpose(y_bar, x, axis=axis, keepdims=keepdims)
@@ -38,7 +38,7 @@ def sum_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any
 
 
 def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    """Spread the shares of a mean, written out where that is cheaper than a view."""
+    """Broadcast the shares of a mean by filling where that is cheaper than a view."""
     if not y_bar.size:
         return _reductions.mean_transpose(y_bar, x, axis=axis, keepdims=keepdims)
     share = _reductions.shared(y_bar, x.size // y_bar.size)
@@ -46,7 +46,7 @@ def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> An
 
 
 def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
-    """Ȳ Bᵀ; of matrices and vectors ``dot`` is the shorter way to BLAS."""
+    """Compute Ȳ Bᵀ; for matrices and vectors, ``dot`` has less overhead than ``matmul``."""
     if b.dtype.kind == "c" or (a.ndim == 1 and b.ndim > 2):
         return _products.matmul_left(y_bar, a, b)
     if b.ndim == 1:
@@ -59,7 +59,7 @@ def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
 
 
 def matmul_right_numpy(y_bar: Any, a: Any, b: Any) -> Any:
-    """Aᵀ Ȳ, as above."""
+    """Compute Aᵀ Ȳ, as above."""
     if b.ndim == 1 and a.ndim > 1 and a.dtype.kind != "c":
         rows = a if a.ndim == 2 else a.reshape(y_bar.size, a.shape[-1])
         return y_bar.dot(rows) if rows is a else y_bar.reshape(-1).dot(rows)

@@ -1,6 +1,6 @@
-"""Registration of NumPy's rows as data, read against a signature when a row is first used.
+"""Registration of NumPy's aliases as data; a signature is read at the first use of its alias.
 
-To read five hundred signatures takes as long as half of the import of NumPy itself.
+Reading five hundred signatures takes half as long as importing NumPy.
 """
 
 from __future__ import annotations

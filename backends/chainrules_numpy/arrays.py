@@ -1,7 +1,7 @@
-"""NumPy implementations of operations that shape, reduce, index and join, in cheap spellings.
+"""NumPy implementations of shaping, reducing, indexing and joining with little overhead.
 
 A function of NumPy's Python layer costs more than the operation on a small array: ``np.sum`` of
-four elements 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, indexing with None 0.1.
+four elements takes 1.4 us, ``np.add.reduce`` 0.6; ``np.expand_dims`` 1.4, indexing with None 0.1.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ _add_up: Any = np.add.accumulate
 
 @v.sum.implement
 def sum_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.sum without its Python half."""
+    """Compute np.sum without its Python layer."""
     return _add(x, axis, None, None, keepdims)
 
 
 @v.prod.implement
 def prod_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.prod without its Python half."""
+    """Compute np.prod without its Python layer."""
     return _multiply(x, axis=axis, keepdims=keepdims)
 
 
 @v.max.implement
 def max_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.max without its Python half."""
+    """Compute np.max without its Python layer."""
     return _maximum(x, axis=axis, keepdims=keepdims)
 
 
 @v.min.implement
 def min_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.min without its Python half."""
+    """Compute np.min without its Python layer."""
     return _minimum(x, axis=axis, keepdims=keepdims)
 
 
 @v.nanmax.implement
 def nanmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.nanmax without its Python half."""
+    """Compute np.nanmax without its Python layer."""
     return _fmax(x, axis=axis, keepdims=keepdims)
 
 
 @v.nanmin.implement
 def nanmin_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.nanmin without its Python half."""
+    """Compute np.nanmin without its Python layer."""
     return _fmin(x, axis=axis, keepdims=keepdims)
 
 
@@ -66,7 +66,7 @@ _BACK = (..., slice(None, None, -1))
 
 @v.flip.implement
 def flip_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
-    """np.flip without its Python half."""
+    """Compute np.flip without its Python layer."""
     if type(x) is not np.ndarray or type(axis) is not int or not -x.ndim <= axis < x.ndim:
         return np.flip(x, axis)
     return x[_BACK if axis == -1 else (*(slice(None),) * (axis % x.ndim), _BACK[1])]
@@ -74,13 +74,13 @@ def flip_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
 
 @v.roll.implement
 def roll_numpy(x: np.ndarray | np.generic, *, shift: Any, axis: Any = None) -> Any:
-    """np.roll along one axis, as two parts that are joined: a third of its time."""
+    """Compute np.roll along one axis by joining two parts, in a third of its time."""
     k = 0 if axis is None and x.ndim == 1 else axis
     if type(k) is not int or type(shift) is not int or not -x.ndim <= k < x.ndim:
         return np.roll(x, shift, axis)
     if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
         return np.roll(x, shift, axis)
-    if not x.dtype.isnative:  # which parts that are joined become
+    if not x.dtype.isnative:  # joining would convert to native byte order
         return np.roll(x, shift, axis)
     k %= x.ndim
     lead, first = (slice(None),) * k, x.shape[k] - shift % x.shape[k]
@@ -91,7 +91,7 @@ def roll_numpy(x: np.ndarray | np.generic, *, shift: Any, axis: Any = None) -> A
 def cumulative_sum_numpy(
     x: np.ndarray | np.generic, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """np.cumulative_sum is younger than NumPy 2.0."""
+    """Compute cumulative sums; np.cumulative_sum is newer than NumPy 2.0."""
     if x.ndim and not include_initial and (axis is not None or x.ndim == 1):
         return _add_up(x, axis or 0)
     return _accumulated(np.add, x, axis, include_initial)
@@ -101,7 +101,7 @@ def cumulative_sum_numpy(
 def cumulative_prod_numpy(
     x: np.ndarray | np.generic, *, axis: int | None = None, include_initial: bool = False
 ) -> Any:
-    """Compute cumulative products; np.cumulative_prod is younger than NumPy 2.0."""
+    """Compute cumulative products; np.cumulative_prod is newer than NumPy 2.0."""
     return _accumulated(np.multiply, x, axis, include_initial)
 
 
@@ -132,7 +132,7 @@ def permute_dims_numpy(x: np.ndarray | np.generic, *, axes: Any = None) -> Any:
 
 @v.matrix_transpose.implement
 def matrix_transpose_numpy(x: np.ndarray) -> Any:
-    """Transpose by the property; np.matrix_transpose is younger than NumPy 2.0's ndarray.mT."""
+    """Transpose by the property ``mT``, which has less overhead than np.matrix_transpose."""
     return x.mT
 
 
@@ -143,8 +143,8 @@ _SMALL = 4096
 def broadcast_to_numpy(x: np.ndarray | np.generic, *, shape: Any) -> Any:
     """Broadcast by filling where that is cheaper than np.broadcast_to, whose view takes 1.8 us.
 
-    Sums follow the order of memory: of what is not in C order it is the view, as NumPy's own is,
-    or they would be another in the last bit.
+    Sums follow the order of memory; for an array that is not in C order the result is a view, as
+    NumPy's own is, or the last bit of a sum could differ.
     """
     size = 1
     for length in shape:
@@ -161,11 +161,11 @@ _ALL = (slice(None),) * 64
 
 @v.expand_dims.implement
 def expand_dims_numpy(x: np.ndarray | np.generic, *, axis: Any) -> Any:
-    """Indexing with None."""
+    """Insert axes by indexing with None."""
     if type(axis) is int:
         ndim = x.ndim + 1
         if -ndim <= axis < ndim:
-            array: Any = x  # NumPy's annotations know no index of a scalar
+            array: Any = x  # NumPy's annotations do not allow indexing a scalar
             return array[(*_ALL[: axis % ndim], None)]
     return np.expand_dims(x, axis)
 
@@ -178,7 +178,7 @@ def squeeze_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
 
 @v.tile.implement
 def tile_numpy(x: np.ndarray | np.generic, *, repetitions: Any) -> Any:
-    """Tile by np.tile, which has a name of its own for the repetitions."""
+    """Tile by np.tile, which names the repetitions differently."""
     return np.tile(x, repetitions)
 
 
@@ -190,7 +190,7 @@ def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None =
 
 @v.astype.implement
 def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
-    """Convert to a dtype as the array's method does, and take scalars as well."""
+    """Convert the dtype as the array's method does, also for scalars."""
     if isinstance(x, np.ndarray):
         return x.astype(dtype, copy=False)
     return np.asarray(x).astype(dtype)[()]
@@ -204,7 +204,7 @@ def copy_numpy(x: np.ndarray | np.generic) -> Any:
 
 @v.pad.implement
 def pad_numpy(x: np.ndarray | np.generic, value: np.ndarray | Scalar, *, widths: Any) -> Any:
-    """Pad with one value, at a tenth of what np.pad costs on a small array."""
+    """Pad with one value, at a tenth of the cost of np.pad for a small array."""
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     order: Any = "F" if x.flags.fnc else "C"
     y = (
@@ -224,7 +224,7 @@ def sliding_window_view_numpy(x: np.ndarray, *, window_shape: Any, axis: Any) ->
 
 @v.to_device.implement
 def to_device_numpy(x: np.ndarray | np.generic, *, device: Any) -> Any:
-    """There is one device."""
+    """Return x; NumPy has one device."""
     return x
 
 
@@ -233,7 +233,7 @@ def to_device_numpy(x: np.ndarray | np.generic, *, device: Any) -> Any:
 
 @v.full_like.implement
 def full_like_numpy(x: np.ndarray | np.generic, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """np.zeros is eight times as cheap as np.full."""
+    """Fill an array; np.zeros costs an eighth of np.full."""
     dtype = x.dtype if dtype is None else dtype
     if type(fill) is int and fill == 0:
         return np.zeros(shape, dtype)
@@ -242,7 +242,7 @@ def full_like_numpy(x: np.ndarray | np.generic, *, shape: Any, fill: Any, dtype:
 
 @v.zeros_like.implement
 def zeros_like_numpy(x: np.ndarray | np.generic, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Return zeros laid out as x is, at a ninth of what np.zeros_like costs."""
+    """Return zeros in the layout of x, at a ninth of the cost of np.zeros_like."""
     if shape is None and not x.flags.c_contiguous:
         return np.zeros_like(x, dtype, "K", False)
     return np.zeros(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
@@ -250,7 +250,7 @@ def zeros_like_numpy(x: np.ndarray | np.generic, *, shape: Any = None, dtype: An
 
 @v.ones_like.implement
 def ones_like_numpy(x: np.ndarray | np.generic, *, dtype: Any = None) -> Any:
-    """Without the search for a subclass; as above."""
+    """Return ones without np.ones_like's search for a subclass."""
     if not x.flags.c_contiguous:
         return np.ones_like(x, dtype, "K", False)
     return np.ones(x.shape, x.dtype if dtype is None else dtype)
@@ -258,7 +258,7 @@ def ones_like_numpy(x: np.ndarray | np.generic, *, dtype: Any = None) -> Any:
 
 @v.arange_like.implement
 def arange_like_numpy(x: Any, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """There is one device."""
+    """Return a range; NumPy has one device."""
     return np.arange(start, stop, step)
 
 
@@ -271,7 +271,7 @@ def eye_like_numpy(
     diagonal: int = 0,
     dtype: Any = None,
 ) -> Any:
-    """There is one device."""
+    """Return an identity matrix; NumPy has one device."""
     return np.eye(rows, columns, diagonal, x.dtype if dtype is None else dtype)
 
 
@@ -284,7 +284,7 @@ def linspace_numpy(
     endpoint: bool = True,
     axis: int = 0,
 ) -> Any:
-    """Call np.linspace; take Python's numbers as well, which have no library of their own."""
+    """Call np.linspace; also for Python numbers, which belong to no array library."""
     return np.linspace(start, stop, num, endpoint, axis=axis)
 
 
@@ -298,13 +298,13 @@ def geomspace_numpy(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Call np.geomspace; take Python's numbers as well, which have no library of their own."""
+    """Call np.geomspace; also for Python numbers, which belong to no array library."""
     return np.geomspace(start, stop, num, endpoint, dtype, axis)
 
 
 @v.vander.implement
 def vander_numpy(x: np.ndarray, *, columns: int, increasing: bool = False) -> Any:
-    """Call np.vander, which has a name of its own for the number of columns."""
+    """Call np.vander, which names the number of columns differently."""
     return np.vander(x, columns, increasing)
 
 
@@ -339,7 +339,7 @@ def put_at_numpy(x: np.ndarray, y: Any, *arrays: Any, index: Any) -> Any:
 
 @v.add_at.implement
 def add_at_numpy(buffer: np.ndarray, y: Any, *arrays: Any, index: Any) -> None:
-    """``buffer[index] += y`` drops all but one of repeated elements; integer arrays repeat some."""
+    """Add in place; ``buffer[index] += y`` would drop repeated elements of integer arrays."""
     where = index.join(arrays)
     for array in arrays:
         if np.asarray(array).dtype.kind in "iu":
@@ -360,7 +360,7 @@ _WHOLE = (slice, None, None, None)
 
 
 def _picks_along(index: Any, axis: int) -> bool:
-    """Return whether an index is ``[:, ..., :, array]``, with the array in the place of an axis."""
+    """Return whether an index is ``[:, ..., :, array]``, with the array at an axis."""
     return index[-1] == index.HOLE and all([entry == _WHOLE for entry in index[:axis]])
 
 
@@ -384,7 +384,7 @@ def put_along_axis_add_numpy(
 def add_along_axis_numpy(
     buffer: np.ndarray, y: Any, indices: np.ndarray, *, axis: int = -1
 ) -> None:
-    """Add y at indices along one axis, counting through the places along the other axes."""
+    """Add y at indices along one axis; the indices of the other axes are enumerated."""
     where: list[Any] = list(np.ix_(*map(np.arange, indices.shape)))
     for other, (have, read) in enumerate(zip(buffer.shape, indices.shape, strict=True)):
         if 1 not in (read, have) and read != have and other != axis % buffer.ndim:
@@ -403,13 +403,13 @@ def add_along_axis_numpy(
 
 @v.concat.implement
 def concat_numpy(*arrays: np.ndarray | np.generic, axis: int | None = 0) -> Any:
-    """np.concatenate takes a sequence."""
+    """Join arrays; np.concatenate takes a sequence."""
     return np.concatenate(arrays, axis)
 
 
 @v.stack.implement
 def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
-    """Stack as np.stack does, but along the first axis without half of its Python code."""
+    """Stack as np.stack does; along the first axis with half of its Python code."""
     first: Any = arrays[0] if arrays else 0.0
     if axis == 0 and type(first) is np.ndarray:
         shape = first.shape
@@ -420,7 +420,7 @@ def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
 
 @v.stack.implement
 def stack_numbers(*numbers: Scalar, axis: int = 0) -> Any:
-    """Numbers alone are NumPy's: those of other libraries take them beside their arrays."""
+    """Stack numbers; if all operands are numbers, the result is a NumPy array."""
     return np.stack(numbers, axis)
 
 
@@ -431,7 +431,7 @@ def stack_numbers(*numbers: Scalar, axis: int = 0) -> Any:
 def sort_numpy(
     x: np.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """Descending is ascending, read backwards."""
+    """Sort; a descending sort is an ascending one, reversed."""
     y = np.sort(x, axis, stable=stable)
     return np.flip(y, axis) if descending else y
 
@@ -440,7 +440,7 @@ def sort_numpy(
 def argsort_numpy(
     x: np.ndarray, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Any:
-    """Descending, equal elements stay in order: x is read backwards before and after."""
+    """Return the sorting order; reversing before and after keeps equal elements in order."""
     if not descending or not x.ndim:
         return np.argsort(x, axis, stable=stable)
     backwards = np.argsort(np.flip(x, axis), axis, stable=stable)

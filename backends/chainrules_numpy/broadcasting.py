@@ -1,8 +1,8 @@
-"""Sums over the axes that broadcasting made, for NumPy: products with ones, which BLAS computes.
+"""Sums over broadcast axes for NumPy, as products with ones, which BLAS computes.
 
-``np.add.reduce`` takes 0.8 us to begin with, and is slow where sums are short and the axis is the
-last in memory: 800 sums of 3 take it 9.7 us, and a product 1.1. Sums of up to `_LONG` numbers lose
-no digits by that; longer ones are left to NumPy's, which adds in pairs.
+``np.add.reduce`` has an overhead of 0.8 us, and is slow if sums are short and the axis is the last
+in memory: 800 sums of 3 take 9.7 us, a product takes 1.1. Sums of up to `_LONG` numbers lose no
+digits by this; longer ones are left to NumPy, which uses pairwise summation.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 
 Shape: TypeAlias = tuple[int, ...]
 
-# The functions themselves, that do not look for arrays of other libraries first.
+# The functions themselves, without dispatch to arrays of other libraries.
 vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 _einsum: Any = getattr(np.einsum, "_implementation", np.einsum)
 _add: Any = np.add.reduce
 _LONG = 4096
-_WORTH = 64  # Elements of a matrix from which on a product of its own is less than its elements'.
-_MANY, _RUN = 1 << 14, 8  # Elements from which on products are not kept, and those side by side.
+_WORTH = 64  # Matrix size from which a separate product costs less than its elements.
+_MANY, _RUN = 1 << 14, 8  # Sizes of products, and of runs in them, from which none is stored.
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _ONES = [np.ones(_LONG, dtype) for dtype in _DTYPES]
 
 
 def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
-    """Return a function that sums arrays of one shape to another that was broadcast to it."""
+    """Return a function that sums arrays of one shape to another one that broadcasts to it."""
     extra = len(result) - len(shape)
     kept = (*(1,) * extra, *shape)
     axes = tuple([i for i, n in enumerate(result) if i < extra or n != kept[i]])
@@ -41,7 +41,7 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
     flat = (rows, math.prod(result[len(axes) :]))
 
     def down_long(t: Any) -> Any:
-        # Down columns NumPy adds one by one as well.
+        # NumPy also adds column sums one by one.
         if t.dtype not in _DTYPES or not t.flags.c_contiguous:
             return in_numpy(t)
         return np.ones(rows, t.dtype).dot(t.reshape(flat)).reshape(shape)
@@ -67,9 +67,9 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
 
 
 def dots(result: Shape, shape: Shape, other: Shape) -> Callable[[Any, Any], Any] | None:
-    """Return a function that sums products of arrays of one shape to another broadcast to it.
+    """Return a function that sums products of arrays of one shape to one that broadcasts to it.
 
-    The second array may be of a shape that was broadcast to the first as well.
+    The second array may also have a shape that broadcasts to the first.
     """
     sum_of = sums(result, shape)
     if other != result:
@@ -90,11 +90,11 @@ def dots(result: Shape, shape: Shape, other: Shape) -> Callable[[Any, Any], Any]
 
 
 def matrices(result: Shape, shape: Shape, other: Shape) -> Shape | None:
-    """Return how a sum of products is one of matrices and a vector: their number, rows, columns.
+    """Return the number, rows and columns of matrices whose product with a vector is a sum.
 
-    What is summed is multiplied by one number along all axes that stay, so that neither the factor
-    is spread nor the product made. Rows are what is summed, columns what lies behind them. None
-    where it is no such sum, or where it would be slower, or less exact.
+    The summed array is multiplied by one number along all remaining axes, so that neither the
+    factor is broadcast nor the product stored. Rows are the summed axes, columns the axes behind
+    them. Return None if the sum has another form, or would be slower or less exact.
     """
     kept = (*(1,) * (len(result) - len(shape)), *shape)
     summed = [i for i, n in enumerate(result) if n != kept[i]]
@@ -114,11 +114,11 @@ def matrices(result: Shape, shape: Shape, other: Shape) -> Shape | None:
 def _spread(
     form: Shape | None, shape: Shape, sum_of: Callable[[Any], Any]
 ) -> Callable[[Any, Any], Any] | None:
-    """Return a function that multiplies matrices of a form by a vector."""
+    """Return a function that multiplies matrices of this form by a vector."""
     if form is None:
         return None
     before, rows, after = form
-    # Beside steps backwards `matmul` has no BLAS.
+    # `matmul` does not use BLAS for negative strides.
     product: Any = lambda p, t: np.matmul(np.ascontiguousarray(p), t)
     if before == 1 or after == 1:
         form = (rows, after) if before == 1 else (before, rows)
@@ -135,7 +135,7 @@ def _spread(
 def _at_once(
     result: Shape, shape: Shape, sum_of: Callable[[Any], Any]
 ) -> Callable[[Any, Any], Any]:
-    """Return a function that sums products which are not kept: half of the time, if not less."""
+    """Return a function that sums products without storing them, in half of the time or less."""
     kept = (*(1,) * (len(result) - len(shape)), *shape)
     letters = "abcdefghijklmnopqrstuvwxyz"[: len(result)]
     some = [a for a, n, k in zip(letters, result, kept, strict=True) if n == k]
@@ -154,7 +154,7 @@ def _at_once(
 
 
 def _all_at_once(n: int, shape: Shape, sum_of: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a function that sums all products of many, some thousand at a time, and then these."""
+    """Return a function that sums all products in groups of some thousand, and then the groups."""
     rows, ends = (n // _LONG, _LONG), n // _LONG * _LONG
 
     def dot(t: Any, p: Any) -> Any:
@@ -195,7 +195,7 @@ def _across(ones: dict[Any, Any], otherwise: Callable[[Any], Any]) -> Callable[[
 def _in_order(
     ones: dict[Any, Any], product: Callable[[Any, Any], Any], otherwise: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
-    """Return a function that sums arrays in C order in memory, by their product with ones."""
+    """Return a function that sums arrays in C order, by their product with ones."""
 
     def in_order(t: Any) -> Any:
         one = ones.get(t.dtype)
@@ -207,5 +207,5 @@ def _in_order(
 
 
 def _ones(n: int, shape: Shape) -> dict[Any, Any]:
-    """So many ones, by their dtype."""
+    """Return n ones for each dtype."""
     return {ones.dtype: ones[:n].reshape(shape) for ones in _ONES}

@@ -1,4 +1,4 @@
-"""Implementations for NumPy of the decompositions that it lacks, or has in another form."""
+"""NumPy implementations of decompositions that NumPy lacks, or has in another form."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from chainrules_py.extend import cholesky_tangent_standard, describe
 
 @v.pinv.implement
 def pinv_numpy(x: np.ndarray, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """Call np.linalg.pinv, with the tolerance under its name in the standard."""
-    if hermitian and x.shape[-1] != x.shape[-2]:  # of empty ones NumPy does not notice
+    """Call np.linalg.pinv, with the standard's name of the tolerance."""
+    if hermitian and x.shape[-1] != x.shape[-2]:  # NumPy does not check this for empty matrices
         msg = f"matrices of shape {x.shape[-2:]} are not Hermitian"
         raise np.linalg.LinAlgError(msg)
-    tolerance: Any = rtol  # NumPy's annotation does not know its None
+    tolerance: Any = rtol  # NumPy's annotation omits None
     return np.linalg.pinv(x, rtol=tolerance, hermitian=hermitian)
 
 
 @v.eigh.implement
 def eigh_numpy(x: np.ndarray, *, upper: bool = False) -> Any:
-    """NumPy names the triangle."""
+    """Decompose a Hermitian matrix; NumPy takes the name of the triangle."""
     return np.linalg.eigh(x, "U" if upper else "L")
 
 
 @v.eigvalsh.implement
 def eigvalsh_numpy(x: np.ndarray, *, upper: bool = False) -> Any:
-    """NumPy names the triangle."""
+    """Compute eigenvalues of a Hermitian matrix; NumPy takes the name of the triangle."""
     return np.linalg.eigvalsh(x, "U" if upper else "L")
 
 
@@ -52,13 +52,13 @@ def qr_raw_numpy(x: np.ndarray) -> Any:
 
 # ---------------------------------------------------------------- triangular systems
 
-# Up to here the inverse of a block is cheaper than halving it once more; measured for n = 500.
+# Size up to which inverting a block is cheaper than halving it; measured for n = 500.
 _BLOCK = 32
-# Rows and columns, up to which eliminating (nothing) costs less than halving.
+# Rows and columns up to which elimination costs less than halving.
 _FEW = 100
-# Rows and columns, up to which a factorisation costs less than looking for an upper triangle.
+# Rows and columns up to which a factorisation costs less than testing for an upper triangle.
 _UNSEEN = 180
-# Rows, up to which it costs less than a look at the matrix.
+# Rows up to which it costs less than any test of the matrix.
 _FEW_ROWS = 16
 
 
@@ -66,7 +66,7 @@ _FEW_ROWS = 16
 def solve_triangular_numpy(
     x1: np.ndarray, x2: np.ndarray, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """Solve by halves: nearly all work is matrix products, as fast as BLAS, in the one pool."""
+    """Solve by halves: nearly all work is matrix products, which use BLAS and its threads."""
     a, b = np.asarray(x1), np.asarray(x2)
     if a.shape[-1] != a.shape[-2]:
         msg = f"the matrix of a triangular system is square, not {describe(x1)}"
@@ -99,20 +99,20 @@ def _substituted(a: Any, b: Any, upper: bool) -> Any:
 
 
 def _eliminated(a: Any, b: Any, upper: bool) -> Any:
-    """Solve by elimination, with the diagonal as pivots; a lower triangle is read backwards."""
+    """Solve by elimination with the diagonal as pivots; a lower triangle is reversed first."""
     if upper:
         return solve_numpy(np.triu(a), b)
     return solve_numpy(np.triu(a[..., ::-1, ::-1]), b[..., ::-1, :])[..., ::-1, :]
 
 
 def _inverse(a: Any, upper: bool) -> Any:
-    """LAPACK's pivots of an upper triangle are its diagonal: finding them rounds nothing."""
+    """Invert a triangle; LAPACK's pivots of an upper one are its diagonal, without rounding."""
     return inv_numpy(np.triu(a)) if upper else inv_numpy(np.triu(a.mT)).mT
 
 
 @v.solve_again.implement
 def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
-    """Triangular matrices, which elements in the corners give away, need no factorisation."""
+    """Solve without factorisation if the matrix is triangular, as its corners show."""
     a = np.asarray(x1)
     if is_one_column(a, x2) and has_triangles(a):
         upper = which_triangle(a) if len(a) > _FEW_ROWS else None
@@ -122,7 +122,7 @@ def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
     if a.ndim == 2 and (n := a.shape[-1]) > _BLOCK:
         if a[0, -1] == 0 and not np.triu(a, 1).any():
             return solve_triangular_numpy(a, x2)
-        # LAPACK's pivots of an upper triangle are its diagonal, whether one knows it or not.
+        # LAPACK's pivots of an upper triangle are its diagonal in either case.
         columns = x2.shape[-1] if x2.ndim > 1 else 1
         if n + columns > _UNSEEN and a[-1, 0] == 0 and not np.tril(a, -1).any():
             return solve_triangular_numpy(a, x2, upper=True)
@@ -131,16 +131,17 @@ def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
 
 @v.inv_again.implement
 def inv_again_numpy(x: np.ndarray) -> Any:
-    """Invert a small matrix by its factors, in half of the time that NumPy takes."""
+    """Invert a small matrix by its factors, in half of NumPy's time."""
     a = np.asarray(x)
     small = a.ndim == 2 and 0 < len(a) == a.shape[1] <= _PANEL
     return inverse_by_factors(a) if small and has_triangles(a) else inv_numpy(x)
 
 
-# ---------------------------------------------------------------- Cholesky's factor
+# ---------------------------------------------------------------- the Cholesky factor
 
-# Columns; 48 to 80 are as fast for n = 500 and 1000. Two halves of so few would take as long as the
-# formula, or a fifth less: of a kernel's matrix of condition 1e11 they keep 7 digits, it keeps 11.
+# Columns of a panel; 48 to 80 are equally fast for n = 500 and 1000. Two halves of so few columns
+# would take as long as the formula, or a fifth less: for a kernel matrix of condition 1e11 they
+# keep 7 digits, the formula keeps 11.
 _PANEL = 64
 _HALVED = 128  # Rows up to which two halves are faster than panels.
 _WHOLE = 44  # Rows up to which LAPACK's inverse is faster than halving.
@@ -150,12 +151,12 @@ _WHOLE = 44  # Rows up to which LAPACK's inverse is faster than halving.
 def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     """Compute the cotangent by panels from last to first: twice the work of the factorisation.
 
-    Murray (2016), arXiv:1602.07527, section 3.2 (chol_blocked_rev). Spelled by products and
-    triangular systems of whole matrices it is six times the work.
+    Murray (2016), arXiv:1602.07527, section 3.2 (chol_blocked_rev). Products and triangular systems
+    of whole matrices would be six times the work.
     """
     n = _rows_of(factor)
     if n <= _HALVED:
-        # What stands above the diagonal of the cotangent, of zeros, may be infinite.
+        # Elements above the diagonal of the cotangent, to be ignored, may be infinite.
         lower = _lower(n)
         y_bar, factor = np.where(lower, y_bar, 0), np.where(lower, factor, 0)
         if n <= _PANEL:
@@ -205,10 +206,10 @@ def _rows_of(factor: Any) -> int:
 
 
 def cotangent_of_small(y_bar: Any, factor: Any) -> Any:
-    """Return the cotangent of one small real matrix, as NumPy factors it; None of a large one.
+    """Return the cotangent of one small real matrix, as NumPy factors it; None for a large one.
 
-    What stands above the diagonal of the cotangent is multiplied by zeros alone, if it is finite:
-    None if it is not.
+    Elements above the diagonal of the cotangent are multiplied by zeros only; return None if some
+    are not finite.
     """
     if len(factor) > _PANEL or not finite(y_bar):
         return None
@@ -216,7 +217,7 @@ def cotangent_of_small(y_bar: Any, factor: Any) -> Any:
 
 
 def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
-    """Two panels, of which the last has nothing behind it and the first nothing before it."""
+    """Compute the cotangent by two panels, without a part before the first or after the last."""
     corner, row = factor[..., :h, :h], factor[..., h:, :h]
     last_bar, both = _corner_cotangent(y_bar[..., h:, h:], factor[..., h:, h:])
     inverse = _inverse_by_halves(corner)
@@ -229,16 +230,16 @@ def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
 
 
 def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
-    """Return the cotangent by the formula, and the whole matrix that it is the lower half of.
+    """Return the cotangent by the formula, and the full matrix whose lower half it is.
 
-    What is not needed any more goes at once: matrices of this size are the peak of a likelihood.
+    Temporaries are deleted early: matrices of this size are the peak memory of a likelihood.
     """
     inverse = _inverse_by_halves(factor) if inverse is None else inverse
     phi = _phi(factor.shape[-1], y_bar.real.dtype.char)
     product: Any = np.dot if y_bar.ndim == factor.ndim == 2 else np.matmul
     middle = product(_adjoint(factor), y_bar)
     middle *= phi
-    middle += _adjoint(middle).copy()  # as it lies NumPy takes a third longer, and memory for two
+    middle += _adjoint(middle).copy()  # without a copy: a third longer, and memory for two
     middle = product(_adjoint(inverse), middle)
     both = product(middle, inverse)
     del middle, inverse
@@ -246,7 +247,7 @@ def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
 
 
 def _inverse_by_halves(lower: Any) -> Any:
-    """`_inverse` of what has zeros above its diagonal: LAPACK's takes three times the work."""
+    """Invert a lower triangle with zeros above; LAPACK does three times the work."""
     n = lower.shape[-1]
     if 0 < n <= _PANEL and lower.ndim == 2 and has_triangles(lower):
         return inverted(lower)
@@ -262,13 +263,13 @@ def _inverse_by_halves(lower: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _lower(n: int) -> Any:
-    """Where the lower triangle is: to make it costs np.tril as much as to use it."""
+    """Return a mask of the lower triangle, cached: making it costs as much as using it."""
     return np.tri(n, dtype=bool)
 
 
 @functools.lru_cache(maxsize=512)
 def _phi(n: int, dtype: str) -> Any:
-    """Multiplied by: the lower triangle, with half of the diagonal."""
+    """Return the factors of the lower triangle with half of the diagonal."""
     return np.tri(n, dtype=dtype) - 0.5 * np.eye(n, dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""NumPy implementations of elementwise operations that it has no function for; cheap spellings."""
+"""NumPy implementations of elementwise operations that NumPy lacks, or with less overhead."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from chainrules_numpy.without_warnings import quietly
 from chainrules_py import Scalar
 from chainrules_py import ops as v
 
-# The stubs of these functions know fewer calls than the functions take.
+# The stubs of these functions omit some signatures.
 _np: Any = np
 
 
 @v.strong_multiply.implement
 def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any:
-    """Multiply; where p is not finite, with 0 for the products with 0.
+    """Multiply; where p is not finite, products with 0 are 0.
 
-    np.vdot is the cheapest question whether all of p is finite: one pass, no temporary, no
-    warnings. Where it overflows, the long way gives the same product. A number is asked first.
+    np.vdot is the cheapest test whether all of p is finite: one pass, no temporary, no warnings. If
+    it overflows, the general code gives the same product. A Python number is tested first.
     """
     if (type(c) is float or type(c) is int) and c and math.isfinite(c):
         return c * p
@@ -40,7 +40,7 @@ _count: Any = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
 def tie_share_numpy(
     z: np.ndarray | np.generic, x: np.ndarray | Scalar, y: np.ndarray | Scalar
 ) -> Any:
-    """Compute the share by one comparison, and a second one to find ties, which are rare."""
+    """Compute the share by one comparison, and ties, which are rare, by a second one."""
     first = _equal(x, z)
     tied = _and(first, _equal(y, z))
     share = first.astype(z.dtype)
@@ -49,20 +49,20 @@ def tie_share_numpy(
 
 @v.logaddexp_share.implement
 def logaddexp_share_numpy(x: np.generic | Scalar, y: np.generic | Scalar) -> Any:
-    """Compute the share of numbers by exponentials of at most 1, as it is of arrays."""
+    """Compute the share of numbers by exponentials of at most 1, as for arrays."""
     d = np.subtract(x, y)
     return np.exp(np.minimum(d, 0)) / (1 + np.exp(-np.abs(d)))
 
 
-# The operations give infinity and NaN without a warning, as they do for Python's numbers: rules
-# call them, and a program is warned of what it computes itself. Its np.divide, / and ** are not
+# These operations return infinity and NaN without a warning, as for Python numbers: rules call
+# them, and a program is only warned of its own computations. Its np.divide, / and ** do not run
 # these.
 
 
 @v.divide.implement
 def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
-    """np.divide, silent."""
-    # To be silent costs 1 us, as much as four divisions of a small array.
+    """Compute np.divide without warnings."""
+    # Suppressing warnings costs 1 us, as much as four divisions of a small array.
     if isinstance(y, np.ndarray):
         if y.size < 2000 and np.count_nonzero(y) == y.size:
             return np.divide(x, y)
@@ -74,32 +74,32 @@ def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
 @v.pow.implement
 def pow_numpy(x: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any:
     """Compute the power by the operator, cheap for -1, 0, 1/2, 1 and 2; without warnings."""
-    if type(p) is float and p >= 0 and p.is_integer():  # of any x
+    if type(p) is float and p >= 0 and p.is_integer():  # for any x
         return x**p
     return quietly(operator.pow, x, p)
 
 
 @v.log.implement
 def log_numpy(x: np.ndarray | np.generic) -> Any:
-    """np.log, silent."""
+    """Compute np.log without warnings."""
     return quietly(np.log, x)
 
 
 @v.conj.implement
 def conj_numpy(x: np.ndarray | np.generic) -> Any:
-    """np.conj copies real arrays."""
+    """Conjugate; np.conj copies real arrays."""
     return x.conj() if x.dtype.kind == "c" else x
 
 
 @v.real.implement
 def real_numpy(x: np.ndarray | np.generic) -> Any:
-    """Return the view of the real part."""
+    """Return a view of the real part."""
     return np.real(x) if x.dtype.kind == "c" else x
 
 
 @v.imag.implement
 def imag_numpy(x: np.ndarray | np.generic) -> Any:
-    """Return the view of the imaginary part."""
+    """Return the imaginary part."""
     return np.imag(x)
 
 
@@ -107,38 +107,38 @@ def imag_numpy(x: np.ndarray | np.generic) -> Any:
 def where_numpy(
     condition: np.ndarray | Scalar, x: np.ndarray | Scalar, y: np.ndarray | Scalar
 ) -> Any:
-    """np.where makes 0-d arrays of scalars."""
+    """Choose by np.where, which makes 0-d arrays of scalars."""
     chosen = np.where(condition, x, y)
     return chosen if chosen.ndim else chosen[()]
 
 
 @v.clip_below.implement
 def clip_below_numpy(x: np.ndarray | Scalar, lo: np.ndarray | Scalar) -> Any:
-    """np.clip with one bound."""
+    """Clip with a lower bound only."""
     return np.clip(x, lo, None)
 
 
 @v.clip_above.implement
 def clip_above_numpy(x: np.ndarray | Scalar, hi: np.ndarray | Scalar) -> Any:
-    """np.clip with one bound."""
+    """Clip with an upper bound only."""
     return np.clip(x, None, hi)
 
 
 @v.round_decimals.implement
 def round_decimals_numpy(x: np.ndarray | np.generic, *, decimals: int) -> Any:
-    """np.round."""
+    """Round to decimals by the array's method."""
     return x.round(decimals)
 
 
 @v.choose.implement
 def choose_numpy(a: np.ndarray | Scalar, *choices: np.ndarray | Scalar) -> Any:
-    """np.choose takes a sequence."""
+    """Choose by np.choose, which takes a sequence."""
     return _np.choose(a, choices)
 
 
 @v.choose.implement
 def choose_numbers(a: Scalar, *choices: Scalar) -> Any:
-    """Numbers alone are NumPy's: those of other libraries take them beside their arrays."""
+    """Choose among numbers; if all operands are numbers, the result is NumPy's."""
     return _np.choose(a, choices)
 
 
@@ -153,7 +153,7 @@ def nan_to_num_numpy(
     posinf: np.ndarray | Scalar,
     neginf: np.ndarray | Scalar,
 ) -> Any:
-    """np.nan_to_num takes them by name."""
+    """Call np.nan_to_num, which takes the replacements by name."""
     return _np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
@@ -173,13 +173,13 @@ def cumulative_min_numpy(x: np.ndarray, *, axis: int) -> Any:
 def unwrap_numpy(
     x: np.ndarray, period: np.ndarray | Scalar, *, axis: int = -1, discont: float | None = None
 ) -> Any:
-    """np.unwrap takes the period by name."""
+    """Call np.unwrap, which takes the period by name."""
     return _np.unwrap(x, discont, axis, period=period)
 
 
 @v.complex_outside.implement
 def complex_outside_numpy(x: np.ndarray | np.generic, *, low: float, high: float) -> Any:
-    """Make x complex if need be, as np.lib.scimath does; of single precision where x fits in it."""
+    """Convert x to complex if values are outside, as np.lib.scimath does."""
     if x.dtype.kind == "c" or not np.any(_np.less(x, low) | _np.greater(x, high)):
         return x
     return x.astype(np.complex64 if x.dtype.char in "fbBhH" else np.complex128)
@@ -187,10 +187,11 @@ def complex_outside_numpy(x: np.ndarray | np.generic, *, low: float, high: float
 
 @v.bessel_i.implement
 def bessel_i_numpy(x: np.ndarray | np.generic, *, order: int) -> Any:
-    """I₀ by np.i0, times the ratios of neighbours, from far up where they vanish.
+    """Compute I₀ by np.i0, times ratios of neighbours, by recurrence from where they vanish.
 
     r_k = I_k / I_{k-1} = x / (2k + x r_{k+1}): W. Gautschi, Computational Aspects of Three-Term
-    Recurrence Relations, SIAM Review 9 (1967). Far is where the product of r_k² is below epsilon.
+    Recurrence Relations, SIAM Review 9 (1967). The start is where the product of r_k² is below
+    epsilon.
     """
     y, order = _np.i0(x), abs(order)
     if order == 0:

@@ -1,8 +1,8 @@
 """NumPy's histograms: counts of elements between edges, or sums of their weights.
 
-A histogram is linear in the weights and constant in the data, and the edges are linear in the
-least and the greatest element, or in the range: which element is in which bin, and how many bins
-there are, is read off the values.
+A histogram is linear in the weights and constant in the data, and the edges are linear in the least
+and the greatest element, or in the range: the bin of each element and the number of bins are read
+off the values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from chainrules_py.extend import (
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Any, Any]:
-    """np.histogram."""
+    """Compute np.histogram."""
     data = low.readable(a)
     counts: Any
     counts, places = np.histogram(
@@ -55,7 +55,7 @@ def histogram(
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """np.histogram_bin_edges."""
+    """Compute np.histogram_bin_edges."""
     plain = [low.readable(x) for x in (a, bins, range, weights)]
     return _edges(a, bins, range, np.histogram_bin_edges(*plain))
 
@@ -68,7 +68,7 @@ def histogram2d(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """np.histogram2d."""
+    """Compute np.histogram2d."""
     if hasattr(bins, "__len__") and len(bins) not in (1, 2):
         bins = [bins, bins]
     counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)
@@ -82,7 +82,7 @@ def histogramdd(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, list[Any]]:
-    """np.histogramdd."""
+    """Compute np.histogramdd."""
     columns = _columns(sample)
     plain = [low.readable(x) for x in columns]
     counts, places = np.histogramdd(
@@ -101,9 +101,9 @@ def histogramdd(
 
 
 def _in_operations(x: Any) -> bool:
-    """Return whether operations compute from x: it is being differentiated, or of another library.
+    """Return whether x is for operations: it is being differentiated, or of another library.
 
-    What a compiler notes of NumPy's is neither: NumPy adds its running sums of constant weights, in
+    A NumPy array that a compiler traces is neither: NumPy adds running sums of constant weights, in
     which a NaN reaches all later bins, with and without `compile`.
     """
     return varies(x) and (moves(x) or not low.is_numpys(x))
@@ -120,7 +120,7 @@ def _columns(sample: Any) -> list[Any]:
 
 
 def _places(x: Any, edges: Any) -> tuple[Any, Any]:
-    """In which bin each element is, and whether it is in any; the last edge is in the last bin."""
+    """Return the bin of each element, and whether it is in any; the last bin includes its end."""
     n = len(edges) - 1
     where = np.searchsorted(edges, x, side="right") - 1
     where[x == edges[-1]] = n - 1
@@ -136,12 +136,12 @@ def _sums(where: Any, inside: Any, weights: Any, n: int) -> Any:
     whole = kind_of(weights) == "int"
     if not whole and getattr(weights.dtype, "char", None) not in ("g", "G"):
         return v.bincount(where, weights, minlength=n)
-    # np.bincount takes no long numbers, and makes floats of whole ones; np.histogram does not.
+    # np.bincount takes no long doubles, and converts integers to floats; np.histogram does not.
     return v.put_along_axis_add(np.zeros(n, weights.dtype), weights, where, axis=0)
 
 
 def _edges(a: Any, bins: Any, range: Sequence[Any] | None, places: Any) -> Any:
-    """Return the edges at these places: the given ones, or ones equally far from each other."""
+    """Return the edges: the given ones, or equally spaced ones."""
     if np.ndim(untraced(bins)):
         return array_of(bins, places)
     first, last = _ends(a) if range is None else range
@@ -158,7 +158,7 @@ def _ends(a: Any) -> tuple[Any, Any]:
 
 
 def _density(counts: Any, edges: list[Any]) -> Any:
-    """Compute each bin's part of the total, divided by the size of the bin."""
+    """Compute each bin's share of the total, divided by the size of the bin."""
     y = counts = low.array_of(counts)
     for axis, places in enumerate(edges):
         widths = low.array_of(v.astype(v.diff(places), dtype=np.dtype(float)))

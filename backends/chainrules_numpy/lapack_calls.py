@@ -1,8 +1,8 @@
-"""NumPy's functions of one matrix, without what they do before and after LAPACK is called.
+"""NumPy's functions of one matrix, without the Python code around LAPACK.
 
-Of a matrix of 3 rows that takes four times as long as the rest. The same functions of LAPACK are
-called, and a singular matrix raises the same; only arrays of double precision come here, others go
-where they went.
+For a matrix of 3 rows, that code takes four times as long as the rest. The same LAPACK functions
+are called, and a singular matrix raises the same error. This applies to arrays of double precision;
+others call NumPy's function.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STATE: Any = _PARTS[1] if _PARTS else None
 
 
 def _raising(text: str) -> Any:
-    """Return NumPy's setting of errors where one of LAPACK's is raised with a text."""
+    """Return an error state in which an error of LAPACK raises LinAlgError with a text."""
 
     def raise_it(_error: str, _flag: int) -> None:
         raise np.linalg.LinAlgError(text)
@@ -38,7 +38,7 @@ _SIGN_AND_LOGARITHM: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def _is_matrix(x: Any) -> bool:
-    """Return whether an operand is one square matrix of double precision, with elements."""
+    """Return whether an operand is one nonempty square matrix of double precision."""
     if type(x) is not np.ndarray or x.dtype is not _DOUBLE or _LAPACK is None:
         return False
     shape = x.shape
@@ -46,7 +46,7 @@ def _is_matrix(x: Any) -> bool:
 
 
 def _called(gufunc: Any, errors: Any, *xs: Any) -> Any:
-    """Call a function of LAPACK's, with NumPy's errors raised as they are set."""
+    """Call a LAPACK loop with an error state."""
     token = _STATE.set(errors)
     try:
         return gufunc(*xs)
@@ -56,7 +56,7 @@ def _called(gufunc: Any, errors: Any, *xs: Any) -> Any:
 
 @v.solve.implement
 def solve_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
-    """np.linalg.solve, of one right side or a matrix of them."""
+    """Compute np.linalg.solve, for one right side or a matrix of them."""
     if _is_matrix(x1) and type(x2) is np.ndarray and x2.dtype is _DOUBLE:
         shape = x2.shape
         if shape[:1] == x1.shape[:1] and len(shape) < 3:
@@ -67,30 +67,30 @@ def solve_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
 
 @v.inv.implement
 def inv_numpy(x: np.ndarray) -> Any:
-    """np.linalg.inv."""
+    """Compute np.linalg.inv."""
     return _called(_LAPACK.inv, _SINGULAR, x) if _is_matrix(x) else np.linalg.inv(x)
 
 
 @v.det.implement
 def det_numpy(x: np.ndarray) -> Any:
-    """np.linalg.det."""
+    """Compute np.linalg.det."""
     return _LAPACK.det(x) if _is_matrix(x) else np.linalg.det(x)
 
 
 @v.slogdet.implement
 def slogdet_numpy(x: np.ndarray) -> Any:
-    """np.linalg.slogdet."""
+    """Compute np.linalg.slogdet."""
     return _SIGN_AND_LOGARITHM(*_LAPACK.slogdet(x)) if _is_matrix(x) else np.linalg.slogdet(x)
 
 
 @v.cholesky.implement
 def cholesky_numpy(x: np.ndarray, *, upper: bool = False) -> Any:
-    """np.linalg.cholesky."""
+    """Compute np.linalg.cholesky."""
     if not _is_matrix(x):
         return np.linalg.cholesky(x, upper=upper)
     return _called(_LAPACK.cholesky_up if upper else _LAPACK.cholesky_lo, _INDEFINITE, x)
 
 
 _PUBLIC: tuple[Any, ...] = (solve_numpy, inv_numpy, det_numpy, slogdet_numpy, cholesky_numpy)
-for _function in _PUBLIC:  # what is written down for others has NumPy's own names
+for _function in _PUBLIC:  # captured programs use NumPy's public names
     _function.public = getattr(np.linalg, _function.__name__.removesuffix("_numpy"))

@@ -1,4 +1,4 @@
-"""NumPy, as it states itself: its arrays, its scalars, and what it computes in fewer calls."""
+"""Registration of NumPy: its arrays, its scalars, and rules with fewer calls."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from chainrules_py.extend import (
 )
 
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""Pulls with fewer calls, by the pulls of the rules; `adjoints` fills both when they are there."""
+"""Pullbacks with fewer calls, by the pullbacks of the rules; `adjoints` fills both tables."""
 adjoint: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Transposes and adjoints with fewer calls, by those of the rules."""
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """Copy what is read-only, broadcast, or shares memory with an array of the caller's."""
+    """Copy an array that is read-only, broadcast, or shares memory with one of the caller."""
     if x.base is None and x.flags.writeable:
         for y in theirs:
             if y is x or (issubclass(type(y), np.ndarray) and y.base is x):
@@ -37,9 +37,9 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 def finite(t: Any) -> bool:
-    """Return whether all elements are finite; return False, too, where squares overflow.
+    """Return whether all elements are finite; also False if their squares overflow.
 
-    np.vdot is the cheapest question: one pass, no temporary, no warnings.
+    np.vdot is the cheapest test: one pass, no temporary, no warnings.
     """
     if isinstance(t, np.ndarray):
         if t.ndim != 1:
@@ -54,7 +54,7 @@ stood_for.update((np.ndarray, np.memmap, np.recarray))
 stood_for.update([cls for cls in np.sctypeDict.values() if issubclass(cls, np.number)])
 NUMPY = Library(
     np,
-    devices=False,  # there is but one
+    devices=False,  # NumPy has one device
     memory=MEMORY,
     mutable=lambda x: x.flags.writeable and 0 not in x.strides,
     own=own,
@@ -67,7 +67,7 @@ NUMPY = Library(
     adjoint=adjoint,
     objects=np.dtype(object),
 )
-# Those two read otherwise, from a file or by names of fields, and compute as arrays do.
+# These two read differently, from a file or by field names, and compute as arrays do.
 for _cls in (np.ndarray, np.memmap, np.recarray):
     register_array_type(_cls, NUMPY)
 register_scalar_type(np.generic, array=np.ndarray)

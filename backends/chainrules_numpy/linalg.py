@@ -1,4 +1,4 @@
-"""NumPy's linear algebra: rows, and the operations that it computes in another way."""
+"""NumPy's linear algebra: aliases, and implementations that differ from the standard."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from chainrules_py.extend import Call
 
 @v.diagonal.implement
 def diagonal_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
-    """np.diagonal takes the first two axes by default."""
+    """Return diagonals of the last two axes; np.diagonal defaults to the first two."""
     return x.diagonal(offset, -2, -1)
 
 
 @v.trace.implement
 def trace_numpy(x: np.ndarray, *, offset: int = 0) -> Any:
-    """np.trace takes the first two axes by default."""
-    if type(x) is np.ndarray:  # as np.trace does, a third sooner
+    """Return traces of the last two axes; np.trace defaults to the first two."""
+    if type(x) is np.ndarray:  # as np.trace does, in two thirds of its time
         return x.trace(offset, -2, -1)
     return np.trace(x, offset, -2, -1)
 
 
 @v.from_diagonal.implement
 def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int = 0) -> Any:
-    """Zeros, and one assignment to a strided view of them."""
+    """Return zeros with a diagonal, by one assignment to a strided view."""
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     if x.shape[-1] != length:
         matrix_text = f"diagonal {offset} of a {rows} x {columns} matrix"
         msg = f"{matrix_text} has {length} elements, not {x.shape[-1]}"
         raise ValueError(msg)
     matrix = np.zeros((*x.shape[:-1], rows * columns), x.dtype)
-    if length:  # else the first may lie behind the last
+    if length:  # otherwise the start may be beyond the end
         first = offset if offset >= 0 else -offset * columns
         matrix[..., first : first + length * (columns + 1) : columns + 1] = x
     return matrix.reshape(*x.shape[:-1], rows, columns)
@@ -48,18 +48,18 @@ def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int =
 
 @v.tril.implement
 def tril_numpy(x: np.ndarray, *, k: int = 0) -> Any:
-    """np.tril makes the mask of each call anew: three quarters of its time for a few rows."""
+    """Return the lower triangle by a cached mask; np.tril spends most of its time on the mask."""
     return _masked(x, k, _lower, np.tril)
 
 
 @v.triu.implement
 def triu_numpy(x: np.ndarray, *, k: int = 0) -> Any:
-    """np.triu, as above."""
+    """Return the upper triangle by a cached mask."""
     return _masked(x, k, _upper, np.triu)
 
 
 def _masked(x: Any, k: int, mask: Any, native: Any) -> Any:
-    """Return the elements of a small matrix under a mask that is kept, of others as NumPy does."""
+    """Return a small matrix under a cached mask; for others call NumPy's function."""
     if type(x) is not np.ndarray or not 0 < x.size <= _MASKED or x.ndim != 2:
         return native(x, k)
     y = np.zeros(x.shape, x.dtype)
@@ -68,7 +68,7 @@ def _masked(x: Any, k: int, mask: Any, native: Any) -> Any:
 
 
 _MASKED = 40_000
-"""Elements up to which a mask is kept."""
+"""The number of elements up to which a mask is cached."""
 
 
 @functools.lru_cache(maxsize=32)
@@ -81,7 +81,7 @@ def _upper(rows: int, columns: int, k: int) -> Any:
     return ~np.tri(rows, columns, k - 1, dtype=bool)
 
 
-# ---------------------------------------------------------------- rows
+# ---------------------------------------------------------------- aliases
 
 GUFUNC = {
     "out": None,
@@ -109,7 +109,7 @@ def _gufunc(function: Any, operation: Any, **keywords: Any) -> None:
 
 
 def _axis_from_end(call: Call, axis: int) -> None:
-    """vecdot's axis, of operands that need not have as many axes: counted from the end."""
+    """Lower vecdot's axis: counted from the end, as the operands may differ in ndim."""
     axis = operator.index(axis)
     if axis < 0:
         call.options["axis"] = axis
@@ -131,7 +131,7 @@ alias(np.linalg.vecdot, to=v.vecdot, lower={"axis": _axis_from_end})
 
 
 def _axes_as_tuples(call: Call, axes: Any) -> None:
-    """tensordot's axes, which may be lists, or one number for each operand."""
+    """Lower tensordot's axes, which may be lists, or one number for each operand."""
     if not isinstance(axes, int):
         axes = tuple((int(i),) if np.ndim(i) == 0 else tuple(map(int, i)) for i in axes)
     call.options["axes"] = axes
@@ -165,10 +165,10 @@ alias(
 
 
 def _of_matrices(operation: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    """Apply an operation to the diagonals of matrices, which need not lie in the last two axes."""
+    """Apply an operation to diagonals of matrices on any two axes."""
     ndim = x.ndim
     axis1, axis2 = axis1 % ndim, axis2 % ndim
-    if (axis2, axis1) == (ndim - 2, ndim - 1):  # the diagonal above is the one below
+    if (axis2, axis1) == (ndim - 2, ndim - 1):  # the diagonal above becomes the one below
         return operation(x, offset=-offset)
     if (axis1, axis2) != (ndim - 2, ndim - 1):
         rest = [i for i in range(ndim) if i not in (axis1, axis2)]
@@ -177,12 +177,12 @@ def _of_matrices(operation: Any, x: Any, offset: int, axis1: int, axis2: int) ->
 
 
 def diagonal_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """NumPy's diagonal: of the first two axes by default."""
+    """Return diagonals; as in NumPy, of the first two axes by default."""
     return _of_matrices(v.diagonal, a, offset, axis1, axis2)
 
 
 def trace_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """NumPy's trace: of the first two axes by default."""
+    """Return traces; as in NumPy, of the first two axes by default."""
     return _of_matrices(v.trace, a, offset, axis1, axis2)
 
 

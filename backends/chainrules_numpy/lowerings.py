@@ -1,6 +1,7 @@
-"""Lowerings of NumPy's keywords to operations, shared by all rows whose keyword means the same.
+"""Lowerings of NumPy's keywords to operations, shared by all aliases with the same keyword.
 
-A lowering rewrites a `Call` for one keyword's value, and is absent where the keyword is absent.
+A lowering rewrites a `Call` for the value of one keyword, and does not run if the keyword is
+absent.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from chainrules_py.extend import (
 
 
 def static(value: Any) -> Any:
-    """Return an integer, or a sequence of them, as an option: hashable, and of Python's types."""
+    """Convert an integer, or a sequence of them, to a static option of Python integers."""
     if value is None or type(value) is int:
         return value
     if isinstance(value, (tuple, list, range)) or getattr(value, "ndim", 0) > 0:
@@ -41,7 +42,7 @@ def static(value: Any) -> Any:
 
 
 def _whole(value: Any) -> int:
-    """Return a whole number, or a truth, as a number of Python's."""
+    """Convert an integer or a boolean to a Python integer."""
     return int(value) if isinstance(value, np.bool_) else int(operator.index(value))
 
 
@@ -56,7 +57,7 @@ def as_option(name: str, *, sequence: bool = False) -> Lowering:
 
 
 def axis_of(value: Any) -> Any:
-    """Return an axis of a function that takes one, or None; as NumPy, take no list and no truth."""
+    """Return one axis, or None; as in NumPy, lists and booleans are refused."""
     if value is None or type(value) is int:
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -66,16 +67,16 @@ def axis_of(value: Any) -> Any:
 
 
 def axes_of(value: Any) -> Any:
-    """Return the axes of a reduction: one, a tuple, or None; NumPy takes no list of them."""
+    """Return the axes of a reduction: one, a tuple, or None; as in NumPy, lists are refused."""
     if value is None or type(value) is int:
         return value
     return tuple(map(axis_of, value)) if type(value) is tuple else axis_of(value)
 
 
 def array_of(value: Any) -> Any:
-    """Convert an operand to an array, lists and numbers as NumPy does; stack lists of arrays.
+    """Convert an operand to an array: lists and numbers as NumPy does; lists of arrays are stacked.
 
-    Numbers have the dtypes that NumPy gives them, whichever other library they are beside.
+    Numbers have NumPy's dtypes, even beside arrays of another library.
     """
     cls = type(value)
     if cls in (list, tuple) and _holds_arrays(value):
@@ -84,7 +85,7 @@ def array_of(value: Any) -> Any:
         return v.lift(value, to=beside() or np)
     home = beside() if cls is np.ndarray else None
     if home is not None and home in [type_info(host).namespace for host in hosts]:
-        return moved_beside(value)  # an engine's own operators take none of NumPy's arrays
+        return moved_beside(value)  # an engine's operators may not take NumPy arrays
     info = type_info(cls)
     if issubclass(cls, Tracer) or info.is_array:
         return value
@@ -94,7 +95,7 @@ def array_of(value: Any) -> Any:
 
 
 def readable(x: Any) -> Any:
-    """Return the values of an engine's array, for NumPy to read; structures part by part."""
+    """Return the values of an engine's array in a form that NumPy reads; also in lists."""
     x = untraced(x)
     if type(x) in (list, tuple):
         return type(x)(map(readable, x))
@@ -103,7 +104,7 @@ def readable(x: Any) -> Any:
 
 
 def _holds_arrays(value: Any) -> bool:
-    """Return whether a list holds tracers, or arrays of another library, which NumPy loses."""
+    """Return whether a list holds tracers, or arrays of another library, which NumPy would lose."""
     cls = type(value)
     if cls in (list, tuple):
         return any(map(_holds_arrays, value))
@@ -112,7 +113,7 @@ def _holds_arrays(value: Any) -> bool:
 
 
 def numpy_dtype(x: Any) -> Any:
-    """Return the dtype of any library's array as NumPy's dtype, which has the same name."""
+    """Return the dtype of any library's array as the NumPy dtype of the same name."""
     try:
         return np.dtype(x.dtype)
     except TypeError:
@@ -120,15 +121,15 @@ def numpy_dtype(x: Any) -> Any:
 
 
 def is_numpys(x: Any) -> bool:
-    """Return whether NumPy computes with what x stands for: an array or a number of its own."""
+    """Return whether x stands for a NumPy array or a number, with which NumPy computes."""
     cls = type_info(type(x)).dispatch_type
     return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
 
 
 def moved_beside(places: Any) -> Any:
-    """Convert NumPy's result to an array of the library that the call belongs to.
+    """Convert a NumPy result to an array of the library of the call.
 
-    It is copied: tensors share memory with what they are made of, and take no steps backwards.
+    It is copied: tensors share memory with their source, and have no negative strides.
     """
     home = beside()
     return places if home is None else home.asarray(np.array(places, order="C"))
@@ -145,7 +146,7 @@ def as_array(name: str, convert: Callable[[Any], Any] = array_of) -> Lowering:
 
 
 def as_places(name: str) -> Lowering:
-    """Return a lowering for indices, where truths are the places 0 and 1, and no mask."""
+    """Return a lowering for indices; booleans are the indices 0 and 1, not a mask."""
 
     def places(value: Any) -> Any:
         found = array_of(value)
@@ -158,9 +159,9 @@ def as_places(name: str) -> Lowering:
 def as_keyword(
     name: str, operation: Callable[..., Any] | None = None, *, numbers: bool = True
 ) -> Lowering:
-    """Return a lowering for an operand by its name, where NumPy takes lists, and numbers, as well.
+    """Return a lowering for an operand by name, which may be a list or a number.
 
-    With ``operation`` the call becomes that of a composite, which knows the keyword.
+    With ``operation``, the call becomes a call of that composite, which has the keyword.
     """
 
     def operand(value: Any) -> Any:
@@ -188,7 +189,7 @@ as_arrays = AsOperand("arrays", lambda value: [array_of(x) for x in value], _seq
 
 
 def converted(call: Call, dtype: Any) -> None:
-    """``dtype=``: the operands are converted before, and what NumPy sums them in after."""
+    """Lower ``dtype=``: convert the operands before, and the result after the reduction."""
     dtype = np.dtype(dtype)
     for name, x in call.operands.items():
         if numpy_dtype(x) != dtype:
@@ -197,7 +198,7 @@ def converted(call: Call, dtype: Any) -> None:
 
 
 def computed_in(call: Call, dtype: Any) -> None:
-    """``dtype=`` of a ufunc: what it computes in; the numbers of Python follow."""
+    """Lower ``dtype=`` of a ufunc: the dtype of the computation; Python numbers follow it."""
     dtype = np.dtype(dtype)
     for name, x in call.operands.items():
         sized = hasattr(x, "dtype")
@@ -211,16 +212,16 @@ def computed_in(call: Call, dtype: Any) -> None:
     call.after.append(in_scalar)
 
 
-# --------------------------------------------------- scalars of NumPy's, and arrays without axes
+# --------------------------------------------------- NumPy scalars, and 0-d arrays
 
 
 def in_scalar(y: Any) -> Any:
-    """Return the scalar in an array without axes."""
+    """Convert a 0-d array to a scalar."""
     return v.index(y, ()) if isinstance(y, np.ndarray) and not y.ndim else y
 
 
 def in_array(y: Any) -> Any:
-    """Return an array without axes for a scalar; for each of a list of them."""
+    """Convert a scalar to a 0-d array; also each scalar of a list."""
     if type(y) in (list, tuple):
         return type(y)(map(in_array, y))
     scalar: Any = y
@@ -228,7 +229,7 @@ def in_array(y: Any) -> Any:
 
 
 def gives_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that gives 0-d arrays where operations give scalars, as NumPy's does."""
+    """Make a function return 0-d arrays where operations return scalars, as NumPy does."""
 
     @functools.wraps(f)
     def made(*operands: Any, **options: Any) -> Any:
@@ -241,7 +242,7 @@ def gives_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def masked(identity: Any) -> Lowering:
-    """``where=``: what is left out does not change the result."""
+    """Lower ``where=``: masked elements are replaced by the identity."""
 
     def lower(call: Call, mask: Any) -> None:
         x = call.operands["x"]
@@ -253,7 +254,7 @@ def masked(identity: Any) -> Lowering:
 
 
 def _limit(x: Any, sign: float) -> Any:
-    """Return the number that every element of x is at least (or at most) as great as."""
+    """Return the least (or greatest) possible value for the dtype of x."""
     dtype = numpy_dtype(x)
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(dtype)
@@ -262,7 +263,7 @@ def _limit(x: Any, sign: float) -> Any:
 
 
 def masked_extreme(sign: float) -> Lowering:
-    """``where=`` of max and min, which have no identity unless ``initial=`` is given as well."""
+    """Lower ``where=`` of max and min, which have no identity and need ``initial=`` as well."""
 
     def lower(call: Call, mask: Any) -> None:
         if mask is True:
@@ -271,7 +272,7 @@ def masked_extreme(sign: float) -> Lowering:
             msg = "the reduction has no identity, so to use where= one has to specify initial="
             raise ValueError(msg)
         if not np.size(mask):
-            return  # nothing is left out: initial= has seen to it that there is an element
+            return  # nothing is masked: with initial= there is an element
         x = call.operands["x"]
         call.operands["x"] = v.where(array_of(mask), x, _limit(x, sign))
 
@@ -279,7 +280,7 @@ def masked_extreme(sign: float) -> Lowering:
 
 
 def started_extreme(operation: Callable[..., Any], sign: float) -> Lowering:
-    """Return a lowering for ``initial=`` of max and min, their result where there is no element."""
+    """Return a lowering for ``initial=`` of max and min, the result if there are no elements."""
     joined = started(operation)
 
     def lower(call: Call, start: Any) -> None:
@@ -294,9 +295,9 @@ def started_extreme(operation: Callable[..., Any], sign: float) -> Lowering:
 
 
 def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
-    """Return a lowering for ``initial=`` of products, which begin with it.
+    """Return a lowering for ``initial=`` of products, which start with it.
 
-    So they overflow where NumPy's do. What is not counted, ``clean`` makes one of.
+    Therefore they overflow where NumPy's do. ``clean`` replaces elements that do not count by one.
     """
     after = started(v.multiply)
 
@@ -323,7 +324,7 @@ def started(operation: Callable[..., Any]) -> Lowering:
 
     def lower(call: Call, start: Any) -> None:
         if isinstance(start, np.ndarray) and start.dtype.kind == "O":
-            start = start.item()  # which NumPy starts with
+            start = start.item()  # as NumPy does
 
         def join(y: Any) -> Any:
             whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
@@ -336,7 +337,7 @@ def started(operation: Callable[..., Any]) -> Lowering:
 
 
 def ddof(call: Call, value: Any) -> None:
-    """``ddof=``: the standard calls it correction."""
+    """Lower ``ddof=``, which the standard calls correction."""
     if "correction" in call.options:
         msg = "ddof and correction can't be provided simultaneously."
         raise ValueError(msg)
@@ -344,7 +345,7 @@ def ddof(call: Call, value: Any) -> None:
 
 
 def flattened(call: Call, axis: Any) -> None:
-    """``axis=None`` where it means that the elements are read in C order."""
+    """Lower ``axis=None`` of functions that then flatten the operand in C order."""
     if axis is None:
         call.operands["x"] = v.reshape(call.operands["x"], shape=(-1,))
         call.options["axis"] = 0
@@ -356,7 +357,7 @@ def flattened(call: Call, axis: Any) -> None:
 
 
 def element_order(call: Call, order: str) -> None:
-    """``order="F"`` of reshape: C order, with the axes reversed before and after."""
+    """Lower ``order="F"`` of reshape: C order, with the axes reversed before and after."""
     if order != "F":
         msg = (
             f"order={order!r} reads the memory of an array, which has no derivative; "
@@ -369,7 +370,7 @@ def element_order(call: Call, order: str) -> None:
 
 
 def of_shape(fill: int) -> Lowering:
-    """``shape=`` of zeros_like and ones_like."""
+    """Return a lowering for ``shape=`` of zeros_like and ones_like."""
 
     def lower(call: Call, shape: Any) -> None:
         shape = static(shape)

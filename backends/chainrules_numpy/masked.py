@@ -1,8 +1,9 @@
-"""Arrays of numpy.ma, and matrices: refused wherever they could enter.
+"""Arrays of numpy.ma, and matrices, are refused wherever they could enter.
 
-The functions of ``np.ma`` show a call to nobody, and what the others do with a masked array NumPy
-does not say: so a derivative would be that of another program. What is meant is written with an
-array and its mask, as two values. The classes are named, for to import ``numpy.ma`` takes time.
+NumPy does not dispatch the functions of ``np.ma``, and does not define the result of other
+functions for masked arrays, so that a derivative could belong to another program. Use an array and
+its mask, as two values, instead. The classes are given by name, as importing ``numpy.ma`` takes
+time.
 """
 
 from __future__ import annotations

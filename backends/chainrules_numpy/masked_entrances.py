@@ -1,4 +1,4 @@
-"""Hints at every function of numpy.ma that would make a plain array of a tracer."""
+"""Hints for every function of numpy.ma that would make a plain array of a tracer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose memory an array of NumPy's is, and whether it has changed."""
+"""The memory of NumPy arrays: its owner, its layout, and whether it has changed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from chainrules_py.extend import Memory, at_once, makers, plain, undecided, viewers, wrapping
 
 SAMPLE = 64
-"""So many elements of an array are compared at most, unless all are asked for."""
+"""The number of elements of an array that are compared, unless all are requested."""
 SMALL = 1 << 15
-"""Where all bytes are asked for, so many are kept as they are; of more a checksum."""
+"""The number of bytes up to which all are kept; of larger arrays a checksum is kept."""
 
 
 def owner(x: np.ndarray) -> Any:
@@ -30,7 +30,7 @@ def owner(x: np.ndarray) -> Any:
         holder = holder.base
     if isinstance(holder, np.ndarray):
         return holder
-    # NumPy's windows, and Python's views of memory, know what they are of.
+    # NumPy's windows, and memoryviews, refer to their source.
     inner = holder.obj if type(holder) is memoryview else getattr(holder, "base", None)
     if isinstance(inner, np.ndarray):
         return owner(inner)
@@ -43,7 +43,7 @@ def layout(x: np.ndarray) -> Any:
 
 
 def laid_out(x: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """In memory made for the other."""
+    """Copy x into memory with the layout of ``like``."""
     made = np.empty_like(like, x.dtype)
     made[...] = x
     return made
@@ -60,10 +60,10 @@ def fingerprint(x: np.ndarray, full: bool) -> Any:
 
 @functools.lru_cache(1024)
 def _places(shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return the index of a sample: places along each axis, so that every layout is read as it is.
+    """Return the index of a sample: a slice of each axis, so that no layout needs a copy.
 
-    An axis longer than its share is read at steps; the middle of a step comes first, so that a
-    write to either half of the array is likely to be seen.
+    An axis longer than its share is read in steps, from the middle of the first step on, so that a
+    write to either half of the array is likely to be detected.
     """
     places: list[tuple[int, slice]] = []
     left = SAMPLE
@@ -76,11 +76,11 @@ def _places(shape: tuple[int, ...]) -> tuple[slice, ...]:
 
 
 def lock(x: np.ndarray, locks: list[Any]) -> Any:
-    """Make an array read-only, and append a call in C that undoes it.
+    """Make an array read-only, and append a C call that undoes it to ``locks``.
 
-    Returns the array that owns the memory; None for a part of another array, which may be filled
+    Return the array that owns the memory; None for a part of another array, which may be written to
     meanwhile, and for memory of others. A reshaped or transposed array has all elements of its
-    owner: both are locked. Nothing is appended where it was read-only before.
+    owner: both are locked. Nothing is appended if the array was read-only before.
     """
     owner = x
     if (base := x.base) is not None:
@@ -92,7 +92,7 @@ def lock(x: np.ndarray, locks: list[Any]) -> Any:
         undo: Any = functools.partial(owner.setflags, True)  # type: ignore[call-arg]
         if owner is not x and x.flags.writeable:
             undo = at_once([undo, functools.partial(x.setflags, write=True)])
-        locks.append(undo)  # before it is locked: an interrupt may come between
+        locks.append(undo)  # before locking: an interrupt may come in between
         flags.writeable = False
         if owner is not x:
             x.flags.writeable = False
@@ -100,9 +100,9 @@ def lock(x: np.ndarray, locks: list[Any]) -> Any:
 
 
 def lock_all(xs: Sequence[np.ndarray], locks: list[Any]) -> list[np.ndarray]:
-    """Make those of many arrays read-only that have memory of their own, and return these."""
+    """Make those arrays read-only that own their memory, and return them."""
     mine = [x for x in xs if x.base is None and x.flags.writeable]
-    # One call in C, which an interrupt comes before or after: see `at_once`.
+    # One C call, which an interrupt precedes or follows: see `at_once`.
     locks.append(functools.partial(_nowhere.extend, map(_unlocked, mine)))
     _nowhere.extend(map(_locked, mine))
     return mine
@@ -126,7 +126,7 @@ def read_only(x: np.ndarray) -> np.ndarray:
 
 
 def overlap(x: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether two arrays have an element in common; yes where that is hard to find out."""
+    """Return whether two arrays share an element; True if that is too hard to determine."""
     most: Any = 10_000
     try:
         return np.shares_memory(x, y, max_work=most)
@@ -162,7 +162,7 @@ viewers |= {vars(np.ndarray)[name] for name in ("T", "mT", "real", "imag")}
 
 
 def _has_one(operands: tuple[Any, ...], keywords: Any) -> bool:
-    """Return whether an einsum is of one array: a part of it, or its axes in another order."""
+    """Return whether an einsum has one array, of which it may return a view."""
     arrays = [x for x in operands if not isinstance(x, (str, list, tuple))]
     return len(arrays) < 2
 

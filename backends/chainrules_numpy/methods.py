@@ -1,4 +1,4 @@
-"""The rows of the methods and properties of NumPy's arrays and scalars."""
+"""Aliases of the methods and properties of NumPy's arrays and scalars."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def member(
     asked: Mapping[str, Lowering] | None = None,
     **more: Any,
 ) -> None:
-    """Enter one row for the method of arrays, and one for that of scalars."""
+    """Register an alias for the method of arrays, and one for that of scalars."""
     parameters = {"self": None} if parameters is None else parameters
     for cls in (np.ndarray, np.generic):
         native = vars(cls).get(name)
@@ -182,7 +182,7 @@ member("ravel", ravel, {"self": None, "order": "C"})
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
-    """Ravel x into memory of its own."""
+    """Flatten x into memory of its own."""
     return v.copy(m.ravel(x, order))
 
 
@@ -247,7 +247,7 @@ alias(
 
 
 def flat(x: Any) -> Any:
-    """Refused: what it gives writes to x."""
+    """Raise: the iterator that NumPy returns writes to x."""
     msg = f"flat of {x!r} stands for its memory; write x.ravel() to read it, x[...] = y to write"
     raise TracerError(msg)
 
@@ -261,7 +261,7 @@ member("imag", v.imag)
 member("conj", v.conj)
 member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
-# ------------------------------------------------------------- what would lose the derivative
+# ------------------------------------------------------------- methods that lose the derivative
 
 
 def _escape(name: str) -> Callable[..., Any]:
@@ -273,7 +273,7 @@ def _escape(name: str) -> Callable[..., Any]:
         given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
         constant = f"ignore_derivatives({of}).{name}({given})"
         write = f"use {of}, or {constant} to treat it as a constant"
-        if name in ("tofile", "dump", "dumps", "tobytes"):  # no number is asked for
+        if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use {constant}, which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
         raise TracerError(told(fact, line, write))
@@ -282,7 +282,7 @@ def _escape(name: str) -> Callable[..., Any]:
 
 
 def refused(name: str, refuse: Callable[..., Any]) -> None:
-    """Enter rows that raise, with whatever arguments the method is called."""
+    """Register aliases that raise, whatever the arguments of the method are."""
     for cls in (np.ndarray, np.generic):
         native = vars(cls).get(name)
         if native is not None:
@@ -294,7 +294,7 @@ for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
 
 
 def view(x: Any, *args: Any, **keywords: Any) -> Any:
-    """View all of x; its bytes are not read as numbers of another kind."""
+    """View all of x; a view with another dtype would read its bytes, and is refused."""
     dtype = keywords.get("dtype", args[0] if args else x.dtype)
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
         msg = (
@@ -308,4 +308,4 @@ def view(x: Any, *args: Any, **keywords: Any) -> Any:
     return x[...]
 
 
-refused("view", view)  # or not, as its arguments are
+refused("view", view)  # raises only for some arguments

@@ -1,7 +1,7 @@
-"""Elements of NumPy's arrays of objects: the methods that its functions call of them.
+"""Methods that NumPy's functions call of the elements of object arrays.
 
-``np.sin`` of an array of objects is ``x.sin()`` of each element, which calls ``np.sin(x)`` of the
-traced number that it is.
+``np.sin`` of an object array calls ``x.sin()`` of each element, which calls ``np.sin(x)`` of the
+traced number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""pandas' tables beside traced values, and as arguments: the arrays of their values.
+"""pandas tables beside traced values, and as arguments: they are replaced by their values.
 
-A Series or DataFrame, an Index, or an array of pandas' own (``Int64``), counts as its values; what
-comes out is traced, and its labels are dropped. Gradients are arrays of the table's shape. A table
-whose values are objects, as of columns of different kinds, is refused.
+A Series or DataFrame, an Index, or an extension array of pandas (``Int64``) counts as its values;
+the result is traced, and labels are dropped. Gradients are arrays of the table's shape. A table of
+object values, for example with columns of different kinds, is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ chainrules_contract = 1
 
 
 def numbers_of(table: Any) -> Any:
-    """Return the values of a Series, DataFrame, Index or array of pandas' own as an array.
+    """Return the values of a Series, DataFrame, Index or extension array as an array.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def numbers_of(table: Any) -> Any:
     """
     array = table.to_numpy()
     if array.dtype.kind == "O" and getattr(table, "ndim", 1) == 1 and len(table):
-        # Numbers with missing ones among them (Float64, Int64): these are NaN.
+        # Nullable dtypes (Float64, Int64): missing values become NaN.
         extension = getattr(table.dtype, "kind", "O")
         array = table.to_numpy(float, na_value=float("nan")) if extension in "iuf" else array
     if array.dtype.kind not in "biufc":

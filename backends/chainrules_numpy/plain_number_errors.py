@@ -1,4 +1,4 @@
-"""Errors of Python and its standard library about what is traced where plain numbers are wanted."""
+"""Errors of Python and its standard library for traced values in place of plain numbers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from chainrules_py import TracerError
 from chainrules_py.extend import Line, describe, find_tracers, refusers, told
 
 _STANDARD = sys.stdlib_module_names - {"__main__", "inspect"}
-"""Modules that do not take what is traced; `inspect` only tells that a call has other arguments."""
+"""Modules that refuse traced values; errors of `inspect` are about other arguments."""
 
 
 def refuse(error: BaseException) -> None:
-    """Raise where an error comes of a tracer that was taken for no number, or no array.
+    """Raise our error if an error is about a tracer that is no plain number or array.
 
     Raises
     ------
     TracerError
-        In its place, with what to write instead.
+        With what to write instead.
     """
     if isinstance(error, ValueError) and not isinstance(error, TracerError):
         _refuse_said(error)
@@ -58,7 +58,7 @@ _SAID = {
     "Supplied output array must be contiguous": "out= of a random generator is plain memory: write "
     "b[...] = rng.random(b.shape)",
 }
-"""How errors of NumPy's begin that name no tracer, and what to write instead."""
+"""Starts of NumPy errors that name no tracer, and what to write instead."""
 
 
 _MADE = {
@@ -66,7 +66,7 @@ _MADE = {
     "os.PathLike object": "str(ignore_derivatives({}))",
     "unhashable type": "bytes(ignore_derivatives({}))",
 }
-"""Parts of errors, and what takes the place of what is traced, where no array or number does."""
+"""Parts of errors, and the replacement of the traced value where no array or number is allowed."""
 
 
 def _refuse_said(error: ValueError) -> None:
@@ -78,19 +78,20 @@ def _refuse_said(error: ValueError) -> None:
 
 
 def _held(error: BaseException) -> list[Any]:
-    """List the tracers among the names of the code nearest to an error that has any."""
+    """List the tracers among the local variables of the innermost frame that has any."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     found = [find_tracers(tuple(frame.f_locals.values())) for frame in frames]
     return next((held for held in reversed(found) if held), [])
 
 
 def _taken(error: BaseException) -> Any:
-    """Find the tracer that an error is about, or None."""
+    """Return the tracer that an error is about, or None."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not frames:
         return None
     module = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0]
-    # A program says its own; any number, that it is not iterable, or not added to a text.
+    # A program's own errors may name a tracer; usual messages, as of missing operators, do not
+    # count.
     usual = str(error).startswith(("unsupported operand", "'"))
     for x in find_tracers(tuple(frames[-1].f_locals.values())):
         named = f"{type(x).__name__.partition('[')[0]}[" in str(error) and not usual

@@ -1,7 +1,7 @@
-"""Hints for functions that take plain numbers alone: what to write instead.
+"""Hints for functions that take plain numbers only: what to write instead.
 
-Those of Python's ``math`` see no tracer, nor does NumPy in some of its options; each asks for a
-float, and the refusal says which function does the same and is seen.
+The functions of Python's ``math``, and some options of NumPy, do not dispatch on tracers and
+request a float; the error names a function that does the same for traced values.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ OTHERWISE = {
     "sumprod": "np.dot(np.stack({0}), np.stack({1}))",
     "trunc": "np.trunc({0})",
 }
-"""What does the same as a function of ``math`` or ``cmath``, where NumPy has another name."""
+"""NumPy equivalents of ``math`` and ``cmath`` functions, under other names."""
 
 ALIKE = (
     "cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp hypot isclose isfinite isinf "
     "isnan ldexp log log10 log1p log2 modf nextafter radians sin sinh sqrt tan tanh"
 )
-"""Those that NumPy has under the same name."""
+"""Functions that NumPy has under the same name."""
 
 for _name in ALIKE.split():
     OTHERWISE[_name] = f"np.{_name}({{all}})"
@@ -59,7 +59,7 @@ for _name, _line in OTHERWISE.items():
 
 
 def _arange(line: Any) -> str:
-    """Return a call with a constant for where it stops, which moves no element."""
+    """Suggest a constant for the stop of a range, on which no element depends."""
     args, stop = line.arguments, line.argument
     if not args or (stop != args[0] and stop != args[1]) or (len(args) > 1 and stop == args[0]):
         return "use start + step * np.arange(n), with a plain n"
@@ -68,7 +68,7 @@ def _arange(line: Any) -> str:
 
 
 def _array(write: str) -> Any:
-    """Return advice that keeps the dtype which is asked for."""
+    """Return advice that keeps a requested dtype."""
 
     def given(line: Any) -> str:
         dtype = line.option("dtype") or next(iter(line.arguments[1:2]), None)
@@ -78,7 +78,7 @@ def _array(write: str) -> Any:
 
 
 def _constant(line: Any) -> str:
-    """Return a call of what takes plain values, and whose result nothing depends on."""
+    """Suggest a constant for a function of plain values, whose result has no derivative."""
     return f"use {line.with_constant()}, which is a constant"
 
 
@@ -117,7 +117,7 @@ for _f, _line in INSTEAD.items():
 
 
 def _initial(write: str) -> Any:
-    """Return advice that is given where a call has ``initial=``, ``left=`` or ``right=``."""
+    """Return advice for calls with ``initial=``, ``left=`` or ``right=``."""
 
     def given(line: Any) -> str | None:
         keywords = {each.arg for each in getattr(line.node, "keywords", ())}

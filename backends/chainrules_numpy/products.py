@@ -1,4 +1,4 @@
-"""Implementations of contractions, adjugates and norms for NumPy."""
+"""NumPy implementations of contractions, adjugates and norms."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from chainrules_py import ops as v
 from chainrules_py.extend import adjugate_by_svd
 
 _SMALL = 64
-"""Rows up to which SciPy's LAPACK keeps to one thread."""
+"""Rows up to which SciPy's LAPACK uses one thread."""
 _WELL = 1e7
-"""The largest condition number at which an inverse is as good as singular values."""
+"""The largest condition number at which an inverse is as accurate as singular values."""
 
 
 @v.einsum.implement
 def einsum_numpy(*operands: np.ndarray | np.generic, subscripts: str, optimize: Any = False) -> Any:
-    """np.einsum takes the subscripts first."""
+    """Compute einsum; np.einsum takes the subscripts first."""
     arrays: Any = operands
     return np.einsum(subscripts, *arrays, optimize=optimize)
 
 
 @v.einsum.implement
 def einsum_numbers(*operands: Scalar, subscripts: str, optimize: Any = False) -> Any:
-    """Numbers alone are NumPy's: those of other libraries take them beside their arrays."""
+    """Compute einsum of numbers; if all operands are numbers, the result is NumPy's."""
     return np.einsum(subscripts, *operands, optimize=optimize)
 
 
 @v.adjugate.implement
 def adjugate_numpy(x: np.ndarray) -> Any:
-    """Compute by the inverse, twenty times as fast, where all matrices are well-conditioned."""
+    """Compute by the inverse, twenty times as fast, if all matrices are well-conditioned."""
     if x.size:
         small = x.ndim == 2 and 0 < len(x) == x.shape[1] <= _SMALL and has_triangles(x)
         try:
@@ -52,13 +52,13 @@ def adjugate_numpy(x: np.ndarray) -> Any:
 
 
 def _adjugate_as(x: np.ndarray, small: bool) -> Any:
-    """Lay elements as the inverse has them: a layout that hung on numbers no program in C knows."""
+    """Return the adjugate in the layout of the inverse, so that values do not affect the layout."""
     y = adjugate_by_svd(x)
     return np.asfortranarray(y) if small else y
 
 
 def _length(x: np.ndarray) -> float:
-    """Return the length of all elements, as a number of Python's, which warns of nothing."""
+    """Return the norm of all elements as a Python number, without warnings."""
     flat = x.ravel("K")
     return math.sqrt(vdot(flat, flat).real)
 
@@ -67,11 +67,11 @@ def _length(x: np.ndarray) -> float:
 def vector_norm_numpy(
     x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False, ord: float = 2
 ) -> Any:
-    """np.linalg.norm of all elements sums squares by a dot product, and vector_norm does not.
+    """Compute norms; np.linalg.norm of all elements is faster, as it uses a dot product.
 
-    Of matrices it is np.linalg.norm as well, which adds in the order of memory.
+    It is also used for matrices; it adds in the order of memory.
     """
     if ord == 2 and (axis is None or (type(axis) is tuple and len(axis) == 2)):
         return np.linalg.norm(x, None, axis, keepdims)
-    norm: Any = np.linalg.vector_norm  # whose annotations know two values of keepdims
+    norm: Any = np.linalg.vector_norm  # its annotations allow two values of keepdims
     return norm(x, axis=axis, keepdims=keepdims, ord=ord)

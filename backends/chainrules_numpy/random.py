@@ -1,8 +1,8 @@
 """Random numbers: states of generators, and hints for draws with differentiated parameters.
 
-NumPy shows nobody that a draw is made. With plain parameters draws are constants, as they should
-be; a traced parameter is refused, and the refusal says how the draw is made from one that has no
-parameters. So the derivative is that of the same random numbers, moved.
+NumPy does not dispatch draws. With plain parameters, draws are constants, as they should be. A
+traced parameter is refused, and the error shows how to transform a draw without parameters, whose
+derivative is that of the same random numbers under the transformation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MOVED = {
     "permuted": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
     "shuffle": ("x=x", "{x} = {x}[{rng}.permutation(len({x}))]"),
 }
-"""The parameters of draws, with their defaults, and what has the same distribution."""
+"""The parameters of draws, with their defaults, and an expression of the same distribution."""
 
 OTHERS = (
     "beta",
@@ -71,11 +71,11 @@ OTHERS = (
     "wald",
     "zipf",
 )
-"""Draws that jump with their parameters, or are moved by them in no simple way."""
+"""Draws that are discontinuous in their parameters, or have no simple transformation."""
 
 
 def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -> str:
-    """Return what has the same distribution as a draw, with the arguments of the call."""
+    """Return an expression with the distribution of a draw, with the arguments of the call."""
     parameters, write = MOVED[name]
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
@@ -92,7 +92,7 @@ def _moved(name: str) -> Any:
 
 
 def _choice(line: Any) -> str:
-    """Choose places of what is traced, with constant probabilities."""
+    """Suggest a choice of indices of a traced value, with constant probabilities."""
     x, constant = next(iter(line.arguments), "x"), line.with_constant()
     first = f"(ignore_derivatives({x})"
     if first in constant:
@@ -103,7 +103,7 @@ def _choice(line: Any) -> str:
 gives[np.random.default_rng] = np.random.Generator
 for _chooses in (np.random.Generator.choice, np.random.RandomState.choice, np.random.choice):
     advise(_chooses, _choice)
-_shared: Any = np.random.get_state, random.getstate  # methods of those that everybody draws from
+_shared: Any = np.random.get_state, random.getstate  # methods of the shared global generators
 _global = _shared[0].__self__
 for _name in (*MOVED, *OTHERS):
     _advice: Any = (

@@ -1,8 +1,8 @@
-"""Signatures of NumPy's compiled functions, which NumPy tells itself from 2.4 on.
+"""Signatures of NumPy's compiled functions, which NumPy provides itself from 2.4 on.
 
-Rows are read against the parameters of the functions that they name. NumPy 2.3 tells none of
-199 of the 548 that 2.4 tells; of the others 10 and 8 differ, by keywords that rows do not take. The
-texts are those of 2.4: a test compares each with what it says of itself.
+Aliases are read against the parameters of their functions. NumPy 2.3 lacks the signatures of 199 of
+the 548 functions for which 2.4 has them; of the others 10 and 8 differ, by keywords that aliases do
+not take. The texts are those of 2.4: a test compares each with NumPy's signature.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ ndarray.transpose(self, /, *axes)
 ndarray.var(self, /, axis=None, dtype=None, out=None, ddof=0, **kwargs)
 ndarray.view(self, /, *args, **kwargs)
 """
-"""A function or a method of NumPy's, and its parameters, in each line; ufuncs are of five kinds."""
+"""One function or method of NumPy with its parameters per line; ufuncs are of five kinds."""
 
 
 def _of_ufunc(f: np.ufunc) -> str:
@@ -117,7 +117,7 @@ def _of_ufunc(f: np.ufunc) -> str:
 
 
 def _told() -> Iterator[tuple[Callable[..., Any], str]]:
-    """All functions, with their parameters as text."""
+    """Yield all functions, with their parameters as text."""
     for line in TEXTS.strip().splitlines():
         name, bracket, rest = line.partition("(")
         f: Any = np
@@ -138,12 +138,12 @@ def _function(text: str) -> Callable[..., Any]:
 
 
 def _counted(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Count as NumPy's number, where older ones give Python's, which has no dtype."""
+    """Count as a NumPy number; older versions return a Python number, which has no dtype."""
     return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))[()]
 
 
 def tell() -> None:
-    """Let the core read these parameters."""
+    """Register these parameters with the core."""
     v.count_nonzero.implement(_counted)
     for f, text in _told():
         tell_parameters(f, _function(text))

@@ -1,4 +1,4 @@
-"""Implementations for NumPy of the special functions that need only exponentials and sums."""
+"""NumPy implementations of special functions that need only exponentials and sums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _maximum: Any = np.maximum.reduce
 
 
 def _shifted(x: Any, axis: Any, of: Any = np.real) -> tuple[Any, Any]:
-    """x less its largest element, or less its largest real part, and that."""
+    """Return x minus its largest element or largest real part, and that value."""
     x = np.asarray(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     largest = _maximum(of(x), axis=axis, keepdims=True, initial=-np.inf)
@@ -23,7 +23,7 @@ def _shifted(x: Any, axis: Any, of: Any = np.real) -> tuple[Any, Any]:
 
 @v.logsumexp.implement
 def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Add the largest terms apart from the others: small ones count beside a sum near 0."""
+    """Add the largest terms separately, so that small ones count beside a sum near 0."""
     x, largest = _shifted(x, axis)
     if x.dtype.kind == "c":
         y = quietly(np.log, np.add.reduce(np.exp(x), axis=axis, keepdims=True)) + largest

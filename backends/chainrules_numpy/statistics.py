@@ -1,4 +1,4 @@
-"""Implementations of the operations of statistics for NumPy."""
+"""NumPy implementations of the operations of statistics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMERIC: Any = np.ndarray | Scalar
 
 
 def order_statistics_numpy(x: Any, ranks: Any, *, skip_nan: bool = False) -> Any:
-    """Partition x by the ranks, and for the greatest element, which is NaN if any element is."""
+    """Partition x by the ranks and its greatest element, which is NaN if any element is."""
     watched = not skip_nan and x.dtype.kind in "fc"
     kth = (ranks if ranks.size < 100 else np.unique(ranks)).ravel().tolist()
     if not kth:
@@ -33,13 +33,13 @@ def order_statistics_numpy(x: Any, ranks: Any, *, skip_nan: bool = False) -> Any
 
 
 def weighted_quantile_numpy(x: Any, q: Any, weights: Any, *, skip_nan: bool = False) -> Any:
-    """Call NumPy's own function, and move the axis of q, which it puts first, to the end."""
+    """Call NumPy's function, and move the axis of q, which it puts first, to the end."""
     quantile = np.nanquantile if skip_nan else np.quantile
     return np.moveaxis(quantile(x, q, axis=-1, method="inverted_cdf", weights=weights), 0, -1)
 
 
 def lerp_numpy(a: Any, b: Any, t: Any) -> Any:
-    """Interpolate as np.quantile does, but for a single t without looking from both ends."""
+    """Interpolate as np.quantile does; a single t needs only one of the two formulas."""
     step = b - a
     if np.ndim(t) == 0:
         return b - step * (1 - t) if t >= 0.5 else a + step * t
@@ -48,7 +48,7 @@ def lerp_numpy(a: Any, b: Any, t: Any) -> Any:
 
 
 def bincount_numpy(x: Any, weights: Any, *, minlength: int = 0) -> Any:
-    """np.bincount, of complex weights part by part."""
+    """Compute np.bincount; complex weights are counted as real and imaginary parts."""
     if weights.dtype.kind != "c":
         return np.bincount(x, weights, minlength)
     return np.bincount(x, weights.real, minlength) + 1j * np.bincount(x, weights.imag, minlength)

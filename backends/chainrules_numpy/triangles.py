@@ -1,8 +1,8 @@
-"""LAPACK's functions of one triangle, and of small matrices, where SciPy is installed.
+"""LAPACK's functions of one triangle, and of small matrices, if SciPy is installed.
 
-Only those that keep to one thread: SciPy's BLAS has a pool of its own, and two of them collide. At
-n = 50 the solution takes a third of what NumPy's takes, which factorises first, and the inverse
-a quarter.
+Only functions that use one thread: SciPy's BLAS has a thread pool of its own, and two pools
+collide. At n = 50 the solution takes a third of NumPy's time, which factorises first, and the
+inverse a quarter.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
-"""What the names of LAPACK's functions begin with, by the dtype's character."""
+"""Prefixes of LAPACK's names, by the character of the dtype."""
 
 
 @functools.cache
 def _scipy() -> Any:
-    """SciPy's linear algebra, which is imported when it is first asked for, or None."""
+    """Return SciPy's linear algebra, imported at the first call, or None."""
     try:
         import scipy.linalg
     except ImportError:
@@ -32,7 +32,7 @@ def _function(name: str, dtype: str) -> Any:
 
 
 def has_triangles(a: np.ndarray) -> bool:
-    """Return whether LAPACK's functions of one triangle are there for matrices of this dtype."""
+    """Return whether LAPACK's functions of one triangle are available for this dtype."""
     return a.dtype.char in _LETTERS and _scipy() is not None
 
 
@@ -55,13 +55,13 @@ def which_triangle(a: np.ndarray) -> bool | None:
 
 
 def _any_below(a: np.ndarray) -> bool:
-    # In the order of memory: the other way takes half as long again.
+    # In the order of memory; the other order takes half as long again.
     found = a[_below(len(a))] if a.flags.c_contiguous else a.T[_above(len(a))]
     return bool(np.count_nonzero(found))
 
 
 _LARGE = 100
-"""Rows up to which the elements of one triangle are looked at as fast as by SciPy."""
+"""Rows up to which reading the elements of a triangle is as fast as SciPy's function."""
 
 
 @functools.lru_cache(maxsize=_LARGE)
@@ -75,7 +75,7 @@ def _above(n: int) -> Any:
 
 
 def inverted(lower: np.ndarray) -> Any:
-    """Invert a matrix with zeros above its diagonal; of up to 100 rows it is one thread."""
+    """Invert a matrix with zeros above its diagonal; uses one thread for up to 100 rows."""
     inverse, singular = _function("trtri", lower.dtype.char)(lower.T)
     if singular:
         raise np.linalg.LinAlgError(_SINGULAR)
@@ -87,7 +87,7 @@ def solved(a: np.ndarray, b: np.ndarray, upper: bool, unit_diagonal: bool = Fals
     solve = _function("trtrs", a.dtype.char)
     if a.flags.f_contiguous:
         x, singular = solve(a, b, not upper, 0, unit_diagonal)
-    else:  # its transpose is, for LAPACK
+    else:  # its transpose is Fortran-contiguous
         x, singular = solve(a.T, b, upper, 1, unit_diagonal)
     if singular:
         raise np.linalg.LinAlgError(_SINGULAR)
@@ -95,7 +95,7 @@ def solved(a: np.ndarray, b: np.ndarray, upper: bool, unit_diagonal: bool = Fals
 
 
 def solved_by_factors(a: np.ndarray, b: np.ndarray) -> Any:
-    """Solve a system with one right side; of up to 64 rows it is one thread."""
+    """Solve a system with one right side; uses one thread for up to 64 rows."""
     letter = a.dtype.char
     factors, pivots, singular = _function("getrf", letter)(a)
     if singular:
@@ -104,7 +104,7 @@ def solved_by_factors(a: np.ndarray, b: np.ndarray) -> Any:
 
 
 def inverse_by_factors(a: np.ndarray) -> Any:
-    """Invert a matrix, in the order of Fortran; of up to 64 rows it is one thread."""
+    """Invert a matrix, in Fortran order; uses one thread for up to 64 rows."""
     letter = a.dtype.char
     factors, pivots, singular = _function("getrf", letter)(a)
     if singular:
@@ -113,7 +113,7 @@ def inverse_by_factors(a: np.ndarray) -> Any:
 
 
 def determinant_and_inverse(a: np.ndarray) -> tuple[Any, Any]:
-    """Return both of a small matrix by one factorisation, the inverse in the order of Fortran."""
+    """Return determinant and inverse of a small matrix by one factorisation, in Fortran order."""
     letter = a.dtype.char
     factors, pivots, singular = _function("getrf", letter)(a)
     if singular:

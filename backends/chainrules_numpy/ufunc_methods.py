@@ -1,4 +1,4 @@
-"""The rows of the methods `reduce`, `accumulate` and `outer` of NumPy's ufuncs."""
+"""Aliases of the methods `reduce`, `accumulate` and `outer` of NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ACCUMULATE = {"array": None, "axis": 0, "dtype": None, "out": None}
 
 
 def reduces(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a reduction whose axis, if none is given, is the first."""
+    """Make a reduction whose default axis is the first."""
 
     def reduce(x: Any, *, axis: Any = 0, keepdims: bool = False) -> Any:
         alone = not x.ndim and type(axis) is int and axis in (0, -1)
@@ -43,7 +43,7 @@ def reduces(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def accumulates(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make an operation that keeps its axis, which is the first if none is given."""
+    """Make a cumulative operation whose default axis is the first."""
 
     def accumulate(x: Any, *, axis: Any = 0) -> Any:
         if not x.ndim:
@@ -60,7 +60,7 @@ def accumulates(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def outer_of(ufunc: Any, operation: Any) -> Callable[..., Any]:
-    """Make a function that applies a ufunc to each element of A with each of B."""
+    """Make a function that applies a ufunc to each pair of elements of A and B."""
     site = Site(operation, ufunc)
 
     def outer(A: Any, B: Any) -> Any:
@@ -72,7 +72,7 @@ def outer_of(ufunc: Any, operation: Any) -> Callable[..., Any]:
 
 
 def from_first(lower: Lowering) -> Lowering:
-    """Make a lowering that reads the axis, which is the first if none is given."""
+    """Make a lowering for an axis that defaults to the first."""
 
     def lowered(call: Call, value: Any) -> None:
         call.options.setdefault("axis", 0)
@@ -83,7 +83,7 @@ def from_first(lower: Lowering) -> Lowering:
 
 _array = low.as_array("x")
 _ROUNDED = (e.logaddexp_reduce, e.logaddexp2_reduce)
-"""Operations that add all elements at once, where NumPy takes them one by one."""
+"""Operations that add all elements at once, where NumPy adds them one by one."""
 for _ufunc, _operation, _mask, _start in (
     (np.add, v.sum, low.masked(0), low.started(v.add)),
     (np.multiply, v.prod, low.masked(1), low.multiplied()),

@@ -1,4 +1,4 @@
-"""The rows of NumPy's ufuncs."""
+"""Aliases of NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _operation: Any
 
 
 def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
-    """Return a lowering for ``dtype=``: operands are converted, and NumPy takes the same loop."""
+    """Return a lowering for ``dtype=``: operands are converted, and NumPy uses the same loop."""
     sites: dict[Any, Site] = {}
 
     def lower(call: Call, dtype: Any) -> None:
@@ -38,7 +38,7 @@ def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
 
 
 def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> None:
-    """Enter one row for a ufunc; keywords that are not lowered are refused."""
+    """Register an alias of a ufunc; keywords that are not lowered are refused."""
     alias(
         ufunc,
         to=operation,
@@ -49,7 +49,7 @@ def ufunc_row(ufunc: Any, operation: Primitive[..., Any], **lower: Lowering) -> 
     )
 
 
-# Numbers to numbers of the same kind: with ``dtype=`` they compute in it.
+# Ufuncs from numbers to numbers of the same kind, which compute in ``dtype=``.
 ARITHMETIC: tuple[Row, ...] = (
     (np.add, v.add),
     (np.subtract, v.subtract),
@@ -145,6 +145,6 @@ for _ufunc, _operation in OTHERS:
 if hasattr(np, "bitwise_count"):  # since NumPy 2.0
     ufunc_row(np.bitwise_count, v.bitwise_count)
 
-# What NumPy's functions and methods call when one of their other arguments is traced.
+# Ufuncs that NumPy's functions and methods call if one of their other arguments is traced.
 for _name, _ufunc in hidden_ufuncs().items():
     ufunc_row(_ufunc, getattr(v, _name.removeprefix("_")))

@@ -1,8 +1,8 @@
-"""Calls whose value NumPy is asked for, while operations say what its derivative is.
+"""Calls whose value comes from NumPy, and whose derivative comes from operations.
 
-With ``dtype=``, ``initial=`` and ``where=`` a reduction adds in another order, in another dtype, or
-not at all what operations would: 1e-300 times 1e200 times 1e200 is no infinity if NumPy starts with
-the first. So both are computed. What NumPy raises, it raises here.
+With ``dtype=``, ``initial=`` and ``where=``, the result of a reduction in NumPy may differ from
+that of operations in its order or dtype: 1e-300 times 1e200 times 1e200 is not infinite if NumPy
+starts with the first. Therefore both are computed. An error of NumPy is raised here as well.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from chainrules_py.extend import (
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """A function of NumPy's, with the options of a call, but for those that are arrays.
+    """A NumPy function with the options of a call, except those that are arrays.
 
     Attributes
     ----------
     native : callable
         The function.
     names : tuple of str
-        The options that are given behind x, by position.
+        The options that are passed after x, by position.
     options : tuple
         The other options, and their values.
     """
@@ -58,18 +58,18 @@ static_types.add(Asked)
 
 @primitive
 def as_computed(y: Any, x: Any, *given: Any, by: Asked) -> Any:
-    """Return what NumPy computes of x, with the derivative of y, which operations computed."""
+    """Return NumPy's result for x, with the derivative of y, which operations computed."""
     return by(x, *given)
 
 
 @rule(as_computed, batched=True)
 def as_computed_rule(y: Any, x: Any, *given: Any, by: Asked) -> Any:
-    """Pass tangents on."""
+    """Pass tangents through."""
     return as_computed(y, x, *given, by=by), (identity, *[ZeroTangent()] * (1 + len(given)))
 
 
 def asks(native: Callable[..., Any], **lower: Lowering) -> dict[str, Any]:
-    """Return lowerings of a reduction's keywords, as they are in words, that ask NumPy as well."""
+    """Return lowerings of a reduction's keywords that take the value from NumPy."""
 
     def asking(name: str) -> Lowering:
         def lowering(call: Call, value: Any) -> None:
@@ -83,7 +83,7 @@ def asks(native: Callable[..., Any], **lower: Lowering) -> dict[str, Any]:
 
 
 def always(native: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a reduction of an operation for which NumPy is asked whatever its options are."""
+    """Make a reduction whose value comes from NumPy, whatever its options are."""
 
     def asking(x: Any, *, axis: Any = 0, keepdims: bool = False) -> Any:
         return _Asking(native, operation, {})(x, axis=axis, keepdims=keepdims)
@@ -105,15 +105,15 @@ class _Asking:
         try:
             y = in_own_context(self._in_operations, x, options)
         except Exception:
-            self._numpys(x, options)  # which has its own operations for what is wrong
+            self._numpys(x, options)  # NumPy's own error, if it raises one
             raise
         given = {n: _operand(o) for n, o in options.items() if _is_operand(o)}
         if not all(map(low.is_numpys, (x, *given.values()))):
             return y
-        names = {"correction": "ddof"}  # which methods have no other name for
+        names = {"correction": "ddof"}  # methods have no other name for it
         rest = tuple([(names.get(n, n), o) for n, o in options.items() if n not in given])
         by = Asked(self.native, (*given,), rest)
-        if not find_tracers(y) or y.dtype == np.bool_:  # which no derivative is taken of
+        if not find_tracers(y) or y.dtype == np.bool_:  # no derivative is taken of it
             return by(untraced(x), *map(untraced, given.values()))
         return as_computed(y, x, *given.values(), by=by)
 
@@ -139,7 +139,7 @@ class _Asking:
 
 
 def _operand(value: Any) -> Any:
-    """Make an array of a list; a number of Python's gives way to the digits of x."""
+    """Convert a list to an array; a Python number stays, as it is weakly typed."""
     return value if type_info(type(value)).is_python_number else low.array_of(value)
 
 

@@ -10,7 +10,7 @@ from chainrules_py.extend import in_own_context
 
 
 def quietly(f: Any, *xs: Any, **options: Any) -> Any:
-    """Call a function where divisions by zero and invalid values are not warned of."""
+    """Call a function without warnings of divisions by zero and invalid values."""
     return in_own_context(_in_silence, f, *xs, **options)
 
 

@@ -1,4 +1,4 @@
-"""What to write for lists, buffers and indices of traced numbers, in the text of an error."""
+"""Hints for lists, buffers and indices of traced numbers, in the text of an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_py.extend import Line, find_tracers, remedies
 
 _LONGEST = 72
-"""How many characters of an expression a message shows."""
+"""The number of characters of an expression that a message shows."""
 
 
 def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
@@ -20,13 +20,13 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _black_box(line)
     if isinstance(error, IndexError):
         return _index(line)
-    if error is not None and line.library:  # it was seen, and traced
+    if error is not None and line.library:  # it was traced
         return None
     return _stacked(line) or (_buffer(line) if error is None else None)
 
 
 def _stacked(line: Line) -> str | None:
-    """Return a call of NumPy's with ``np.stack`` of the list that it was given, or None."""
+    """Return a NumPy call with ``np.stack`` around its list, or None."""
     call, function = line.node, line.function
     if isinstance(call, ast.Call) and (
         joined := _of_objects(line, getattr(call.func, "value", None))
@@ -55,7 +55,7 @@ def _stacked(line: Line) -> str | None:
 
 
 def _of_objects(line: Line, node: Any) -> ast.expr | None:
-    """Return ``np.stack`` of what an array of objects holds, as the program has it, or None."""
+    """Return ``np.stack`` of the contents of an object array, as an expression, or None."""
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List):
         maker = getattr(line.value_of(node.func), "__name__", "")
         holds = maker in _MAKERS and any(line.traced(node.args[0]))
@@ -82,12 +82,12 @@ def stacked_list(node: ast.expr) -> ast.expr:
 
 
 def _buffer(line: Line) -> str | None:
-    """Return what makes a buffer that can hold what is written into it, or None."""
+    """Return the expression for a buffer that can hold traced values, or None."""
     node, sum_ = line.node, line.augmented
     if sum_ is not None:
         whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
         made = _made(line, ast.unparse(whole), line.resolved(whole), sum_.value)
-        if whole is not sum_.target:  # a part of a plain array, which stays one
+        if whole is not sum_.target:  # a part of a plain array, which stays plain
             return f"make it as {made}, which holds traced values"
         new = ast.BinOp(whole, sum_.op, sum_.value)
         return f"use {ast.unparse(whole)} = {ast.unparse(new)}, or make it as {made}"
@@ -100,7 +100,7 @@ def _buffer(line: Line) -> str | None:
         target, stored = node.args[0], node
         if node.func.attr not in _WRITERS or any(line.traced(target)):
             return None
-        if isinstance(line.resolved(node.func.value), np.ndarray):  # its method
+        if isinstance(line.resolved(node.func.value), np.ndarray):  # a method of the array
             target = node.func.value
     else:
         return None
@@ -114,11 +114,11 @@ def _buffer(line: Line) -> str | None:
 
 
 _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask", "fill_diagonal")
-"""Functions that write into their first argument, and methods that do into their array."""
+"""Functions that write to their first argument, and methods that write to their array."""
 
 
 def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
-    """Return the line that makes a buffer: of zeros, or of the numbers that are in it."""
+    """Return the expression for a new buffer: of zeros, or of its current numbers."""
     like, kind = _like(line, stored), getattr(getattr(buffer, "dtype", None), "kind", "")
     if kind in ("f", "c") and np.any(buffer):
         return f"{name} = {name} + np.zeros_like({like}, shape={name}.shape)"
@@ -129,7 +129,7 @@ def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
 
 
 def _like(line: Line, stored: ast.AST | None) -> str:
-    """Return the name of a traced array or number, if one can be seen: of those that are stored."""
+    """Return the name of a traced array or number, preferably of a stored one."""
     seen = line.frame.f_locals
     names = [name for name in (*line.traced(stored), *seen) if find_tracers(seen.get(name))]
     shown = [name for name in names if not isinstance(seen[name], (list, tuple, dict))]
@@ -137,7 +137,7 @@ def _like(line: Line, stored: ast.AST | None) -> str:
 
 
 def _index(line: Line) -> str | None:
-    """Return an index that is a constant for one that is traced, or None."""
+    """Return a constant index for a traced one, or None."""
     if not isinstance(line.node, ast.Subscript) or not any(line.traced(line.node.slice)):
         return None
     name, index = ast.unparse(line.node.value), ast.unparse(line.node.slice)
@@ -147,11 +147,11 @@ def _index(line: Line) -> str | None:
 
 
 def _black_box(line: Line) -> str | None:
-    """Return what to do about a function of a library that takes plain values alone, or None."""
+    """Return advice for a library function that takes plain values only, or None."""
     function, called = line.function, getattr(line.node, "func", None)
     module = str(getattr(function, "__module__", None) or type(function).__module__)
     if module == "builtins" and isinstance(called, ast.Attribute):
-        module = str(getattr(line.value_of(called.value), "__name__", module))  # as of torch.sin
+        module = str(getattr(line.value_of(called.value), "__name__", module))  # e.g. of torch.sin
     root = module.partition(".")[0]
     if root in sys.stdlib_module_names and line.library:
         root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]

@@ -1,7 +1,7 @@
-"""The rows of what writes to an array that it is given: functions, methods, and np.add.at.
+"""Aliases of functions and methods that write to an array argument, and of np.add.at.
 
-Each is written as ``x[...] = ...``, which a tracer sees. Where NumPy decides which elements are
-written, and with which of the values, it is asked with places instead of values.
+Each is expressed as ``x[...] = ...``, which a tracer records. If NumPy determines which elements
+are written, and with which of the values, it is called on indices instead of values.
 """
 
 from __future__ import annotations
@@ -22,62 +22,62 @@ from chainrules_py.extend import Tracer, refuse_plain, untraced
 
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
-    """Raise where x cannot be written to, and where NumPy would."""
+    """Raise if x cannot be written to, and if NumPy would raise."""
     if not isinstance(x, Tracer):
         traced = [a for a in (*operands, *options.values()) if isinstance(a, Tracer)]
         refuse_plain(x, traced[0])
     given = [untraced(a) for a in (x, *operands)]
     if not isinstance(given[0], np.ndarray):
-        return  # it sees the write itself, and raises as NumPy does
+        return  # it records the write itself, and raises as NumPy does
     options = {n: untraced(o) for n, o in options.items()}
     seen = [a for a in (*given[1:], *options.values()) if sees_calls(a)]
     copy = np.array(given[0], like=seen[0]) if seen else np.array(given[0])
     if seen and isinstance(native, types.MethodDescriptorType):
-        getattr(copy, native.__name__)(*given[1:], **options)  # the class of what sees calls has it
+        getattr(copy, native.__name__)(*given[1:], **options)  # its class has the method
         return
     native(copy, *given[1:], **options)
 
 
 def sees_calls(x: Any) -> bool:
-    """Return whether x is an array of a class that is asked what a call of NumPy's does."""
+    """Return whether x is an array of a class that overrides NumPy's functions."""
     return not isinstance(x, np.ndarray) and hasattr(type(x), "__array_function__")
 
 
 def truths(mask: Any) -> Any:
-    """Return the truth of each element of a mask."""
+    """Return the boolean value of each element of a mask."""
     mask = untraced(mask)
     return mask.astype(bool) if sees_calls(mask) else np.asarray(mask, bool)
 
 
 def cycled(values: Any, places: Any) -> Any:
-    """Values in C order at these places, which begin again at the end of them."""
+    """Return values in C order at these indices, repeated cyclically."""
     values = low.array_of(values)
     return v.take(v.reshape(values, shape=(-1,)), places % max(1, values.size))
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """All elements, or those where a condition holds."""
+    """Write all elements, or those where a condition holds."""
     check(np.copyto, dst, src, casting=casting, where=where)
     src = low.array_of(src)
     dst[...] = src if where is True else v.where(low.array_of(where), src, dst)
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Each with the value that stands where it stands."""
+    """Write to each masked element the value at the same index."""
     check(np.putmask, a, mask, values)
     mask = truths(mask)
     a[mask] = cycled(values, np.flatnonzero(mask))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """With the values one after the other."""
+    """Write the values to the masked elements, one after the other."""
     check(np.place, arr, mask, vals)
     mask = truths(mask)
     arr[mask] = cycled(vals, np.arange(int(np.count_nonzero(mask))))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Fill the diagonal, written as a mask."""
+    """Fill the diagonal by a mask."""
     check(np.fill_diagonal, a, val, wrap=wrap)
     mask = np.zeros(a.shape, bool)
     np.fill_diagonal(mask, True, wrap)
@@ -85,14 +85,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
-    """At places counted in C order."""
+    """Write at flat indices in C order."""
     check(np.put, a, ind, v, mode=mode)
     places = np.take(np.arange(a.size), untraced(ind), mode=mode).reshape(-1)
     a[np.unravel_index(places, a.shape)] = cycled(v, np.arange(places.size))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """Where take_along_axis reads."""
+    """Write where take_along_axis reads."""
     check(np.put_along_axis, arr, indices, values, axis)
     places = np.arange(arr.size).reshape(arr.shape)
     places = np.take_along_axis(places, untraced(indices), axis)
@@ -114,7 +114,7 @@ def sort(
     stable: Any = None,
     descending: Any = None,
 ) -> None:
-    """np.sort, written back; descending since NumPy 2.5."""
+    """Sort by np.sort, and write the result back; descending since NumPy 2.5."""
     since = {} if descending is None else {"descending": descending}
     self[...] = np.sort(self, axis, kind, order, stable=stable, **since)
 
@@ -122,7 +122,7 @@ def sort(
 def partition(
     self: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
 ) -> None:
-    """np.partition, written back."""
+    """Partition by np.partition, and write the result back."""
     self[...] = np.partition(self, kth, axis, kind, order)
 
 

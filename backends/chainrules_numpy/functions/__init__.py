@@ -1,1 +1,1 @@
-"""Aliases of NumPy's functions: which operation, or composite of operations, each of them is."""
+"""Aliases of NumPy's functions: the operation, or composite of operations, for each of them."""

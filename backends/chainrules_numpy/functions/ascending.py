@@ -1,7 +1,7 @@
-"""The rows of np.polynomial.polynomial, where coefficients begin with the lowest.
+"""Aliases of np.polynomial.polynomial, where coefficients start with the lowest.
 
-NumPy shows two of these functions. The others that have a row take plain arrays, in `rrule` and
-`frule`; a tracer in them raises, and says what to write.
+NumPy dispatches two of these functions. The others take plain arrays, in `rrule` and `frule`; with
+a tracer they raise an error that says what to write.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ _composite: Any
 
 
 def polyval2d(x: Any, y: Any, c: Any) -> Any:
-    """At points."""
+    """Evaluate a polynomial in x and y at points."""
     return p.polyval_at(c, x, y)
 
 
 def polyval3d(x: Any, y: Any, z: Any, c: Any) -> Any:
-    """At points."""
+    """Evaluate a polynomial in x, y and z at points."""
     return p.polyval_at(c, x, y, z)
 
 
 def polyvalnd(pts: Any, c: Any) -> Any:
-    """At points, whose coordinates come one after the other."""
+    """Evaluate a polynomial at points, given as a sequence of coordinates."""
     return p.polyval_at(c, *[low.array_of(x) for x in pts])
 
 
 def polygrid2d(x: Any, y: Any, c: Any) -> Any:
-    """On a grid."""
+    """Evaluate a polynomial in x and y on a grid."""
     return p.polygrid(c, x, y)
 
 
 def polygrid3d(x: Any, y: Any, z: Any, c: Any) -> Any:
-    """On a grid."""
+    """Evaluate a polynomial in x, y and z on a grid."""
     return p.polygrid(c, x, y, z)
 
 
 def polyval1d(x: Any, c: Any, tensor: bool = True) -> Any:
-    """At points; without tensor, of the column of coefficients that belongs to each."""
+    """Evaluate at points; without ``tensor``, each point has its own column of coefficients."""
     return p.polyval_at(c, x) if tensor else p.ascending(x, c, outer=False)
 
 

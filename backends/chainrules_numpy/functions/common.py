@@ -1,4 +1,4 @@
-"""Helpers for the rows of all families."""
+"""Helpers for the aliases of all families."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def row(
     parameters: Mapping[str, Any] | None = None,
     **lower: Lowering,
 ) -> None:
-    """Enter one row; ``first`` is what NumPy calls the operand x."""
+    """Register one alias; ``first`` is NumPy's name of the operand x."""
     rename = {} if first is None else {first: "x"}
     alias(
         native,
@@ -36,12 +36,12 @@ def row(
 
 axis = low.as_option("axis")
 axes = AsOption("axis", low.axes_of)
-"""Those of a reduction."""
+"""The axes of a reduction."""
 one_axis = AsOption("axis", low.axis_of)
 counted_axis = AsOption("axis", lambda value: int(operator.index(value)))
-"""One of those that truths are numbers for."""
+"""An axis for which booleans count as numbers."""
 shape = low.as_option("shape", sequence=True)
 
 
 def ignored(call: Call, value: Any) -> None:
-    """Ignore a keyword that changes how the result is found or stored, but not what it is."""
+    """Ignore a keyword that affects how the result is computed or stored, but not its value."""

@@ -1,7 +1,7 @@
-"""The rows of what makes arrays: like others, of values, and between two numbers.
+"""Aliases of creation functions: like other arrays, from values, and between two numbers.
 
-NumPy lets nobody see a call of np.array, np.asarray, np.full and the like without ``like=``: a
-tracer in one raises, and says what to write.
+NumPy does not dispatch calls of np.array, np.asarray, np.full and the like without ``like=``: with
+a tracer they raise an error that says what to write.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ row(
     fill_value=low.as_array("fill_value"),
 )
 
-# Of numbers alone; ``like=`` makes them a tracer's business.
+# Functions of numbers only; with ``like=`` a tracer dispatches them.
 for _f in (np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri):
     _operation = primitive(_f)
     non_differentiable(_operation)
@@ -61,7 +61,7 @@ alias(np.arange, to=_arange)
 
 @rrule.register(_arange)
 def arange_rrule(start_or_stop: Any, stop: Any = None, step: Any = 1, /, **options: Any) -> Any:
-    """Pull back to start + i step, the i-th number; how many there are changes in steps."""
+    """Pull back to start + i step, the i-th number; their count changes in steps."""
     y = _arange(start_or_stop, stop, step, **options)
 
     def pullback(y_bar: Any) -> tuple[Any, Any, Any]:
@@ -72,11 +72,11 @@ def arange_rrule(start_or_stop: Any, stop: Any = None, step: Any = 1, /, **optio
     return y, pullback
 
 
-# --------------------------------------------------------------------------------- of what is given
+# --------------------------------------------------------------------------------- from values
 
 
 def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    """Convert to an array, with another dtype if one is wanted."""
+    """Convert to an array, with another dtype if one is given."""
     x = low.array_of(a)
     if dtype is not None and low.numpy_dtype(x) != np.dtype(dtype):
         return low.in_array(v.astype(x, dtype=np.dtype(dtype)))
@@ -84,20 +84,20 @@ def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def array(object: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -> Any:
-    """Make an array, in memory of its own by default, with axes of length one in front."""
+    """Make an array, by default a copy, with leading axes of length one."""
     x = asarray(object, dtype, copy)
     missing = (1,) * (ndmin - x.ndim)
     return v.reshape(x, shape=(*missing, *x.shape)) if missing else x
 
 
 def contiguous(a: Any, dtype: Any = None) -> Any:
-    """With one axis at least."""
+    """Return an array with at least one axis."""
     return array(a, dtype, None, 1)
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
-    """Return an array, which owns its elements if that is required; the rest is about memory."""
-    np.require(np.zeros(()), None, requirements)  # which knows what can be required
+    """Return an array, copied if ownership is required; other requirements concern memory only."""
+    np.require(np.zeros(()), None, requirements)  # checks the requirements
     names = [str(name).upper() for name in requirements or ()]
     return asarray(a, dtype, "O" in names or "OWNDATA" in names)
 
@@ -115,7 +115,7 @@ row(np.require, require, None, refuse=("like",))
 
 
 def number(name: str) -> Any:
-    """Return a lowering that makes lists arrays; numbers, which do not decide the dtype, stay."""
+    """Return a lowering that converts lists to arrays; numbers, which are weakly typed, stay."""
 
     def lower(call: Any, value: Any) -> None:
         call.options[name] = low.array_of(value) if isinstance(value, (list, tuple)) else value
@@ -124,19 +124,19 @@ def number(name: str) -> Any:
 
 
 def as_dtype(call: Any, dtype: Any) -> None:
-    """``dtype=`` as NumPy's object for it, which is static."""
+    """Convert ``dtype=`` to NumPy's dtype object, which is static."""
     call.options["dtype"] = np.dtype(dtype)
 
 
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Keywords by their names."""
+    """Call geomspace with its options as keywords."""
     return v.geomspace(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis)
 
 
 def _one(axis: Any) -> int:
-    """Return an axis, of which there may be a list with one."""
+    """Return an axis, which may be given as a list of one."""
     if isinstance(axis, (list, tuple)):
         (axis,) = axis
     return operator.index(axis)

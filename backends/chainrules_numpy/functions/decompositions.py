@@ -1,4 +1,4 @@
-"""The rows of what factors matrices, and solves with the factors."""
+"""Aliases of matrix decompositions, and of solvers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chainrules_py.extend import decompositions_composites as m
 
 
 def triangle(call: Call, UPLO: str) -> None:
-    """``UPLO=``: which triangle is read."""
+    """Lower ``UPLO=``: the triangle that is read."""
     if UPLO.upper() not in ("L", "U"):
         msg = "UPLO argument must be 'L' or 'U'"
         raise ValueError(msg)
@@ -27,7 +27,7 @@ def triangle(call: Call, UPLO: str) -> None:
 
 
 def qr_mode(call: Call, mode: str) -> None:
-    """``mode=``: another operation, or a part of the result."""
+    """Lower ``mode=``: another operation, or a part of the result."""
     if mode == "full":
         msg = "The 'full' option is deprecated in favor of 'reduced'."
         warnings.warn(msg, DeprecationWarning, stacklevel=6)
@@ -43,14 +43,14 @@ def qr_mode(call: Call, mode: str) -> None:
 
 
 def values_alone(call: Call, compute_uv: Any) -> None:
-    """compute_uv=False gives the singular values and nothing else."""
+    """Lower ``compute_uv=False``: return only the singular values."""
     if not compute_uv:
         call.operation = m.hermitian_svdvals if call.operation is m.hermitian_svd else v.svdvals
         call.options.clear()
 
 
 def by_eigenvectors(call: Call, hermitian: Any) -> None:
-    """``hermitian=`` of svd: by other means, and of the lower triangle alone."""
+    """Lower ``hermitian=`` of svd: by eigenvectors, and of the lower triangle only."""
     if hermitian:
         call.operation = m.hermitian_svd
         call.options.clear()
@@ -71,7 +71,7 @@ _NO_VALUE: Any = inspect.signature(np.linalg.pinv).parameters["rtol"].default
 
 
 def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VALUE) -> Any:
-    """NumPy's names of the tolerance, which may be one for each matrix."""
+    """Compute pinv with NumPy's names of the tolerance, which may differ for each matrix."""
     if rcond is None:
         rcond = 1e-15 if rtol is _NO_VALUE else rtol
     elif rtol is not _NO_VALUE:
@@ -91,11 +91,11 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VAL
 
 
 def cond(x: Any, p: Any = None) -> Any:
-    """Infinite at singular matrices, where the inverse raises; there it has no derivative."""
+    """Compute cond: infinite, and without a derivative, at singular matrices."""
     if 0 in x.shape[-2:]:
         msg = "cond is not defined on empty arrays"
         raise np.linalg.LinAlgError(msg)
-    p = untraced(p)  # of a direct rule it is an operand, and may be infinity
+    p = untraced(p)  # a direct rule passes it as an operand; it may be infinity
     try:
         return m.cond(x, p)
     except np.linalg.LinAlgError:
@@ -107,7 +107,7 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 def as_number(call: Call, value: Any) -> None:
-    """``rcond=`` of lstsq: the rank is constant in it, wherever it has a derivative."""
+    """Lower ``rcond=`` of lstsq: the rank is constant in it, wherever it has a derivative."""
     call.options["rcond"] = None if value is None else float(untraced(value))
 
 
@@ -124,7 +124,7 @@ row(np.linalg.cond, cond, None)
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """Invert the map that an array is."""
+    """Invert the linear map that an array represents."""
     if not a.ndim:
         msg = "tensorinv of a number; its map is from the axes behind ind to those before it"
         raise TypeError(msg)

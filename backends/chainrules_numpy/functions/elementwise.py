@@ -1,4 +1,4 @@
-"""The rows of NumPy's functions, and methods, that act element by element and are no ufuncs."""
+"""Aliases of NumPy's elementwise functions and methods that are not ufuncs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ufunc: Any
 
 
 def operand(value: Any) -> Any:
-    """Make a list an array; leave None and Python numbers, whose dtype gives way, as they are."""
+    """Convert a list to an array; return None and weakly typed Python numbers unchanged."""
     return (
         value if value is None or type_info(type(value)).is_python_number else low.array_of(value)
     )
@@ -32,7 +32,7 @@ def operand(value: Any) -> Any:
 
 
 def to_decimals(call: Call, decimals: Any) -> None:
-    """``decimals=`` is another operation: the standard's round has none."""
+    """Lower ``decimals=`` to another operation: the standard's round has no such option."""
     call.operation = v.round_decimals
     call.options["decimals"] = decimals
 
@@ -60,7 +60,7 @@ _LACKING: Any = object()
 def clip_call(
     a: Any, a_min: Any = _LACKING, a_max: Any = _LACKING, *, min: Any = None, max: Any = None
 ) -> Any:
-    """np.clip, whose bounds have two names; by position it takes both or none."""
+    """Call np.clip, whose bounds have two names; by position it takes both or none."""
     lacking = [name for name, x in (("a_min", a_min), ("a_max", a_max)) if x is _LACKING]
     if len(lacking) == 1:
         msg = f"clip() missing 1 required positional argument: {lacking[0]!r}"
@@ -79,13 +79,13 @@ def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def select_call(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """np.select of lists."""
+    """Call np.select with lists."""
     conditions = [low.array_of(c) for c in condlist]
     return low.in_array(e.select(conditions, [operand(x) for x in choicelist], operand(default)))
 
 
 def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:
-    """np.choose of a list, or along the first axis of an array."""
+    """Call np.choose with a list, or along the first axis of an array."""
     if not isinstance(choices, (list, tuple)):
         choices = low.array_of(choices)
         choices = [choices[i] for i in range(len(choices))]
@@ -95,7 +95,7 @@ def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:
 def nan_to_num_call(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """np.nan_to_num, with the bounds of the dtype for infinities."""
+    """Call np.nan_to_num, with the bounds of the dtype for infinities."""
     if not copy:
         msg = (
             "nan_to_num(copy=False) writes to its argument, which is being differentiated; "
@@ -111,7 +111,7 @@ def nan_to_num_call(
     return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))
 
 
-# np.where of a condition alone finds places.
+# np.where of a condition only returns indices.
 alias(np.where, to=v.where, fewer=np.nonzero)
 alias(np.clip, to=clip_call, refuse=("out",))
 for _f in (np.ndarray.clip, np.generic.clip):
@@ -134,11 +134,11 @@ alias(
 alias(np.nan_to_num, to=nan_to_num_call)
 
 
-# --------------------------------------------------------- complex numbers where there is no real
+# ------------------------------------------------------- complex results for real operands
 
 
 def in_complex(operation: Any, low_: float = 0.0, high: float = math.inf) -> Callable[..., Any]:
-    """Extend an operation to complex numbers where a real one is outside of an interval."""
+    """Extend an operation to complex results outside of a real interval."""
 
     def function(x: Any) -> Any:
         return operation(v.complex_outside(low.array_of(x), low=low_, high=high))
@@ -155,7 +155,7 @@ def logn_call(n: Any, x: Any) -> Any:
 
 
 def power_call(x: Any, p: Any) -> Any:
-    """Compute the power, with float exponents if any is negative: integers have no such power."""
+    """Compute the power, with float exponents if any is negative, which integers do not allow."""
     p = low.array_of(p)
     if kind_of(p) == "int" and np.any(low.readable(p) < 0):
         p = p * 1.0
@@ -185,7 +185,7 @@ row(np.real_if_close, v.real_if_close)
 
 
 def sort_complex_call(a: Any) -> Any:
-    """np.sort, of complex numbers."""
+    """Sort, with a complex result."""
     y = v.sort(low.array_of(a), axis=-1)
     if kind_of(y) == "complex":
         return y
@@ -201,7 +201,7 @@ alias(np.sort_complex, to=sort_complex_call)
 def unwrap_call(
     p: Any, discont: float | None = None, axis: int = -1, *, period: Any = 2 * math.pi
 ) -> Any:
-    """np.unwrap, whose period may be traced."""
+    """Call np.unwrap, whose period may be traced."""
     discont = untraced(discont)  # a threshold
     return v.unwrap(low.array_of(p), period, axis=low.static(axis), discont=discont)
 
@@ -209,7 +209,7 @@ def unwrap_call(
 def interp_call(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
-    """np.interp, which computes in double precision."""
+    """Call np.interp, which computes in double precision."""
     x, xp, fp = map(low.array_of, (x, xp, fp))
     wide = [t.dtype for t in (x, xp) if not np.can_cast(low.numpy_dtype(t), float)]
     if wide and period is not None:
@@ -232,7 +232,7 @@ def interp_call(
 
 
 def i0_call(x: Any) -> Any:
-    """np.i0."""
+    """Call np.i0."""
     return v.bessel_i(low.array_of(x), order=0)
 
 

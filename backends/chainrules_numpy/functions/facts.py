@@ -1,4 +1,4 @@
-"""The rows of what is read off values, and is no number."""
+"""Aliases of functions whose result is read off values, and is not differentiable."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ shortcuts[inspect.unwrap(np.linalg.norm).__code__] = "np.linalg.norm"
 
 
 def einsum_path(*operands: Any, **keywords: Any) -> Any:
-    """Find the order of a sum of products, which depends on shapes alone."""
+    """Find the order of contraction of an einsum, which depends on shapes only."""
     return np.einsum_path(*map(untraced, operands), **keywords)
 
 
 def common_type(arrays: Any) -> Any:
-    """Return the scalar class that arrays have in common."""
+    """Return the common scalar class of arrays."""
     return np.common_type(*map(untraced, arrays))
 
 
 def result_type(values: Any) -> Any:
-    """Return the dtype of what is computed with values, of which numbers of Python are weak."""
+    """Return the result dtype of values; Python numbers are weakly typed."""
     return np.result_type(*map(untraced, values))
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Return whether a conversion is safe, of what is no number of Python's."""
+    """Return whether a conversion is safe; Python numbers are not allowed."""
     return np.can_cast(untraced(from_), to, casting)
 
 
 def isreal(x: Any) -> Any:
-    """Tell where the imaginary part is 0: of a number of Python's as Python does."""
+    """Return where the imaginary part is 0."""
     x = untraced(x)
     return np.isreal(x) if low.is_numpys(x) else v.equal(v.imag(x), 0)
 
 
 def iscomplex(x: Any) -> Any:
-    """Tell where the imaginary part is not 0."""
+    """Return where the imaginary part is not 0."""
     x = untraced(x)
     return np.iscomplex(x) if low.is_numpys(x) else v.not_equal(v.imag(x), 0)
 

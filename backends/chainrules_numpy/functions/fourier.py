@@ -1,4 +1,4 @@
-"""The rows of numpy.fft."""
+"""Aliases of numpy.fft."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of what applies a function of the user's to parts of an array."""
+"""Aliases of functions that apply a user-defined function to parts of an array."""
 
 from __future__ import annotations
 

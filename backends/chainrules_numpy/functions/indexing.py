@@ -1,4 +1,4 @@
-"""The rows of what reads elements by their places, and of what gives places."""
+"""Aliases of functions that read elements at indices, and of functions that return indices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _operation: Any
 
 
 def out_of_bounds(call: Call, mode: str) -> None:
-    """``mode=`` of take: places beyond the end go round, or stop there."""
+    """Lower ``mode=`` of take: indices out of bounds wrap around, or are clipped."""
     x, axis = call.operands["x"], call.options.get("axis")
     n = math.prod(x.shape) if axis is None else x.shape[axis]
     places = untraced(call.operands["indices"])
@@ -51,7 +51,7 @@ row(np.extract, i.extract, "arr", condition=low.as_array("condition"), arr=low.a
 
 
 def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Leave out zeros at the ends; np.poly1d has no derivative in those that it leaves out."""
+    """Remove zeros at the ends; np.poly1d has no derivative in the zeros that it removes."""
     kept = i.trim_zeros(x, trim, axis)
     if kept.shape != x.shape and varies(x) and _makes_a_polynomial():
         msg = (
@@ -74,7 +74,7 @@ row(np.trim_zeros, trim_zeros, "filt", axis=axis)
 
 
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
-    """Delete places along an axis: take those that NumPy leaves."""
+    """Delete elements along an axis by taking those that NumPy keeps."""
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis)
     (along,) = m.normal_axes(operator.index(along), x.ndim)
     kept = np.delete(np.arange(x.shape[along]), untraced(obj))
@@ -82,7 +82,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """NumPy moves places, counted through x and then through the values; elements follow them."""
+    """Insert values by letting NumPy insert indices, first those of x, then those of the values."""
     values = values if values.dtype == x.dtype else v.astype(values, dtype=x.dtype)
     size, more = math.prod(x.shape), math.prod(values.shape)
     places, more = np.arange(size).reshape(x.shape), np.arange(more) + size
@@ -93,7 +93,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 row(np.delete, delete, "arr")
 row(np.insert, insert, "arr", arr=low.as_array("x"), values=low.as_keyword("values"))
 
-# --------------------------------------------------------------------------------------- places
+# -------------------------------------------------------------------------------------- indices
 
 for _f in (
     np.nonzero,
@@ -109,7 +109,7 @@ for _f in (
 
 
 def open_mesh(args: Any) -> tuple[Any, ...]:
-    """np.ix_: each sequence along an axis of its own, masks as the places where they are true."""
+    """Call np.ix_: each sequence on an axis of its own, masks as indices of true elements."""
     plain = np.ix_(*[untraced(x) for x in args])
     return tuple(
         [v.reshape(x, shape=y.shape) if varies(x) else y for x, y in zip(args, plain, strict=True)]

@@ -1,4 +1,4 @@
-"""The rows of what joins arrays, and takes them apart."""
+"""Aliases of functions that join and split arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _composite: Any
 
 
 def joined_as(call: Call, dtype: Any) -> None:
-    """``dtype=``: as NumPy, which checks that each array can be cast to it."""
+    """Lower ``dtype=``; as in NumPy, each array must be castable to it."""
     dtype = np.dtype(dtype)
     for name, value in call.operands.items():
         arrays = value if type(value) is list else [value]
@@ -30,7 +30,7 @@ def joined_as(call: Call, dtype: Any) -> None:
 
 
 def nested(call: Call, arrays: Any) -> None:
-    """Arrays in lists of lists."""
+    """Convert the arrays in nested lists."""
 
     def each(x: Any) -> Any:
         if type(x) is tuple:
@@ -74,7 +74,7 @@ if hasattr(np, "unstack"):  # since NumPy 2.1
 
 
 def vsplit(x: Any, indices_or_sections: Any) -> Any:
-    """Split rows, of which there are some from two axes on."""
+    """Split rows; requires at least two axes."""
     if x.ndim < 2:
         msg = "vsplit only works on arrays of 2 or more dimensions"
         raise ValueError(msg)

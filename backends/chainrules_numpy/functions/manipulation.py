@@ -1,4 +1,4 @@
-"""The rows of what changes the shape or the order of elements."""
+"""Aliases of functions that change the shape, or the order of elements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _composite: Any
 
 
 def copied(call: Call, copy: bool | None) -> None:
-    """``copy=``: what NumPy shares with its operand, nobody else can write to."""
+    """Lower ``copy=``; the result of a copy is not shared with the operand."""
     if copy:
         call.after.append(v.copy)
     elif copy is False:
@@ -35,16 +35,16 @@ def copied(call: Call, copy: bool | None) -> None:
 
 
 def ravel(x: Any, order: str = "C") -> Any:
-    """Return a view of a contiguous array, else a copy: reshaping would give more views."""
+    """Return a view of a contiguous array, else a copy: reshaping would return more views."""
     y = m.ravel(x, order)
     flags = getattr(plain(x), "flags", None)
-    if flags is None or not has_known_layout(x):  # another library, or nobody knows
+    if flags is None or not has_known_layout(x):  # another library, or unknown
         return y
     return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
 
 
 def _counts(x: Any) -> Any:
-    """Leave one number as it is: compilers ask how long the result is."""
+    """Return one number unchanged: compilers need the length of the result."""
     return x if type(x) is int else low.array_of(x)
 
 
@@ -101,7 +101,7 @@ row(np.copy, v.copy, refuse=("subok",), order=lambda call, _: call.after.append(
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
-    """Make windows, with their lengths and the axes that they are along given as tuples."""
+    """Make windows, with their lengths and axes as tuples."""
     lengths = low.static(window_shape)
     lengths = lengths if type(lengths) is tuple else (lengths,)
     axes = tuple(range(x.ndim)) if axis is None else m.normal_axes(axis, x.ndim)
@@ -117,7 +117,7 @@ row(
 
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
-    """Refused: which elements it reads, the memory of x decides."""
+    """Raise: the memory of x determines which elements are read."""
     msg = (
         "as_strided() reads the memory of x, which has no derivative; take sliding_window_view, "
         "broadcast_to, or an index"
@@ -144,7 +144,7 @@ def pad_call(
     stat_length: Any = None,
     reflect_type: Any = None,
 ) -> Any:
-    """np.pad, with widths and lengths in pairs of Python's integers."""
+    """Call np.pad, with widths and lengths as pairs of Python integers."""
     return pad(
         x,
         pairs(pad_width, x.ndim),

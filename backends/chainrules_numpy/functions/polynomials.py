@@ -1,4 +1,4 @@
-"""The rows of polynomials whose coefficients begin with the highest."""
+"""Aliases of polynomials whose coefficients start with the highest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ in_operations: Any = p
 
 
 def coefficients(name: str) -> Lowering:
-    """Numbers, lists and arrays; a poly1d computes with objects of its own."""
+    """Return a lowering for numbers, lists and arrays; a poly1d is refused."""
     as_operand = low.as_keyword(name)
 
     def lower(call: Call, value: Any) -> None:
@@ -61,13 +61,13 @@ def polymul(p: Any, q: Any) -> Any:
 
 
 def polydiv(p: Any, q: Any) -> Any:
-    """Divide polynomials; what NumPy makes of coefficients on several axes has no derivative."""
+    """Divide polynomials; refuse coefficients on several axes."""
     _on_one_axis(p, q)
     return in_operations.polydiv(p, q)
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """Differentiate a polynomial; of coefficients on several axes NumPy makes no derivatives."""
+    """Differentiate a polynomial; refuse coefficients on several axes."""
     _on_one_axis(p)
     return in_operations.polyder(p, m)
 

@@ -1,4 +1,4 @@
-"""The rows of products, determinants and norms."""
+"""Aliases of products, determinants and norms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _composite: Any
 
 
 def _terms(call: Call, operands: tuple[Any, ...]) -> None:
-    """Make arrays of operands that are lists or numbers, which subscripts and axes are not."""
+    """Convert operands that are lists or numbers to arrays, but not subscripts and axes."""
     places = range(1, len(operands)) if type(operands[0]) is str else range(0, len(operands) - 1, 2)
     given = [low.array_of(x) if i in places else x for i, x in enumerate(operands)]
     call.operands["operands"] = tuple(given)
@@ -47,7 +47,7 @@ row(np.linalg.norm, p.norm, "x", axis=axes)
 
 
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """Compute the norm; NumPy puts all elements on one axis first."""
+    """Compute the norm; without an axis, x is flattened first, as in NumPy."""
     order = 2 if ord is None else ord
     if axis is not None:
         return v.vector_norm(x, axis=axis, keepdims=keepdims, ord=order)
@@ -56,7 +56,7 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
 
 
 def matrix_power(a: Any, n: Any) -> Any:
-    """Multiply a square matrix with itself."""
+    """Raise a square matrix to an integer power."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         msg = f"matrix_power of an array of shape {a.shape}, which is no square matrix"
         raise np.linalg.LinAlgError(msg)
@@ -64,13 +64,13 @@ def matrix_power(a: Any, n: Any) -> Any:
 
 
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Compute the norm of matrices, which have two axes."""
+    """Compute the norm of matrices, on the last two axes."""
     m.normal_axes((-2, -1), x.ndim)
     return p.matrix_norm(x, keepdims=keepdims, ord=ord)
 
 
 def multi_dot(arrays: Any) -> Any:
-    """Multiply two or more matrices, of which the first and the last may be vectors."""
+    """Multiply two or more matrices; the first and the last may be vectors."""
     if len(arrays) < 2:
         msg = "Expecting at least two arrays."
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""The rows of NumPy's reductions, cumulative functions and differences."""
+"""Aliases of NumPy's reductions, cumulative functions and differences."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ for _f, _operation in (
 
 
 def along(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a cumulative function that has to be told its axis, unless there is but one."""
+    """Make a cumulative function that requires an axis, unless there is only one."""
 
     def cumulative(x: Any, *, axis: Any = None, include_initial: bool = False) -> Any:
         if x.ndim > 1 and axis is None:

@@ -1,7 +1,7 @@
-"""The rows of set operations: what they give are elements of their operands, in order.
+"""Aliases of set operations, which return elements of their operands in order.
 
-Each element of the result is the first of its operands that is equal to it. It follows that element
-alone: to move one of two that are equal makes two of them, which has no derivative.
+Each element of the result is the first element of the operands that is equal to it, and follows
+that element only: moving one of two equal elements separates them, which has no derivative.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _composite: Any
 
 
 def found(values: Any, *arrays: Any) -> Any:
-    """Values, as the first elements of the arrays that are equal to them."""
+    """Return, for each value, the first equal element of the arrays."""
     flat = v.concat(*arrays, axis=None)
     plain = low.readable(flat)
     order = np.argsort(plain, kind="stable")
@@ -36,10 +36,10 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """np.unique; along an axis it has to be asked for the places of whole slices."""
+    """Call np.unique; along an axis, take slices at the indices that it returns."""
     plain = low.readable(ar)
     keywords: dict[str, Any] = {"axis": axis, "equal_nan": equal_nan}
-    keywords |= {} if sorted else {"sorted": sorted}  # which not every library has
+    keywords |= {} if sorted else {"sorted": sorted}  # not supported by every library
     keywords |= {"return_index": return_index or axis is not None}
     keywords |= {"return_inverse": return_inverse, "return_counts": return_counts}
     result: Any = np.unique(plain, **keywords)
@@ -77,7 +77,7 @@ def setxor1d(x: Any, y: Any, assume_unique: bool = False) -> Any:
 
 
 def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """Find the elements of x that are in y as well, and their places in both."""
+    """Find the elements of x that are in y as well, and their indices in both."""
     plain = low.readable(x), low.readable(y)
     values, *places = np.intersect1d(*plain, assume_unique, return_indices=True)
     values = found(values, x, y)

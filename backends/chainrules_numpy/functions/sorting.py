@@ -1,4 +1,4 @@
-"""The rows of sorting and searching."""
+"""Aliases of sorting and searching."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def argsort(
     stable: bool | None = None,
     descending: bool | None = None,
 ) -> Any:
-    """Find the places that sorting takes elements from; ``kind`` orders equal elements."""
-    _argsort(_NONE, kind=kind, stable=stable)  # which knows the kinds
+    """Return the indices that sort x; ``kind`` determines the order of equal elements."""
+    _argsort(_NONE, kind=kind, stable=stable)  # checks the kind
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
     in_order = bool(stable) or kind in ("stable", "mergesort")
@@ -35,19 +35,19 @@ def argsort(
 
 
 def sort_complex(x: Any) -> Any:
-    """Along the last axis, as complex numbers."""
+    """Sort along the last axis, with a complex result."""
     y = v.sort(x)
     dtype = low.numpy_dtype(y)
     return y if dtype.kind == "c" else v.astype(y, dtype=np.sort_complex(dtype.type([])).dtype)
 
 
 def places(call: Call, kth: Any) -> None:
-    """``kth=``: one place or several."""
+    """Lower ``kth=``: one index or several."""
     call.options["kth"] = low.static(kth)
 
 
 def known(f: Any) -> Any:
-    """Return a lowering that lets NumPy say whether there is such a kind of sorting."""
+    """Return a lowering that lets NumPy check the kind of sorting."""
 
     def lower(call: Call, kind: Any) -> None:
         f(kind)

@@ -1,4 +1,4 @@
-"""The rows of NumPy's statistics."""
+"""Aliases of NumPy's statistics."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ row(np.average, s.average, a=low.as_keyword("x"), axis=axis, weights=low.as_keyw
 
 
 def kept(call: Call, keepdims: Any) -> None:
-    """``keepdims=``: there is an array also where there was no axis to keep."""
+    """Lower ``keepdims=``: the result is an array, even without an axis to keep."""
     call.options["keepdims"] = keepdims
     if keepdims:
         call.after.append(low.in_array)
@@ -85,7 +85,7 @@ _MODES = ("valid", "same", "full")
 
 
 def _mode(value: Any) -> Any:
-    """Return a mode by its name: NumPy takes its number as well, and nothing else."""
+    """Return a mode by its name; as in NumPy, its number is allowed as well."""
     if value in _MODES:
         return value
     if isinstance(value, int) and 0 <= value < len(_MODES):
@@ -118,7 +118,7 @@ row(
 
 
 def inexact(call: Call, dtype: Any) -> None:
-    """``dtype=``: what NumPy can put differences from a mean into."""
+    """Lower ``dtype=``: it must hold floating-point differences from a mean."""
     if np.dtype(dtype).kind not in "fc":
         msg = f"Cannot cast what is computed in dtype float64 to {np.dtype(dtype)} by 'same_kind'"
         raise TypeError(msg)
