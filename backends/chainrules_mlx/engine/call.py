@@ -76,16 +76,16 @@ class Program:
 
     Attributes
     ----------
-    The primitive that is called.
-        What is called.
-    The structure of the tuple of its operands.
-        That of the tuple of its operands.
-    All of its options.
-        All of them.
-    The implementation of the operation.
-        What computes the operation.
-    The rule at the time of the call; MLX requests a derivative later.
-        What is stated at the call; MLX asks for a derivative later.
+    primal : Primitive
+        The primitive that is called.
+    treedef : TreeDef
+        The structure of the tuple of its operands.
+    options : dict
+        All of its options.
+    compute : callable
+        The implementation of the operation.
+    rule : Rule or None
+        The rule at the time of the call; MLX requests a derivative later.
     """
 
     __slots__ = ("_out", "compute", "options", "primal", "rule", "treedef")
