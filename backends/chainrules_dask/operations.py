@@ -216,7 +216,7 @@ def searchsorted_dask(x1: DaskArray, x2: Any, *, side: Any = "left") -> Any:
 
 @v.full_like.implement
 def full_like_dask(x: DaskArray, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """Broadcast one number: it takes no memory, and has no fixed chunks."""
+    """Broadcast one number: it takes no memory, and adopts the chunks of other arrays."""
     check_known(shape)
     number = da.full((), fill, dtype=x.dtype if dtype is None else dtype)
     return da.broadcast_to(number, shape) if shape else number

@@ -132,7 +132,7 @@ def permute_dims_numpy(x: np.ndarray | np.generic, *, axes: Any = None) -> Any:
 
 @v.matrix_transpose.implement
 def matrix_transpose_numpy(x: np.ndarray) -> Any:
-    """Transpose by the property ``mT``, which has less overhead than np.matrix_transpose."""
+    """Transpose by the property ``mT``."""
     return x.mT
 
 

@@ -112,7 +112,7 @@ def _inverse(a: Any, upper: bool) -> Any:
 
 @v.solve_again.implement
 def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
-    """Solve without factorisation if the matrix is triangular, as its corners show."""
+    """Solve triangular matrices without factorisation; their corners are tested first."""
     a = np.asarray(x1)
     if is_one_column(a, x2) and has_triangles(a):
         upper = which_triangle(a) if len(a) > _FEW_ROWS else None

@@ -92,5 +92,5 @@ def cholesky_numpy(x: np.ndarray, *, upper: bool = False) -> Any:
 
 
 _PUBLIC: tuple[Any, ...] = (solve_numpy, inv_numpy, det_numpy, slogdet_numpy, cholesky_numpy)
-for _function in _PUBLIC:  # captured programs use NumPy's public names
+for _function in _PUBLIC:  # saved programs use NumPy's public names
     _function.public = getattr(np.linalg, _function.__name__.removesuffix("_numpy"))

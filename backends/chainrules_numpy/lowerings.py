@@ -242,7 +242,7 @@ def gives_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def masked(identity: Any) -> Lowering:
-    """Lower ``where=``: masked elements are replaced by the identity."""
+    """Lower ``where=``: excluded elements are replaced by the identity."""
 
     def lower(call: Call, mask: Any) -> None:
         x = call.operands["x"]
@@ -272,7 +272,7 @@ def masked_extreme(sign: float) -> Lowering:
             msg = "the reduction has no identity, so to use where= one has to specify initial="
             raise ValueError(msg)
         if not np.size(mask):
-            return  # nothing is masked: with initial= there is an element
+            return  # nothing is excluded: with initial= there is an element
         x = call.operands["x"]
         call.operands["x"] = v.where(array_of(mask), x, _limit(x, sign))
 

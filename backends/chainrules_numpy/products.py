@@ -67,9 +67,9 @@ def _length(x: np.ndarray) -> float:
 def vector_norm_numpy(
     x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False, ord: float = 2
 ) -> Any:
-    """Compute norms; np.linalg.norm of all elements is faster, as it uses a dot product.
+    """Compute norms; of all elements by np.linalg.norm, which uses a dot product.
 
-    It is also used for matrices; it adds in the order of memory.
+    It is also used for matrices, where it adds in the order of memory.
     """
     if ord == 2 and (axis is None or (type(axis) is tuple and len(axis) == 2)):
         return np.linalg.norm(x, None, axis, keepdims)

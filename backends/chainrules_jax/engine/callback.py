@@ -98,7 +98,7 @@ def called_back(
     eager: bool = False,
 ) -> Body:
     """Turn a function of NumPy arrays into one of JAX arrays; ``eager``: dtypes of eager calls."""
-    see(f, (np.ndarray,))  # nothing may have used NumPy's part yet
+    see(f, (np.ndarray,))  # NumPy's backend may not be loaded yet
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)

@@ -258,7 +258,7 @@ class Program:
             shown = tuple([Concrete if is_value(x) else type(x) for x in operands])
             return demand_rule(
                 self.operation, shown, config, "reverse"
-            )  # raises, with the rules there are
+            )  # raises, and lists the rules that exist
         return rule
 
     def is_elementwise(self, leaves: Leaves) -> bool:

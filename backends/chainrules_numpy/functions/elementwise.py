@@ -111,7 +111,7 @@ def nan_to_num_call(
     return v.nan_to_num(x, operand(nan), operand(posinf), operand(neginf))
 
 
-# np.where of a condition only returns indices.
+# np.where(condition) returns indices.
 alias(np.where, to=v.where, fewer=np.nonzero)
 alias(np.clip, to=clip_call, refuse=("out",))
 for _f in (np.ndarray.clip, np.generic.clip):

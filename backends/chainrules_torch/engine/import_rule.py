@@ -55,8 +55,8 @@ def import_rule(
     ----------
     f : callable
         Takes tensors and numbers by position, or by name if its signature is known, and returns one
-        or several tensors. Bind other arguments beforehand: ``functools.partial(torch.logsumexp,
-        dim=0)``.
+        or several tensors. Bind other arguments beforehand:
+        ``functools.partial(torch.logsumexp, dim=0)``.
     operands : int, optional
         How many of its parameters are operands, by position. The others are options, by name.
     to : Primitive, optional
