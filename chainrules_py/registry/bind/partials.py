@@ -296,6 +296,26 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
     return run
 
 
+def _push_one_array(
+    primal: Any, term: Any, partial: Any, place: int, fits: ByDtype, finish: Any
+) -> Callable[..., Any]:
+    """Build the push of one tangent, where the operand at a place is the only array."""
+
+    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+        y, t = primal(*xs), tangents[0]
+        try:
+            dtype = y.dtype
+            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
+                y_dot = term(t, partial and partial(y, *xs))
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                    return y, y_dot
+        except (AttributeError, TypeError):  # as in `_push_arrays`
+            pass
+        return finish(y, tangents, *xs)
+
+    return run
+
+
 def _push_arrays(
     primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
 ) -> Callable[..., Any]:
@@ -305,21 +325,7 @@ def _push_arrays(
     A person's partial may be no number at all: `finish` says so.
     """
     if len(terms) == len(shaped) == 1:
-        [(term, partial)], [place] = terms, shaped
-
-        def alone(tangents: tuple[Any, ...], *xs: Any) -> Any:
-            y, t = primal(*xs), tangents[0]
-            try:
-                dtype = y.dtype
-                if dtype == xs[place].dtype == t.dtype and fits[dtype]:
-                    y_dot = term(t, partial and partial(y, *xs))
-                    if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                        return y, y_dot
-            except (AttributeError, TypeError):  # as below
-                pass
-            return finish(y, tangents, *xs)
-
-        return alone
+        return _push_one_array(primal, *terms[0], shaped[0], fits, finish)
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
