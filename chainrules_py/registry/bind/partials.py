@@ -325,7 +325,8 @@ def _push_arrays(
     A person's partial may be no number at all: `finish` says so.
     """
     if len(terms) == len(shaped) == 1:
-        return _push_one_array(primal, *terms[0], shaped[0], fits, finish)
+        (term, partial), place = terms[0], shaped[0]
+        return _push_one_array(primal, term, partial, place, fits, finish)
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
