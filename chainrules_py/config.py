@@ -1,4 +1,4 @@
-"""Configuration of an engine: its capabilities, and how a rule calls back into it."""
+"""Configuration of an engine: its capabilities, and how rules call back into it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chainrules_py.values.type_info import type_info
 
 @final
 class Capability:
-    """Something that a rule may ask of an engine: that it can, or with ``~``, that it cannot.
+    """A capability that a rule requires of an engine, or with ``~``, one that it must lack.
 
-    Anybody may have names of their own. Each engine has its own name as one: a rule for one engine
-    alone says ``requires=Capability("jax")``.
+    Users may define further names. Each engine has its own name as a capability: a rule for one
+    engine alone states ``requires=Capability("jax")``.
 
     Examples
     --------
@@ -50,23 +50,23 @@ NoReverseMode = ~ReverseMode
 NoForwardMode = ~ForwardMode
 Mutation = Capability("mutation")
 Always = Capability("pulls of zero cotangents")
-"""Asked by rules with ``always=True``."""
+"""Required by rules with ``always=True``."""
 
 
 def meets(can: frozenset[Capability], asked: Iterable[Capability]) -> bool:
-    """Tell whether an engine that can do some things is one that a rule asks for."""
+    """Return whether capabilities of an engine satisfy the requirements of a rule."""
     return all([((~c if c.absent else c) in can) is not c.absent for c in asked])
 
 
 class Config:
-    """An engine, as rules see it. Engines derive from it and override what they can do.
+    """An engine as rules see it; engines derive from it and override what they support.
 
     Attributes
     ----------
     capabilities : frozenset of Capability
-        Rules with ``requires=`` are only found if all they ask is in here.
+        Rules with ``requires=`` are only found if these include all that they require.
     vjp, jvp : callable or None
-        The engine's own ``vjp(f, *xs)`` and ``jvp(f, xs, dots)``, by which rules call back into it.
+        The engine's own ``vjp(f, *xs)`` and ``jvp(f, xs, dots)``, which rules call.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Config:
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Value and tangent of any function, by the engine's forward mode."""
+        """Return the value and tangent of any function, by the engine's forward mode."""
         if self.jvp is None:
             msg = (
                 f"{type(self).__name__} has no forward mode; "
@@ -92,20 +92,20 @@ class Config:
         return y, y_dot
 
     def meets(self, asked: Iterable[Capability]) -> bool:
-        """Tell whether it is an engine that a rule with these in ``requires=`` asks for."""
+        """Return whether the engine satisfies these requirements of a rule."""
         return meets(self.capabilities, asked)
 
     def sees(self, x: Any) -> bool:
-        """Tell whether a value's numbers can be looked at: not if it is traced to be compiled.
+        """Return whether a value's numbers can be read: False while it is traced for compilation.
 
-        There a rule leaves out what it would only check.
+        There a rule skips its checks.
         """
         return not any([type_info(type(leaf)).is_hidden for leaf in flatten(x)[0]])
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback of any function, by the engine's reverse mode."""
+        """Return the value and pullback of any function, by the engine's reverse mode."""
         if self.vjp is None:
             msg = (
                 f"{type(self).__name__} has no reverse mode; "

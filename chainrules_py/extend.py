@@ -1,27 +1,27 @@
-"""Engine door: every name that engines and array libraries may import, beside the face.
+"""All names that engines and array libraries may import, in addition to the public ones.
 
 An engine or a backend imports `chainrules_py`, the operations in `chainrules_py.ops`, and this
-module; all else is private and may change. Names are resolved when they are first asked for
-(PEP 562), so that importing this module imports nothing. Type checkers read ``extend.pyi``, which
-lists the same names; a test compares the two. docs/extend.md tells what each is for.
+module; everything else is private and may change. Names are resolved on first access (PEP 562), so
+that importing this module imports nothing. Type checkers read ``extend.pyi``, which lists the same
+names; a test compares the two. docs/extend.md describes each name.
 
 These are the names that a complete engine uses (examples/engine.py); all others serve engines that
 are fast, adapters to PyTorch and JAX, and array libraries.
 
 =================  =================================================================================
-Tracer             class of what stands for a value, which an engine derives its own from
-new_level          number of a differentiation that begins, above all that are under way
-kind_of            whether a value is real, complex, whole, or no number
-see                imports what states the rows of a library, when it is first seen
-aliases            rows of the libraries' functions: the call in words
+Tracer             base class of an engine's traced values
+new_level          number of a new differentiation, above all that are under way
+kind_of            whether a value is real, complex, an integer, or no number
+see                imports the packages that support a library, when it is first seen
+aliases            rows of the libraries' functions, which give the operations of a call
 find_rule          rule for a function and the types of its operands, or None
-demand_rule        the same; an error that says what to write, if there is none
+demand_rule        the same, but raises with what to write if there is no rule
 bind               rule for operands of these types, in one mode, ready to run
-partition          takes operands apart: the values that are chosen, and the tree around them
+partition          splits operands into selected values and the tree around them
 unflatten          puts values together again by a tree
-flatten_tangent    takes a tangent apart in the order of a tree's values
+flatten_tangent    splits a tangent in the order of a tree's values
 unflatten_tangent  puts the parts of a tangent together
-canonicalize       checks a tangent that was handed in, and brings it to its one form
+canonicalize       checks a tangent that was passed, and converts it to its canonical form
 check_cotangent    checks the seed of a pullback against the result
 =================  =================================================================================
 """
@@ -149,7 +149,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.ops.matrices": "adjoint",
     "chainrules_py.rules.linalg.solving": "as_given columns",
 }
-"""Names, by the module that each is defined in."""
+"""Names, by the module that defines them."""
 
 _MODULES = {
     "creation_composites": "chainrules_kit.fallbacks.composites.creation",
@@ -170,7 +170,7 @@ _MODULES = {
     "solving_rules": "chainrules_py.rules.linalg.solving",
     "reduction_rules": "chainrules_py.rules.reductions",
 }
-"""Modules that are handed out whole: NumPy's functions in words, and halves of rules."""
+"""Modules that are exported as a whole: composites of NumPy's functions, and halves of rules."""
 
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -178,7 +178,7 @@ __all__ = [*_HOME_OF, *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsup
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a name stands for, and keep it."""
+    """Import the object of a name, and cache it."""
     if name in _HOME_OF:
         value = getattr(importlib.import_module(_HOME_OF[name]), name)
     elif name in _MODULES:

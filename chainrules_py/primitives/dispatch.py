@@ -1,7 +1,7 @@
-"""Choosing by type: one small table per function, solved by plum, with a flat cache in front.
+"""Dispatch by type: one small table per function, with a flat cache in front.
 
-plum orders signatures from general to specific; what it adds here is nothing else. Its import
-costs 60 ms, nearly all of it beartype, so it waits for the first lookup.
+plum compares signatures where the order of classes is not sufficient. Its import is slow, so it is
+deferred until it is needed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chainrules_py.values.type_info import type_info
 T = TypeVar("T")
 
 lock = lock_of_a_table()
-"""Held while anything is registered or solved; never while a backend is imported."""
+"""Held while anything is registered or resolved; never while a backend is imported."""
 
 _opened: set[weakref.ref[Any]] = set()
 _EMPTY: Mapping[Any, Any] = types.MappingProxyType({})
@@ -39,10 +39,10 @@ _EMPTY: Mapping[Any, Any] = types.MappingProxyType({})
 class Cache:
     """A dict that is replaced, never cleared, when something is registered.
 
-    ``table`` is for reading. Whoever fills it calls ``open`` *before* reading what it caches, and
-    stores into the dict that this gives: a value computed from old rules then lands in a dict that
-    nobody reads any more. A cache that nobody has opened is read-only, and costs a registration
-    nothing: with a thousand operations, to empty a thousand dicts a thousand times takes 0.1 s.
+    ``table`` is for reading. To fill it, call ``open`` *before* reading what is to be cached, and
+    store into the returned dict: a value computed from old rules is then stored in a dict that is
+    no longer read. A cache that was never opened is read-only, and costs a registration nothing:
+    with a thousand operations, to clear a thousand dicts a thousand times takes 0.1 s.
     """
 
     __slots__ = ("__weakref__", "table")
@@ -55,7 +55,7 @@ class Cache:
         filling()
         with lock:
             key = weakref.ref(self, _opened.discard)
-            # A signal handler may register something between the two, an interrupt leave one out.
+            # In between, a signal handler may register something, or an interrupt skip one.
             while self.table is _EMPTY or key not in _opened:
                 _opened.add(key)
                 self.table = {}
@@ -63,7 +63,7 @@ class Cache:
 
 
 def invalidate() -> None:
-    """Forget everything that was looked up."""
+    """Discard the results of all look-ups."""
     with lock:
         for key in tuple(_opened):
             if (cache := key()) is not None:
@@ -81,10 +81,10 @@ def _tables() -> list[Mapping[Any, Any]]:
 
 
 class MethodTable(Generic[T]):
-    """Table of values by the types of operands, with a layer of precedence for each.
+    """Table of values by operand types, with a layer of precedence for each.
 
-    The more specific signature wins. Between equal and between ambiguous ones the higher layer
-    decides, so that the order of loading never does.
+    The more specific signature wins. Between equal or ambiguous ones the higher layer decides, and
+    never the order of loading.
     """
 
     def __init__(self, name: str) -> None:
@@ -92,21 +92,21 @@ class MethodTable(Generic[T]):
         self.methods: dict[tuple[tuple[Any, ...], Any, int | str], T] = {}
 
     def add(self, signature: tuple[Any, ...], varargs: Any, layer: int | str, value: T) -> None:
-        """Enter a value; one of the same signature and layer is replaced.
+        """Add a value; it replaces one of the same signature and layer.
 
-        The layer of a module, which takes a look at what is installed, is found out when it is
-        needed: importing a backend enters a hundred values.
+        The layer of a module depends on the installed packages, and is only determined when it is
+        needed: importing a backend adds a hundred values.
         """
         with lock:
             self.methods[signature, varargs, layer] = value
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:
-        """Find the value for these types, or None.
+        """Return the value for these types, or None.
 
         Raises
         ------
         AmbiguousRuleError
-            If two signatures fit, neither is more specific, and their layer is the same.
+            If two signatures of the same layer match, and neither is more specific.
         """
         target = tuple([type_info(cls).dispatch_type for cls in operands])
         found = self._solve(target)
@@ -115,9 +115,9 @@ class MethodTable(Generic[T]):
             found = self._solve(zero_d) if zero_d != target else None
         if found is None or not any([type_info(cls).is_foreign for cls in target]):
             return None if found is None else found[1]
-        # A subclass with arithmetic of its own is served only by what names it.
+        # A subclass with its own arithmetic is only matched by a signature that names it.
         signature, value = found
-        several = [signature[-1]] * (len(target) - len(signature))  # of a variadic one, the last
+        several = [signature[-1]] * (len(target) - len(signature))  # if variadic, the last one
         for cls, annotation in zip(target, (*signature, *several), strict=True):
             if type_info(cls).is_foreign:
                 base = type_info(cls).base
@@ -132,7 +132,7 @@ class MethodTable(Generic[T]):
             return None
         if len(fitting) == 1 and certain:
             return _shown(fitting[0])
-        if certain:  # the order of classes says it; plum costs 110 ms and 430 modules
+        if certain:  # the order of classes decides; plum costs 110 ms and 430 modules
             return self._only(list(map(_shown, _narrowest(fitting))), target)
         import plum
 
@@ -148,7 +148,7 @@ class MethodTable(Generic[T]):
     def _only(
         self, found: list[tuple[tuple[Any, ...], T]], target: tuple[type, ...]
     ) -> tuple[tuple[Any, ...], T]:
-        """Return what was found, if nothing else was; raise if rules are as good as one another."""
+        """Return the match if there is only one; raise if several match equally well."""
         if len(found) == 1:
             return found[0]
         shown = ", ".join(cls.__qualname__ for cls in target)
@@ -162,8 +162,8 @@ class MethodTable(Generic[T]):
     def _fitting(
         self, target: tuple[type, ...]
     ) -> tuple[list[tuple[tuple[Any, ...], Any, int, T]], bool]:
-        """Find the entries for these types, and if that is certain; plum compares all it gets."""
-        # plum keeps one method per signature: of equal signatures only the highest layer goes in.
+        """Return the matching entries, and whether they are certain; if not, plum compares them."""
+        # plum keeps one method per signature: of equal signatures, only the highest layer is used.
         best: dict[Any, tuple[tuple[Any, ...], Any, int, T]] = {}
         all_certain = True
         for (signature, varargs, layer), value in list(self.methods.items()):
@@ -186,7 +186,7 @@ class MethodTable(Generic[T]):
         solver = plum.Function(declaration)
         values: dict[Any, Any] = {}
         for signature, varargs, layer, value in fitting:
-            # A fresh function per entry: plum hands it back, and reads no defaults off it.
+            # A new function per entry: plum returns it, and reads no defaults from it.
             method = types.FunctionType(declaration.__code__, {}, self.name)
             keywords = {} if varargs is None else {"varargs": varargs}
             solver.register(method, plum.Signature(*signature, precedence=layer, **keywords))
@@ -195,7 +195,7 @@ class MethodTable(Generic[T]):
 
 
 def _accepts(annotation: Any, cls: type) -> bool | None:
-    """Tell whether instances of a class fit an annotation; None where only plum can say."""
+    """Return whether instances of a class match an annotation; None if only plum can decide."""
     if annotation is Any:
         return True
     try:
@@ -210,14 +210,14 @@ def _shown(entry: tuple[tuple[Any, ...], Any, int, T]) -> tuple[tuple[Any, ...],
 
 
 def _narrowest(fitting: list[Any]) -> list[Any]:
-    """Choose among entries as plum does, by the order of classes."""
+    """Select entries as plum does, by the order of classes."""
     best = [a for a in fitting if not any([_within(b, a) and not _within(a, b) for b in fitting])]
     top = max([layer for _, _, layer, _ in best])
     return best if [entry[2] for entry in best].count(top) > 1 else [e for e in best if e[2] == top]
 
 
 def _within(a: Any, b: Any) -> bool:
-    """Tell whether an entry is as specific as another; of equal ones, a variadic one is less so."""
+    """Return whether an entry is as specific as another; a variadic one is less than its equal."""
     n = max(len(a[0]), len(b[0]))
     of_a, of_b = [(*s, *[varargs] * (n - len(s))) for s, varargs, _, _ in (a, b)]
     if not all(map(_is_narrower, of_a, of_b)):
@@ -240,27 +240,27 @@ def operand_types(
     types: tuple[Any, ...] | None = None,
     kinds: bool = False,
 ) -> tuple[tuple[Any, ...], Any]:
-    """Read the types that a function is dispatched on, and that of its variadic operands or None.
+    """Return the types a function is dispatched on, and that of variadic operands or None.
 
     Parameters
     ----------
     function : callable
-        Its positional parameters, after the first ``skip``, are read; keyword-only ones are not
-        dispatched on. A parameter without annotation means `Numeric`, or None where that is its
-        default; ``self`` means any object.
+        Its positional parameters after the first ``skip`` are read; keyword-only ones are not
+        dispatched on. A parameter without annotation means `Numeric`, or `Numeric` or None if its
+        default is None; ``self`` means any object.
     skip : int
-        How many leading parameters are not operands.
+        The number of leading parameters that are not operands.
     types : tuple, optional
         Used instead of the annotations.
     kinds : bool
-        Whether they may ask for a dtype or a device: ``Array[np.float32]``.
+        Whether annotations may require a dtype or a device: ``Array[np.float32]``.
 
     Raises
     ------
     RuleError
         If an annotation cannot be resolved, or cannot be dispatched on.
     """
-    # Not all of C's functions have a signature, and that of a ufunc has more than operands.
+    # Some C functions have no signature, and that of a ufunc has more than operands.
     if types is not None and (type(function) is BuiltinFunctionType or hasattr(function, "nin")):
         return tuple(
             [checked_annotation(t, f"operand {i}", function) for i, t in enumerate(types)]
@@ -285,7 +285,7 @@ def operand_types(
 
 
 def _unannotated(name: str, defaults: dict[str, Any]) -> Any:
-    """Return what a parameter without annotation takes: an object's method any, else numbers."""
+    """Return what a parameter without annotation accepts: any object for ``self``, else numbers."""
     if name == "self":
         return object
     return Numeric | None if name in defaults and defaults[name] is None else Numeric
@@ -296,7 +296,7 @@ def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, An
     hints = {name: annotations[name] for name in names if name in annotations}
     if not any(isinstance(a, str) for a in hints.values()):
         return hints
-    # Nearly all are the name of a class, which get_type_hints takes 30 us to look up.
+    # Nearly all are names of classes, which get_type_hints takes 30 us to look up.
     scopes = (getattr(function, "__globals__", {}), vars(builtins))
     known = {
         name: next((scope[a] for scope in scopes if a in scope), None) if isinstance(a, str) else a
@@ -320,7 +320,7 @@ _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
 def _is_plain_class(cls: type) -> bool:
-    """Tell whether an object's type alone decides if it is an instance of a class."""
+    """Return whether an object's type alone decides if it is an instance of a class."""
     return (
         type(cls).__instancecheck__ in _FAITHFUL
         and not typing.get_args(cls)
@@ -329,7 +329,7 @@ def _is_plain_class(cls: type) -> bool:
 
 
 def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = False) -> Any:
-    """Check that an annotation can be dispatched on and return it; else raise, saying why not."""
+    """Return an annotation that can be dispatched on; raise for others, with the reason."""
     if kinds and type(annotation) is ArrayOf:
         return annotation
     annotation = arrays.replacement(annotation)
@@ -365,7 +365,7 @@ def _is_faithful(annotation: Any) -> bool:
 
 
 def where_defined(thing: Any) -> str:
-    """``file:line`` of a function, or of the function that a wrapper or a statement carries."""
+    """Return ``file:line`` of a function, or of the function in a wrapper or statement."""
     if (where := getattr(thing, "where", None)) is not None:
         return str(where)
     while hasattr(thing, "__wrapped__"):
@@ -377,7 +377,7 @@ def where_defined(thing: Any) -> str:
 
 
 def signature_text(signature: Iterable[Any]) -> str:
-    """``(Array, float)``: a signature as it is read in messages."""
+    """Return a signature as it is shown in messages: ``(Array, float)``."""
     return "(" + ", ".join(_type_text(t) for t in signature) + ")"
 
 
@@ -388,13 +388,13 @@ def _type_text(annotation: Any) -> str:
 
 
 def library_function(name: str, operands: tuple[type, ...]) -> Any:
-    """Find the function of a name in the namespace of the operands, or None."""
+    """Return the function of a name in the namespace of the operands, or None."""
     known = [type_info(cls) for cls in operands if type_info(cls).namespace is not None]
     homes = [i.namespace for i in known if i.is_array]
     homes = homes or [i.namespace for i in known if i.is_number]
     space = homes[0] if homes else None
-    for of in ("", "linalg", "fft"):  # one after the other, for NumPy loads its fft when asked
+    for of in ("", "linalg", "fft"):  # one after the other, as NumPy loads its fft on access
         found = getattr(getattr(space, of, None) if of else space, name, None)
-        if callable(found):  # a library has a module fft, with a function fft in it
+        if callable(found):  # a library may have a module fft, with a function fft in it
             return found
     return None

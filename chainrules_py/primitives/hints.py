@@ -1,7 +1,7 @@
-"""What to write in place of a call that makes plain numbers or arrays of traced ones.
+"""What to write instead of a call that converts traced values to plain ones.
 
-Such a call goes unseen: a tracer is only asked for a plain value, and refuses. What was called is
-read off the line of the program, on that path alone, for the text of the error.
+Such a call is not traced: a tracer is only requested to give a plain value, and raises. The called
+function is read from the line of the program, only for the text of the error.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from chainrules_py.values.tracers import find_tracers, untraced
 
 Advice = str | Callable[["Line"], str | None]
 _of_code: dict[types.CodeType, Advice] = {}
-_of_function: dict[Any, Advice] = {}  # of functions in C
+_of_function: dict[Any, Advice] = {}  # of C functions
 remedies: list[Callable[[Line, BaseException | None, bool], str | None]] = []
-"""``remedy(line, error, last)`` gives what to write for an expression, as a list.
+"""``remedy(line, error, last)`` returns what to write for an expression, such as a list.
 
-The error is that of a library; None where a tracer refuses. Last is what no advice is known of.
+The error is that of a library, or None if a tracer raises. ``last`` is set if no advice is known.
 """
 gives: dict[Any, type] = {}
-"""Classes of what functions make, where methods are advised."""
+"""The classes of the results of functions, for advice about their methods."""
 _LONGEST = 72  # characters of an expression that a message shows
 _STORED = re.compile(r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)")
 
 
 def advise(function: Callable[..., Any], line: Advice) -> None:
-    """Say what to write in place of a function that takes no tracers.
+    """State what to write instead of a function that takes no tracers.
 
     Parameters
     ----------
     function : callable
         The library's function or method.
     line : str or callable
-        What to write. ``{0}`` and ``{1}`` stand for the arguments as the program has them, ``{x}``
-        for the one that is traced, and ``{all}`` for all of them. A callable gets the `Line` of the
-        program, and gives this text, or None.
+        What to write. ``{0}`` and ``{1}`` stand for the arguments as in the program, ``{x}`` for
+        the traced one, and ``{all}`` for all of them. A callable takes the `Line` of the program
+        and returns this text, or None.
 
     Examples
     --------
@@ -74,11 +74,11 @@ class Line:
     Parameters
     ----------
     frame : frame
-        That of the program, or of a library's function that it called.
+        The frame of the program, or of a library function that it called.
     at : int, optional
-        The position in the code of the frame, where it has gone on since.
+        The position in the code of the frame, if the frame has continued since.
     library : sequence of frame
-        Those of libraries that it called.
+        The frames of libraries that it called.
     """
 
     def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
@@ -89,7 +89,7 @@ class Line:
         self.frame = frame
         self._at = frame.f_lasti if at is None else at
         root = _root_of(called[0]) if called else None
-        self.library = [f for f in called if _root_of(f) == root]  # the outermost first
+        self.library = [f for f in called if _root_of(f) == root]  # outermost first
 
     @classmethod
     def of(cls, error: BaseException) -> Line | None:
@@ -102,7 +102,7 @@ class Line:
 
     @property
     def place(self) -> tuple[str, int]:
-        """File and line."""
+        """The file and the line."""
         return self.frame.f_code.co_filename, self._position[0] or self.frame.f_lineno
 
     @functools.cached_property
@@ -112,7 +112,7 @@ class Line:
 
     @functools.cached_property
     def _texts(self) -> tuple[str, str]:
-        """The expression, and what follows it on its line; both empty if the source is unknown."""
+        """The expression, and the rest of its line; both empty if the source is unknown."""
         first, last, start, end = self._position
         found = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
         lines = [line.encode() for line in found[(first or 1) - 1 : last]]
@@ -125,19 +125,19 @@ class Line:
 
     @functools.cached_property
     def node(self) -> ast.expr | None:
-        """The expression that was computed, or None if the source is not known."""
+        """The computed expression, or None if the source is unknown."""
         return _parsed(self._texts[0])
 
     @functools.cached_property
     def stored(self) -> ast.expr | None:
-        """What is assigned to the expression, or None if it is read."""
+        """The value that is assigned to the expression, or None if it is read."""
         if (found := _STORED.match(self._texts[1])) is None:
             return None
-        return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it goes on below
+        return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it continues below
 
     @functools.cached_property
     def augmented(self) -> ast.AugAssign | None:
-        """The statement, as ``y += x``, if it is one of those."""
+        """The statement if it is an augmented assignment, such as ``y += x``, or None."""
         with contextlib.suppress(SyntaxError, ValueError):
             (found,) = ast.parse(self._texts[0].strip()).body
             return found if isinstance(found, ast.AugAssign) else None
@@ -145,7 +145,7 @@ class Line:
 
     @property
     def written(self) -> str | None:
-        """The array that is written to by a subscript or by ``+=``, or None."""
+        """The array that a subscript or ``+=`` writes to, or None."""
         node: Any = self.augmented.target if self.augmented is not None else self.node
         if isinstance(node, ast.Subscript) and (self.augmented or self.stored) is not None:
             node = node.value
@@ -155,12 +155,12 @@ class Line:
 
     @property
     def function(self) -> Any:
-        """The function that is called, as far as names lead to it, or None."""
+        """The called function, as far as names lead to it, or None."""
         return self.value_of(self.node.func) if isinstance(self.node, ast.Call) else None
 
     @property
     def called(self) -> str | None:
-        """The name of the function that is called, and of what has compiled it, or None."""
+        """The name of the called function, and of its compiler, or None."""
         if not isinstance(self.node, ast.Call):
             return None
         compiler = type(self.function).__module__.partition(".")[0]
@@ -168,7 +168,7 @@ class Line:
         return f"{ast.unparse(self.node.func)}{by}"
 
     def value_of(self, node: ast.AST | None) -> Any:
-        """Return what a name or an attribute stands for; of a call, the class of its result."""
+        """Return the value of a name or an attribute; for a call, the class of its result."""
         if isinstance(node, ast.Name):
             spaces: Any = self.frame.f_locals, self.frame.f_globals, vars(builtins)
             return next((space[node.id] for space in spaces if node.id in space), None)
@@ -184,13 +184,13 @@ class Line:
         return None if owner is None else getattr(owner, node.attr, None)
 
     def traced(self, node: ast.AST | None = None) -> Iterator[str]:
-        """Yield the names in an expression, or else on the line, that stand for traced values."""
+        """Yield the names of traced values in an expression, or else on the line."""
         for each in ast.walk(node or self.node or ast.Pass()):
             if isinstance(each, ast.Name) and find_tracers(self.value_of(each)):
                 yield each.id
 
     def over(self) -> Iterator[tuple[str, str]]:
-        """Yield what values on the line whose differentiation is over are called, and are."""
+        """Yield name and description of values on the line whose differentiation is over."""
         for each in ast.walk(self.augmented or self.node or ast.Pass()):
             if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
                 x = self.resolved(each)
@@ -199,13 +199,13 @@ class Line:
 
     @property
     def arguments(self) -> list[str]:
-        """The arguments of the call, as the program has them."""
+        """The arguments of the call, as in the program."""
         args = self.node.args if isinstance(self.node, ast.Call) else []
         return [ast.unparse(arg) for arg in args]
 
     @property
     def argument(self) -> str:
-        """The expression of the argument that is traced, or ``x``."""
+        """The expression of the traced argument, or ``x``."""
         args = self._operands
         args = [arg for arg in args if any(self.traced(arg))] or args
         if args and not isinstance(args[0], (ast.List, ast.Tuple, ast.GeneratorExp, ast.Lambda)):
@@ -215,7 +215,7 @@ class Line:
 
     @property
     def _operands(self) -> list[ast.expr]:
-        """The expressions that the library, or Python, was given."""
+        """The expressions that were passed to the library, or to Python."""
         node = self.node
         if self.stored is not None:
             return [self.stored]
@@ -226,23 +226,23 @@ class Line:
         if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
             parts = [n for n in ast.walk(node) if isinstance(n, ast.FormattedValue)]
             return [part.value for part in parts if part.format_spec is not None]
-        members = getattr(node, "keys", getattr(node, "elts", ()))  # of a dict, of a set
+        members = getattr(node, "keys", getattr(node, "elts", ()))  # of a dict or a set
         return [each for each in members if each is not None]
 
     @property
     def picture(self) -> str | None:
-        """What the traced operand is, in words, if there is one alone and names lead to it."""
+        """A description of the only traced operand, if names lead to it, or None."""
         x = self.resolved_operand
         return None if x is None or isinstance(x, (list, tuple, dict)) else picture(untraced(x))
 
     @property
     def resolved_operand(self) -> Any:
-        """The traced operand, if there is one alone and names lead to it, or None."""
+        """The only traced operand, if names lead to it, or None."""
         found = [each for each in self._operands if any(self.traced(each))]
         return self.resolved(found[0]) if len(found) == 1 else None
 
     def resolved(self, node: ast.AST) -> Any:
-        """Return what a name, or a part of what it stands for, is; None if that is not known."""
+        """Return the value of a name, attribute or subscript, or None if it is unknown."""
         if not isinstance(node, (ast.Subscript, ast.Attribute)):
             return self.value_of(node) if isinstance(node, ast.Name) else None
         owner = self.resolved(node.value)
@@ -254,7 +254,7 @@ class Line:
         return None
 
     def with_constant(self, made: str = "ignore_derivatives") -> str:
-        """Return the expression with a constant for what is traced among its operands."""
+        """Return the expression with constants in place of its traced operands."""
         node = copy.deepcopy(self.node)
         fields: list[tuple[Any, str]] = [
             (node, name) for name in ("right", "slice") if hasattr(node, name)
@@ -283,12 +283,12 @@ class Line:
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 
     def option(self, name: str) -> str | None:
-        """Return what an option of the call is given, as the program has it, or None."""
+        """Return the expression of an option of the call, or None."""
         given = [each.value for each in getattr(self.node, "keywords", ()) if each.arg == name]
         return ast.unparse(given[0]) if given else None
 
     def without(self, option: str) -> str | None:
-        """Return what does the same as the call without an option, or None if it is not there."""
+        """Return an equivalent of the call without an option, or None if the option is absent."""
         if self.option(option) is None:
             return None
         call: Any = copy.deepcopy(self.node)
@@ -303,7 +303,7 @@ class Line:
         return f"{out} = {ast.unparse(call)}" if target and "out" in names else ast.unparse(call)
 
     def owner(self, name: str = "") -> str | None:
-        """Return the expression whose member, of this name, is read or called, or None."""
+        """Return the expression whose member of this name is read or called, or None."""
         node = self.node.func if isinstance(self.node, ast.Call) else self.node
         fits = isinstance(node, ast.Attribute) and name in ("", node.attr)
         return ast.unparse(node.value) if fits else None  # type: ignore[union-attr]
@@ -319,7 +319,7 @@ class Line:
 
 
 def _call(made: str, argument: str) -> ast.expr:
-    """Return a call of ``made``, which may have a hole for the argument: ``int({})``."""
+    """Return a call of ``made``, in which ``{}`` may mark the argument: ``int({})``."""
     made = made if "{" in made else f"{made}({{}})"
     return ast.parse(made.format(argument), mode="eval").body
 
@@ -332,13 +332,13 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def picture(plain: Any) -> str:
-    """Return what a traced value is, of the value without its trace, for messages."""
+    """Return a description of a traced value, from its plain value, for messages."""
     shown = describe(plain)
     return f"a traced {shown.removesuffix('[]')}{' scalar' if shown.endswith('[]') else ''}"
 
 
 def is_of_library(frame: Any) -> bool:
-    """Tell whether a frame runs an installed library, ours, or Python's own."""
+    """Return whether a frame runs an installed library, these packages, or Python's own code."""
     installed = "site-packages" in frame.f_code.co_filename
     root = _root_of(frame)
     return installed or root.startswith("chainrules_") or root in sys.stdlib_module_names
@@ -353,21 +353,21 @@ def told(fact: str, line: Line | None, write: str) -> str:
 
 
 def instead_of(line: Line) -> str | None:
-    """Return what to write on a line on which a tracer was asked for a plain value, or None."""
+    """Return what to write on a line that requires a plain value of a tracer, or None."""
     return remedy(line) or advised_at(line) or remedy(line, last=True)
 
 
 def remedy(line: Line, error: BaseException | None = None, last: bool = False) -> str | None:
-    """Return what an array library says of an expression, or, at last, of what it does not know."""
+    """Return what an array library suggests for an expression, or None; see `remedies`."""
     return next((write for of in remedies if (write := of(line, error, last)) is not None), None)
 
 
 def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, str] | None:
-    """Return the line on which a library raised for what is traced, and what to write, or None.
+    """Return the line on which a library raised for a traced value, and what to write, or None.
 
-    What is written in C and calls back may go on after a refusal, and break elsewhere. ``held``
-    tells that it had tracers, where an array of objects may hold them. Of libraries that we know,
-    only what is advised: their errors may be about anything else.
+    C code that calls back may continue after a refusal, and fail elsewhere. ``held`` says that it
+    had tracers, if an array of objects may hold them. For supported libraries only stated advice is
+    used, as their errors may have any other cause.
     """
     line = Line.of(error)
     if line is not None and any(line.traced()):
@@ -391,24 +391,24 @@ def _known() -> set[str]:
 
 
 def advised(function: Any, line: Line) -> str | None:
-    """Return what is advised for a function that is known, or None."""
+    """Return the advice for a known function, or None."""
     see_about(str(getattr(function, "__module__", "")))
     return _written(_advice_of(function), line)
 
 
 def _advice_of(function: Any) -> Advice | None:
-    with contextlib.suppress(TypeError):  # it may have no hash
+    with contextlib.suppress(TypeError):  # it may be unhashable
         if function in _of_function:
             return _of_function[function]
     return _of_code.get(getattr(inspect.unwrap(function), "__code__", None))  # type: ignore[arg-type]
 
 
 def advised_at(line: Line) -> str | None:
-    """Return what is advised for the function that is called on a line, or None."""
+    """Return the advice for the function that a line calls, or None."""
     roots = _known()
     found = _advice(line, roots)
     if found is None:
-        see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
+        see_roots(roots & sys.modules.keys())  # Python's numbers alone have loaded none
         see_all()
         found = _advice(line, roots)
     return _written(found, line)
@@ -430,7 +430,7 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
         if _root_of(frame) in roots:
             see_roots({_root_of(frame)})
             see_about(str(frame.f_globals.get("__name__", "")))
-        # A wrapper, which many functions share, holds the one that it is about.
+        # A wrapper that many functions share holds the wrapped function in a local.
         held = [inspect.unwrap(f) for f in frame.f_locals.values() if callable(f)]
         codes = [frame.f_code, *[getattr(f, "__code__", None) for f in held]]
         if found := [_of_code[code] for code in codes if code in _of_code]:
@@ -439,7 +439,7 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
 
 
 def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:
-    """Yield the calls that an error came through, the outermost first."""
+    """Yield the tracebacks of an error, outermost first."""
     trace = error.__traceback__
     while trace is not None:
         yield trace

@@ -1,8 +1,8 @@
-"""Loading what speaks for a library, when something of the library is first seen.
+"""Loading of packages that support a library, when something of the library is first seen.
 
-A package announces itself by an entry point whose name is the root module it speaks for. It is
-imported outside the registry's lock: inside, two threads that import and look up would wait for
-each other.
+A package announces itself by an entry point named after the root module that it supports. It is
+imported outside the registry's lock: otherwise two threads, of which one imports and one looks up,
+would wait for each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chainrules_py.values.structure import _when_seen
 from chainrules_py.values.type_info import when_registered
 
 CONTRACT = 1
-"""The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
+"""The contract of this core; packages state theirs as ``chainrules_contract``."""
 
 BACKENDS = "chainrules_py.backends"
 COMPILERS = "chainrules_py.compilers"
@@ -33,7 +33,7 @@ OPERATIONS = "chainrules_py.operations"
 
 
 class Layer(enum.IntEnum):
-    """Precedence of statements where neither of two rules is more specific: the higher wins."""
+    """Precedence of statements if neither of two rules is more specific: the higher wins."""
 
     CORE = 0
     ENGINE = 1
@@ -45,14 +45,14 @@ class Layer(enum.IntEnum):
 _seen: set[str] = set()
 _warned: set[str] = set()
 failures: dict[str, str] = {}
-"""Packages that announced themselves and could not be loaded, with what happened."""
+"""Announced packages that could not be loaded, with the reason."""
 preferred: dict[Any, str] = {}
-"""The package that `settle` prefers, by function; for all others under None."""
+"""The package that `settle` prefers, by function; None is the key for all others."""
 
 
 @functools.cache
 def announced(group: str) -> tuple[tuple[str, str], ...]:
-    """Name and module of each entry point of a group, sorted: no order of installing counts."""
+    """Return name and module of each entry point of a group, sorted."""
     groups = _in_folders()
     if ENGINES in groups:
         return tuple(sorted(set(groups.get(group, ()))))
@@ -60,8 +60,8 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
 
     found = importlib.metadata.entry_points(group=group)
     if not found and not importlib.metadata.entry_points(group=ENGINES):
-        # It takes no notice of errors, as of memory, and remembers that nothing was there. Which
-        # finder remembers it depends on who was imported: a backport puts its own in the path.
+        # It ignores errors, such as lack of memory, and caches that it found nothing. Which finder
+        # does so depends on the imports: a backport adds its own to the path.
         importlib.metadata.MetadataPathFinder().invalidate_caches()
         importlib.invalidate_caches()
         found = importlib.metadata.entry_points(group=group)
@@ -70,9 +70,9 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def _in_folders() -> dict[str, list[tuple[str, str]]]:
-    """Read the entry points of packages that are installed in folders, by their groups.
+    """Read the entry points of packages that are installed in folders, by group.
 
-    Nothing where packages are found in another way: by another finder, or in a zip file.
+    Return nothing if packages may be found in another way: by another finder, or in a zip file.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     finders = [f for f in sys.meta_path if hasattr(f, "find_distributions")]
@@ -126,9 +126,9 @@ def _layers() -> dict[str, Layer]:
 
 @functools.cache
 def is_library(name: Any) -> bool:
-    """Tell whether a module is installed, rather than part of somebody's program."""
+    """Return whether a module is installed, rather than part of a user's program."""
     root = name.partition(".")[0] if type(name) is str else "builtins"  # as of Cython's classes
-    if root == "__main__":  # whatever was started: a tool that runs somebody's program, maybe
+    if root == "__main__":  # whatever was started, such as a tool that runs a user's program
         return False
     if root in sys.stdlib_module_names or root.startswith("chainrules_"):
         return True
@@ -137,7 +137,7 @@ def is_library(name: Any) -> bool:
 
 
 def layer_of(module: str | None) -> Layer:
-    """Return the layer of a module: that of the entry point it came through, else the user's.
+    """Return the layer of a module: that of its entry point, or else the user's.
 
     Examples
     --------
@@ -145,15 +145,15 @@ def layer_of(module: str | None) -> Layer:
     ('CORE', 'USER')
     """
     root = (module or "").partition(".")[0]
-    # The standard library's functions are what the core computes Python's numbers by. Both spare
-    # the import of the core a look at the disk.
+    # The core computes Python's numbers by functions of the standard library. Neither case reads
+    # the disk while the core is imported.
     if root == "chainrules_py" or root in sys.stdlib_module_names:
         return Layer.CORE
     return _layers().get(package_of(module), Layer.USER)
 
 
 def package_of(module: str | None) -> str:
-    """Return the announced module that a module is, or is in; empty if there is none."""
+    """Return the announced module that a module is, or is in, or an empty string."""
     name = module or ""
     while name and name not in _layers():
         name = name.rpartition(".")[0]
@@ -161,29 +161,29 @@ def package_of(module: str | None) -> str:
 
 
 def owner_of(module: str | None) -> Layer | str:
-    """Return whose statements a module makes: its layer, or its package where there are several.
+    """Return the owner of a module's statements: its layer, or its package for third parties.
 
-    Statements of one owner replace one another, or are refused; those of two packages of rules are
-    both kept, and no order decides between them.
+    A statement replaces one of the same owner, or is refused. Those of two packages of rules are
+    both kept, and their order does not decide between them.
     """
     layer = layer_of(module)
     return package_of(module) if layer is Layer.THIRD_PARTY else layer
 
 
 def contested(name: str, places: dict[Any, str]) -> str:
-    """Say of which packages the statements about a function exclude each other, and what to do."""
+    """Return a message about conflicting statements of several packages, and what to write."""
     lines = [f"{name} has derivatives of several packages, and none comes before the others:"]
     lines += [f"  {package}, at {where}" for package, where in sorted(places.items())]
     return "\n".join([*lines, f'write settle({name}, prefer="{min(places)}"), or uninstall one'])
 
 
 def check_contract(module: str | None) -> None:
-    """Check, before a module states anything, the contract that its package states.
+    """Check the contract of a module's package before the module states anything.
 
     Raises
     ------
     ContractError
-        If it is another than ours, or is not stated before the rules are.
+        If it differs from this core's, or is not stated before the rules are.
     """
     if not (module or "").startswith("chainrules_"):
         package = package_of(module)
@@ -205,14 +205,14 @@ def _check_package(package: str, found: Any) -> None:
 
 
 def not_loaded() -> list[str]:
-    """Say of each package that could not be loaded why; what is missing may be in one of them."""
+    """Return for each package that could not be loaded a line with the reason."""
     return [f"{package} {reason}" for package, reason in failures.items()]
 
 
 def see(f: Any, classes: Iterable[type]) -> bool:
-    """Load what announced itself for the libraries of a function and of its operands' classes.
+    """Load the packages that support the libraries of a function and of its operands' classes.
 
-    And what waits for functions of its module.
+    Modules that wait for the function's module are imported, too.
 
     Returns
     -------
@@ -223,7 +223,7 @@ def see(f: Any, classes: Iterable[type]) -> bool:
 
 
 def see_libraries(f: Any, classes: Iterable[type]) -> bool:
-    """Load what `see` loads for a known function, which nothing that waits can be about."""
+    """Load what `see` loads, except modules that wait for the function's module."""
     roots = {root_of(f), root_of(type(f))}
     for cls in classes:
         roots.update(root_of(base) for base in getattr(cls, "__dispatch_type__", cls).__mro__)
@@ -231,16 +231,16 @@ def see_libraries(f: Any, classes: Iterable[type]) -> bool:
 
 
 def see_roots(roots: set[str]) -> bool:
-    """Load what announced itself for root modules; tell, as `see` does, whether there was any.
+    """Load the packages that support root modules; return whether there were any.
 
-    A package that cannot be loaded is a warning, once.
+    A package that cannot be loaded causes one warning.
     """
     loaded = False
     for root in sorted(roots - _seen):
         before = {*failures}
         for group in (BACKENDS, RULES):
             loaded |= _load_announced(group, root)
-        _seen.add(root)  # only now: whoever comes in between waits at the import instead
+        _seen.add(root)  # only now: another thread waits at the import until then
         for package in failures.keys() - before - _warned:
             _warned.add(package)
             msg = (
@@ -252,24 +252,24 @@ def see_roots(roots: set[str]) -> bool:
 
 
 _waiting: dict[str, list[str]] = {}
-"""What is imported when something of a module is first seen, by that module."""
+"""The modules to import when something of a module is first seen, by that module."""
 late: dict[str, set[str]] = {}
-"""The modules that are, or were, imported so, and those that they wait for."""
+"""The modules that are or were imported in this way, and the modules that they wait for."""
 
 
 def later(module: str, *about: str) -> None:
-    """Import a module not now, but when something of certain others is first looked up.
+    """Import a module only when something of certain other modules is first looked up.
 
-    It holds rules, rows or implementations of functions that are in these. What is written in it
-    is entered then, whole, and before the lookup goes on; a rule of a user's for one of the
-    functions, entered before, keeps its precedence, which comes from its layer.
+    It holds rules, rows or implementations of functions in these modules. They are all entered
+    before the look-up continues. A user's rule for one of the functions that was entered earlier
+    keeps its precedence, which comes from its layer.
 
     Parameters
     ----------
     module : str
-        What is imported.
+        The module to import.
     *about : str
-        The modules of the functions, as these have it in ``__module__``, or packages of such.
+        The modules of the functions, as in their ``__module__``, or packages of these.
 
     Examples
     --------
@@ -281,12 +281,12 @@ def later(module: str, *about: str) -> None:
 
 
 def see_about(about: str) -> bool:
-    """Import what waits for something of a module to be seen, and what computes its operations.
+    """Import the modules that wait for a module, and those that compute its operations.
 
     Returns
     -------
     bool
-        Whether there was anything.
+        Whether there were any.
     """
     loaded = False
     if "." in about and about not in _seen:  # without a dot it is a root: see `see_helpers`
@@ -297,24 +297,24 @@ def see_about(about: str) -> bool:
         loaded |= bool(modules)
         for module in tuple(modules):
             importlib.import_module(module)
-            with contextlib.suppress(ValueError):  # another thread was as fast
-                modules.remove(module)  # only now: whoever comes in between waits at the import
+            with contextlib.suppress(ValueError):  # another thread removed it first
+                modules.remove(module)  # only now: another thread waits at the import until then
         about = about.rpartition(".")[0]
     return loaded
 
 
 def _see_library(cls: type) -> None:
-    """Load what announced itself for the library of a class, unless it is being imported."""
+    """Load the packages that support the library of a class, unless they are being imported."""
     root = root_of(cls)
     for name, module in announced(BACKENDS):
-        if name == root and module not in sys.modules:  # else it may be importing this very thing
+        if name == root and module not in sys.modules:  # else its import may be under way
             see_roots({root})
 
 
 def _see_class(cls: type) -> None:
-    """Load what says that instances of a class are structures, as it may of a library's."""
+    """Load the packages and modules that may register a class as a structure."""
     _see_library(cls)
-    see_about(str(cls.__module__))  # of Cython's classes it is no text
+    see_about(str(cls.__module__))  # Cython classes may have another object there
 
 
 when_registered.append(_see_library)
@@ -322,22 +322,22 @@ _when_seen.append(_see_class)
 
 
 def see_all(root: str | None = None) -> None:
-    """Import everything that waits, for a library or for any: who lists what there is needs it."""
+    """Import everything that waits, for one library or for all, as listings require."""
     for about in tuple(_waiting):
         if root in (None, about.partition(".")[0]):
             see_about(about)
 
 
 def see_helpers(classes: Iterable[type]) -> bool:
-    """Load what announced that it computes operations that the library of these classes has not.
+    """Load the packages that compute operations that the library of these classes lacks.
 
-    The entry point is in the group ``chainrules_py.operations``, under the root module of the
-    classes: SciPy has the special functions of NumPy's arrays.
+    Their entry points are in the group ``chainrules_py.operations``, named after the root module of
+    the classes: SciPy has the special functions for NumPy's arrays.
 
     Returns
     -------
     bool
-        Whether there is anything.
+        Whether there are any.
     """
     roots = {root_of(base) for cls in classes for base in cls.__mro__}
     return any([_load_announced(OPERATIONS, root) for root in sorted(roots)])
@@ -351,10 +351,10 @@ def _load_announced(group: str, root: str) -> bool:
 
 
 def module_of(thing: Any) -> str:
-    """Return the module of a function or class; of a ufunc, which names none, where it is found.
+    """Return the module of a function or class; for a ufunc, which has none, where it is found.
 
-    Of one that is found under another name, as CuPy's are, that of its class; of a class's method
-    its module and its name.
+    A ufunc that is not found by its name, such as CuPy's, gives the module of its class. A method
+    of a class in C gives the module and the name of that class.
 
     Examples
     --------
@@ -383,10 +383,10 @@ def root_of(thing: Any) -> str:
 
 
 def load(module: str) -> Any:
-    """Import an announced module and check the contract that it states; None if it cannot be.
+    """Import an announced module and check its contract; return None if either fails.
 
-    Then it is listed in `failures`, and breaks nobody else's lookups. One that can be imported at
-    the second try met an error from outside, as a handler of a signal raises it.
+    A failure is listed in `failures`, and other look-ups continue. If the import succeeds at the
+    second attempt, the first error came from outside, such as a signal handler, and is raised.
     """
     if module in failures:
         return None
@@ -414,10 +414,10 @@ _hosting: contextvars.ContextVar[Any] = contextvars.ContextVar("hosting", defaul
 
 @contextlib.contextmanager
 def hosted(engine: Any) -> Iterator[None]:
-    """Make another engine the one that derivatives are asked of where none is named.
+    """Make an engine the default one in this context.
 
-    An engine does so where it calls what is handed functions: these may be written in its own
-    operations, which no other engine sees. It has ``vjp`` and ``jvp``.
+    An engine does so where it calls a user's function, which may be written in its own operations,
+    which no other engine sees. It has ``vjp`` and ``jvp``.
     """
     before = _hosting.get()
     try:
@@ -428,7 +428,7 @@ def hosted(engine: Any) -> Iterator[None]:
 
 
 def default_engine() -> Any:
-    """Return the engine that is taken where nobody named one, or None if none is installed."""
+    """Return the default engine, or None if none is installed."""
     if (host := _hosting.get()) is not None:
         return host
     for _, module in announced(ENGINES):

@@ -1,7 +1,7 @@
-"""Primitives: functions that engines can see being called.
+"""Primitives: functions whose calls engines can see.
 
-Operations are primitives whose implementation is the arguments' own library. A
-user's function becomes one under ``@primitive``; its body is then the implementation.
+Operations are primitives that the library of their arguments implements. A user's function becomes
+one by ``@primitive``; its body is then the implementation.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ def _documented() -> None:
 
 
 static_types: set[type] = {type(None), bool, int, str, float}
-"""Classes of options that hold nothing a derivative is taken in, and need no second look."""
+"""Classes of options that hold no differentiable value and need no further check."""
 
 
 def is_static(*values: Any) -> bool:
-    """Tell whether options are plain Python data, or tuples of it."""
+    """Return whether options are plain Python data, or tuples of it."""
     for value in values:
         cls = type(value)
         if cls not in static_types and (
@@ -79,29 +79,29 @@ _BODILESS = {_documented.__code__.co_code, (lambda: None).__code__.co_code}
 
 
 class Primitive(Generic[P, R]):
-    """A function known to the rules by identity, and to every engine by being called.
+    """A function whose calls engines see, and for which rules can be stated.
 
-    Calling one asks, in this order: an operand that is a tracer; what a backend implements for
-    these types; the namespace of the operands; the body of the declaration; the fallback.
+    The first of these computes a call: a tracer among the operands; an implementation for these
+    types; the namespace of the operands; the body of the declaration; the fallback.
 
     Attributes
     ----------
     operands : tuple of str
-        The positional parameters: arrays and numbers, what derivatives are taken in.
+        The positional parameters: arrays and numbers, in which derivatives are taken.
     variadic : str or None
         The name of ``*operands``, if there are any number of them.
     options : dict
         The keyword-only parameters with their defaults, or
         `chainrules_py.primitives.signature.REQUIRED` if there is none.
     shape_from_data : bool
-        Whether the shape of the result depends on values, so that it has to be waited for.
+        Whether the shape of the result depends on values, so that it is only known afterwards.
     opaque : bool
-        Whether the body is the library's function that the primitive stands for: to trace into it
-        would be to see the same call again.
+        Whether the body is the library function of the primitive: tracing it would lead to the
+        same call again.
     fixed : frozenset of int
-        The operands that no derivative is taken in, whatever their rule is.
+        The indices of operands in which no derivative is taken, whatever their rule is.
     instead : str
-        What to write of arrays of which nothing computes it; empty where that is nothing special.
+        What to write for arrays without an implementation; empty for the default message.
     """
 
     fixed: frozenset[int] = frozenset()
@@ -109,7 +109,7 @@ class Primitive(Generic[P, R]):
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
         functools.update_wrapper(self, declaration)
-        self.__module__ = self.__module__ or "__main__"  # of code that exec ran without a name
+        self.__module__ = self.__module__ or "__main__"  # None for code that exec ran
         self.__wrapped__: Callable[P, R] = declaration
         self.__name__: str = getattr(declaration, "__name__", type(declaration).__name__)
         self.__qualname__: str = getattr(declaration, "__qualname__", self.__name__)
@@ -134,7 +134,7 @@ class Primitive(Generic[P, R]):
         self.stated: tuple[tuple[Any, ...], dict[Any, Any]] = (), {}  # rules, and tables of them
 
     def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
-        """Compute it, or have the highest tracer among the operands trace it."""
+        """Compute the result, or let the highest tracer among the operands trace the call."""
         if len(operands) != self._n_operands and self._n_operands >= 0:
             operands, options = self.normalise(operands, options)  # type: ignore[assignment]
         try:
@@ -162,12 +162,12 @@ class Primitive(Generic[P, R]):
     def normalise(
         self, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bring a call to the one form: operands by position, options by name, defaults filled in.
+        """Return a call's operands by position and options by name, with defaults filled in.
 
         Raises
         ------
         TypeError
-            If the call does not fit the signature.
+            If the call does not match the signature.
         NotDifferentiableError
             If an option is an array or a tracer.
         """
@@ -199,14 +199,14 @@ class Primitive(Generic[P, R]):
         *,
         types: tuple[Any, ...] | None = None,
     ) -> Any:
-        """Say how operands of the annotated types compute this primitive (a decorator).
+        """Register an implementation for operands of the annotated types (a decorator).
 
         Parameters
         ----------
         implementation : callable
             Takes the operands by position and the options by keyword. Returned unchanged.
         types : tuple, optional
-            Dispatched on instead of the annotations.
+            Dispatch types, instead of the annotations.
 
         Examples
         --------
@@ -222,8 +222,8 @@ class Primitive(Generic[P, R]):
         if implementation is None:
             return functools.partial(self.implement, types=types)
         signature, varargs = operand_types(implementation, types=types)
-        # A library's own beats one for any array. A function of the library's, as a ufunc, names
-        # the library or nothing: it is whoever enters it that speaks for it.
+        # A specific library's implementation precedes one for any array. A library function, such
+        # as a ufunc, names its library or none: the module that registers it counts.
         written = isinstance(implementation, FunctionType)
         module = implementation.__module__ if written else caller().f_globals["__name__"]
         check_contract(module)
@@ -232,21 +232,21 @@ class Primitive(Generic[P, R]):
         return implementation
 
     def fallback(self, implementation: Callable[..., Any]) -> Callable[..., Any]:
-        """Say how arrays compute it whose library has no function of this name (a decorator).
+        """Register an implementation for libraries without a function of this name (a decorator).
 
-        It is written in other words, which those libraries have.
+        It is written in operations that those libraries have.
         """
         self._fallback = implementation
         invalidate()
         return implementation
 
     def alike(self, name: str, meaning: str) -> Primitive[P, R]:
-        """Declare another operation with the operands and options of this one, in the same module.
+        """Declare another operation with the operands and options of this one, in its module.
 
         Parameters
         ----------
         name : str
-            What it is called, in the module and in libraries.
+            Its name, in the module and in libraries.
         meaning : str
             Its docstring.
         """
@@ -258,9 +258,9 @@ class Primitive(Generic[P, R]):
         return type(self)(operation, shape_from_data=self.shape_from_data)
 
     def implementation(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Find the function that computes this primitive for operands of plain types, or None.
+        """Return the function that computes this primitive for operands of plain types, or None.
 
-        Of a tracer's type, what computes it for the payload.
+        A tracer's type counts as that of its payload.
         """
         try:
             return self._cache.table[operands, "implementation"]  # type: ignore[no-any-return]
@@ -268,12 +268,12 @@ class Primitive(Generic[P, R]):
             see_about(self.__module__)
             cache = self._cache.open()
             found = self._computed_by(operands)
-            if found not in (None, self._fallback):  # helpers may come that know a better one
+            if found not in (None, self._fallback):  # else a helper may later provide a better one
                 cache[operands, "implementation"] = found
             return found
 
     def _computed_by(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
-        # np.float64 is a float as well: what its library computes comes before what Python does.
+        # np.float64 is also a float: its library's implementation precedes Python's.
         zero_d = tuple([type_info(cls).zero_d_type for cls in operands])
         found = self._methods.resolve(zero_d)
         if found is None and not self.has_body:
@@ -287,9 +287,9 @@ class Primitive(Generic[P, R]):
         return found
 
     def _find(self, classes: tuple[type, ...], key: Any = None) -> Callable[..., Any]:
-        """Find, and keep, what a call with operands of these classes does."""
+        """Return what a call with operands of these classes does, and cache it."""
         found: Callable[..., Any] | None = None
-        for cls in classes:  # what stands for a value, as a zero does, has a way of its own
+        for cls in classes:  # placeholders for a value, such as zeros, define their own behaviour
             way = getattr(cls, "__in_operation__", None)
             if way is not None and (found := way(self, classes)) is not None:
                 break
@@ -303,9 +303,9 @@ class Primitive(Generic[P, R]):
     def plain_implementation(
         self, classes: tuple[type, ...], host: Host | None = None
     ) -> Callable[..., Any]:
-        """Find an `implementation` for operands that hold no tracer; raise where there is none.
+        """Return the `implementation` for operands without tracers; raise if there is none.
 
-        With another engine's values among the operands, or inside of them, it is asked.
+        If an operand, or a value inside one, belongs to another engine, that engine provides it.
         """
         try:
             return self._cache.table[classes, host]  # type: ignore[no-any-return]
@@ -325,7 +325,7 @@ class Primitive(Generic[P, R]):
         return found
 
     def lacking(self, classes: tuple[type, ...]) -> NoRuleError:
-        """Make the error for operands of which nothing computes it: what to write instead."""
+        """Return the error for operands without an implementation, with what to write instead."""
         shown, name = ", ".join(cls.__qualname__ for cls in classes), self.__name__
         is_theirs = layer_of(self.__module__) is Layer.USER
         instead = "give it a body" if is_theirs else "call it on NumPy's arrays"
@@ -337,9 +337,9 @@ class Primitive(Generic[P, R]):
         return NoRuleError("\n  ".join([msg, *not_loaded()]))
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Find the function that traces calls on operands of these classes, given all options.
+        """Return the function that traces calls on operands of these classes, given all options.
 
-        None where there is no shorter way than calling the primitive.
+        Return None if there is no shorter way than calling the primitive.
         """
         fits = len(classes) == self._n_operands or self.variadic is not None
         if not fits or any(map(is_structure_type, classes)):
@@ -348,7 +348,7 @@ class Primitive(Generic[P, R]):
         return cls.__step__(self, classes)  # type: ignore[no-any-return]
 
     def _with_options(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """Have a step, which is given all options, take those of a call."""
+        """Wrap a step, which takes all options, to take those of a call."""
         if not (defaults := self.options):
             return step
 
@@ -362,7 +362,7 @@ class Primitive(Generic[P, R]):
 
     def _trace(self, *operands: Any, **options: Any) -> Any:
         tracer = highest_tracer(operands)
-        if tracer is None:  # a structure without any inside
+        if tracer is None:  # a structure without tracers
             found = self.plain_implementation(tuple(map(type, operands)), find_host(operands))
             return found(*operands, **options)
         operands, options = self.normalise(operands, options)
@@ -383,10 +383,10 @@ class Primitive(Generic[P, R]):
         return self.unmixed(y)
 
     def unmixed(self, y: Any) -> Any:
-        """Return a result; raise if a value being differentiated came in by another way.
+        """Return a result; raise if it depends on a differentiated value that is no operand.
 
-        What a level traces lies below it. A tracer below one of its own level is no operand: the
-        function, or its rule, captured it.
+        A level traces values of lower levels. A tracer above a payload of its own level, or of a
+        higher one, was not an operand: the function, or its rule, captured it.
         """
         below = getattr(type(y), "payload_type", None)
         if below is not None and not issubclass(below, Tracer) and not is_structure_type(below):
@@ -407,7 +407,7 @@ class Primitive(Generic[P, R]):
         return f"<primitive {self.__name__}>"
 
     def __deepcopy__(self, _memo: Any = None) -> Any:
-        return self  # as functions of Python's are
+        return self  # as for Python functions
 
     __copy__ = __deepcopy__
 
@@ -416,7 +416,7 @@ class Primitive(Generic[P, R]):
 
 
 class _Traced(threading.local):
-    """The call with structures that an engine is tracing, in this thread."""
+    """The call on structures that an engine is tracing, in this thread."""
 
     call: tuple[Any, ...] = ()
 
@@ -425,7 +425,7 @@ _traced = _Traced()
 
 
 class _Unary(Primitive[P, R]):
-    """Primitive of one operand, no options: finding that out per call is half its cost."""
+    """Primitive of one operand without options: checking that per call is half its cost."""
 
     def __call__(self, x: Any, /) -> R:  # type: ignore[override]
         try:
@@ -449,7 +449,7 @@ class _WithOptions(_Unary[P, R]):
 
 
 class _Binary(Primitive[P, R]):
-    """Two operands, no options."""
+    """Primitive of two operands, without options."""
 
     def __call__(self, x: Any, y: Any, /) -> R:  # type: ignore[override]
         try:
@@ -473,7 +473,7 @@ def primitive(declaration: Callable[P, R], /) -> Primitive[P, R]: ...
 @overload
 def primitive(*, shape_from_data: bool = False) -> Callable[[Callable[P, R]], Primitive[P, R]]: ...
 def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> Any:
-    """Make a function one that engines can see being called, and rules can be stated for.
+    """Make a function a primitive: engines see its calls, and rules can be stated for it.
 
     Positional parameters are *operands*: arrays, numbers, and structures of them. Keyword-only
     parameters are *options*: static Python data. Use it above a function, above a method or a
@@ -482,8 +482,8 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
     Parameters
     ----------
     declaration : callable
-        Its body is the default implementation; with a bare docstring for a body, the namespace
-        of the operands is asked for a function of the same name.
+        Its body is the default implementation. If the body is only a docstring, calls use the
+        function of the same name in the namespace of the operands.
     shape_from_data : bool
         Whether the shape of the result depends on values.
 
@@ -511,6 +511,6 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
 
 
 def _captured(function: Any) -> list[str]:
-    """List the outside names under which a function sees tracers."""
+    """List the names of captured values that hold tracers."""
     known = cells(function) if hasattr(function, "__closure__") else {}
     return [name for name, x in known.items() if find_tracers(x)]

@@ -1,8 +1,8 @@
-"""The parameters of a function, read off its code.
+"""The parameters of a function, read from its code.
 
-``inspect.signature`` says the same and more, and costs 15 us each time. The import of the core
-reads the parameters of every operation, of every partial and of every rule, and has to stay cheaper
-than that of NumPy.
+``inspect.signature`` gives the same and more, and takes 15 us each time. The import of the core
+reads the parameters of every operation, partial and rule, and has to stay cheaper than that of
+NumPy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Required:
 
 
 REQUIRED = _Required()
-"""Stands for the default of a parameter that has to be given."""
+"""Placeholder for the default of a required parameter."""
 
 _VARIADIC = 0x04  # the flags that `inspect` calls CO_VARARGS and CO_VARKEYWORDS
 _KEYWORDS = 0x08
@@ -43,11 +43,11 @@ class Parameters:
     positional : tuple of str
         The names before ``*``.
     by_position_only : bool
-        Whether none of these can be given by name, so that there may be a ``/`` behind them.
+        Whether none of these can be passed by name, so that a ``/`` may follow them.
     variadic : str or None
         The name of ``*operands``.
     keyword_only : tuple of str
-        The names behind ``*``.
+        The names after ``*``.
     keywords : str or None
         The name of ``**keywords``.
     defaults : dict
@@ -81,14 +81,14 @@ class Parameters:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, in the order of `inspect.signature`."""
+        """All names, in the order of `inspect.signature`."""
         variadic = () if self.variadic is None else (self.variadic,)
         keywords = () if self.keywords is None else (self.keywords,)
         return (*self.positional, *variadic, *self.keyword_only, *keywords)
 
 
 def parameters_of(function: Callable[..., Any]) -> Parameters:
-    """Read the parameters of a function; of any other callable, those that `inspect` finds.
+    """Return the parameters of a function from its code, or by `inspect` for other callables.
 
     Examples
     --------
@@ -96,10 +96,10 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     >>> found.positional, found.variadic, found.keyword_only, found.defaults
     (('x', 'y'), 'rest', ('axis', 'keepdims'), {'y': 2, 'keepdims': False})
     """
-    if type(function) is not types.FunctionType or function.__dict__:  # where a wrapper says so
+    if type(function) is not types.FunctionType or function.__dict__:  # it may be a wrapper
         wrapped = getattr(function, "__wrapped__", None)
         if type(wrapped) is types.FunctionType and not hasattr(function, "__signature__"):
-            return parameters_of(wrapped)  # as `inspect` does, for a twentieth of its price
+            return parameters_of(wrapped)  # as `inspect` does, at a twentieth of its cost
         return (_of_c if type(function) is types.BuiltinFunctionType else _inspected)(function)
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
@@ -122,12 +122,12 @@ _TOLD: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by id: a
 
 
 def tell_parameters(function: Callable[..., Any], like: Callable[..., Any]) -> None:
-    """Read the parameters of a compiled function, which has no signature, off another's code."""
+    """Register a function with the parameters of a compiled one, which has no signature."""
     _TOLD[id(function)] = function, like
 
 
 def told(function: Callable[..., Any]) -> Any:
-    """Return the function off whose code the parameters of a compiled one are read, or None."""
+    """Return the function that `tell_parameters` registered for a compiled one, or None."""
     return _TOLD.get(id(function), (None, None))[1]
 
 
@@ -171,9 +171,9 @@ _of_c = functools.lru_cache(256)(_inspected)
 
 
 def of_operands(function: Any, called: Callable[..., Any] | None = None) -> Any:
-    """Return a function; of a ufunc one of its operands alone, as NumPy's options are no rule's.
+    """Return a function; for a ufunc, a function of its operands alone, without NumPy's options.
 
-    It calls the ufunc, or what is ``called`` in its place.
+    It calls the ufunc, or ``called`` if given.
     """
     if not hasattr(function, "nin"):
         return function
@@ -190,7 +190,7 @@ _TYPED = re.compile(r"(?<![=\w])\w+ +(?=\w)")
 
 
 def _documented(function: Callable[..., Any]) -> Any:
-    """Make a function with the parameters in the first line of another's documentation.
+    """Return a function with the parameters in the first line of a docstring, or None.
 
     Compiled functions have no signature; Cython writes one there: ``C.f(self, int axis=-1) -> C``.
     """
@@ -205,7 +205,7 @@ def _documented(function: Callable[..., Any]) -> Any:
         tree: Any = ast.parse(text, mode="eval")
         found = tree.body.args
         for value in filter(None, (*found.defaults, *found.kw_defaults)):
-            ast.literal_eval(value)  # it is nothing but a number or a name
+            ast.literal_eval(value)  # only literals are allowed
     except (SyntaxError, ValueError):
         return None
     found.args, found.posonlyargs, found.kwarg = [*found.posonlyargs, *found.args], [], None
@@ -215,12 +215,12 @@ def _documented(function: Callable[..., Any]) -> Any:
 def bind_call(
     name: str, signature: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Bring a call to the signature of an operation: its operands, and its options with defaults.
+    """Bind a call to an operation's signature; return operands, and options with defaults.
 
     Raises
     ------
     TypeError
-        If it does not fit; options that were given as operands are named.
+        If it does not match; the message names options that were passed as operands.
     """
     try:
         bound = signature.bind(*operands, **options)

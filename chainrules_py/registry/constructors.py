@@ -1,7 +1,7 @@
-"""The constructors: a person's statement becomes table entries here, and nowhere else.
+"""Rule constructors, which check users' statements and enter them into the table.
 
 Every statement is checked when it is made: its operands and options against the primal's, its
-annotations against what can be dispatched on. Nothing is entered before everything is checked.
+annotations against what can be dispatched on. Nothing is entered before all checks pass.
 """
 
 from __future__ import annotations
@@ -51,39 +51,39 @@ def scalar_rule(
     setup: Callable[..., Any] | None = None,
     outputs: int = 1,
 ) -> None:
-    """State that f acts element by element, with these partial derivatives.
+    """State that f acts elementwise, with these partial derivatives.
 
     Parameters
     ----------
     f : Primitive
         The function.
     *partials : callable
-        One per operand, of the result and all operands: ``lambda y, x: cos(x)``. A parameter
-        whose name starts with ``_`` is not used, so its value need not be saved. None for an
-        operand that f is constant in.
+        One per operand, a function of the result and all operands: ``lambda y, x: cos(x)``. A
+        parameter whose name starts with ``_`` is not used, so its value need not be saved. None
+        for an operand in which f is constant.
     singular : bool
-        Whether a partial can be infinite or NaN where the tangent it meets is zero; the two are
-        then multiplied with 0 winning.
+        Whether a partial can be infinite or NaN where its tangent is zero; their product is then
+        zero.
     complex : {"holomorphic", "real"}, optional
-        What a partial p means at complex operands: dy = p dx for a holomorphic f, or, with
-        p = 2 df/dz, dy = Re(p dx) for a real-valued one. Unset, complex operands raise
+        The meaning of a partial p at complex operands: dy = p dx for a holomorphic f, or, with
+        p = 2 df/dz, dy = Re(p dx) for a real-valued one. If unset, complex operands raise
         `NoRuleError`.
     setup : callable, optional
-        ``setup(y, *operands)`` is what partials have in common. It is computed once for a call,
-        and comes first in what each partial takes: ``lambda u, y, x: ...``.
+        ``setup(y, *operands)`` computes what partials have in common, once per call. Its result
+        is the first argument of each partial: ``lambda u, y, x: ...``.
     outputs : int
-        How many outputs f has: with two or more it gives a tuple, and each partial one as well.
+        The number of outputs of f: with two or more, f and each partial return a tuple.
 
     Raises
     ------
     RuleError
-        If the number of partials is not that of the operands, a partial takes other parameters
-        than the result and the operands, or f has options.
+        If the number of partials differs from that of the operands, if a partial takes other
+        parameters than the result and the operands, or if f has options.
 
     Notes
     -----
-    The push is the projection of p·x_dot onto y, the pull that of conj(p)·y_bar onto x:
-    broadcasting, dtype and realness are no business of a rule.
+    The push projects p·x_dot onto y, and the pull projects conj(p)·y_bar onto x: rules need not
+    handle broadcasting, dtype or realness.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def scalar_rule(
     >>> y, pullback(1.0)
     (8.0, (12.0,))
 
-    Two outputs, and a square root that their partials share:
+    Two outputs, and a square that their partials share:
 
     >>> from math import atan2, sqrt
     >>> @primitive
@@ -174,31 +174,31 @@ def linear_rule(
     pull_into: Callable[..., Any] | None = None,
     batched: Batched | Rewrite = False,
 ) -> None:
-    """State that f is linear, jointly, in the operands that a transpose is given for.
+    """State that f is jointly linear in the operands that have a transpose.
 
     Parameters
     ----------
     f : Primitive
-        The function; pushing a tangent forward is applying it.
+        The function; it pushes tangents forward itself.
     *transposes : callable, None or ZeroTangent
         One per operand: ``transpose(y_bar, *operands, **options)`` is the real adjoint. An operand
-        that f is linear in comes as its `Space`: shape, dtype and device without elements. None
-        for an index, a mask, a condition: it gets ``NoTangent()``, and where it is a real number
-        that is differentiated, that is an error; ``ZeroTangent()`` for one that f is constant in.
-        The one for ``*operands`` takes ``argnum=``, which of them is meant.
+        in which f is linear is passed as its `Space`: shape, dtype and device without elements.
+        None for an index, a mask or a condition: it gets ``NoTangent()``, and differentiating a
+        real number there raises. ``ZeroTangent()`` for an operand in which f is constant. The
+        transpose for ``*operands`` takes ``argnum=``, the index of the operand among them.
     pull_into : callable, optional
-        ``pull_into(buffer, y_bar, *other_operands, **options)``: add the cotangent of the first
+        ``pull_into(buffer, y_bar, *other_operands, **options)`` adds the cotangent of the first
         operand to a buffer, in place.
     batched : bool, "broadcast" or callable
-        Whether f and the transposes take linear operands (and their spaces) with a leading axis
-        that counts directions: as they are; with further axes of length one, where operands are
-        broadcast against each other; or as ``batched(operands, options)`` says, which gives the
-        operands and options to be taken then, or None for one direction at a time.
+        Whether f and the transposes take linear operands (and their spaces) with a leading axis of
+        directions. True: unchanged. "broadcast": with further axes of length one, where operands
+        are broadcast against each other. A callable: ``batched(operands, options)`` returns the
+        operands and options to use instead, or None for one direction at a time.
 
     Raises
     ------
     RuleError
-        If the number of transposes is not that of the operands.
+        If the number of transposes differs from that of the operands.
 
     Examples
     --------
@@ -250,19 +250,20 @@ def bilinear_rule(
     Parameters
     ----------
     f : Primitive
-        The function; pushing a tangent forward is applying it with the tangent in its place.
+        The function; it pushes a tangent forward by taking it in place of its operand.
     left, right : callable
-        The real adjoints, of ``(y_bar, a, b, **options)``. ``left`` may read only shape and dtype
-        of a, ``right`` only those of b: the other elements are not kept where nobody needs them.
+        The real adjoints, with parameters ``(y_bar, a, b, **options)``. ``left`` may read only
+        shape and dtype of a, and ``right`` only those of b: elements that neither needs are not
+        saved.
     batched : False, "broadcast" or tuple of two callables
-        Whether the adjoints take a ``y_bar`` with a leading axis that counts directions, and how
-        such tangents are pushed: by f, where its operands are broadcast against each other, or by
-        ``(a_dot, a, b, **options)`` and ``(b_dot, a, b, **options)``.
+        Whether the adjoints take a ``y_bar`` with a leading axis of directions, and how such
+        tangents are pushed: by f, where its operands are broadcast against each other, or by
+        functions of ``(a_dot, a, b, **options)`` and ``(b_dot, a, b, **options)``.
 
     Raises
     ------
     RuleError
-        If f has not two operands.
+        If f does not have two operands.
 
     Examples
     --------
@@ -299,10 +300,10 @@ def _check_batched(said: str, batched: Any, fits: bool) -> None:
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:
-    """State that f is constant wherever it is continuous, or that its result is no number to vary.
+    """State that f is constant wherever it is continuous, or that its result cannot be perturbed.
 
-    Operands that can be perturbed get ``ZeroTangent()``; the tangent of the result is
-    ``NoTangent()`` where it is an integer or a boolean, else ``ZeroTangent()``.
+    Operands that can be perturbed get ``ZeroTangent()``. The tangent of the result is
+    ``NoTangent()`` if it is an integer or a boolean, else ``ZeroTangent()``.
 
     Examples
     --------
@@ -319,9 +320,9 @@ def non_differentiable(f: Callable[..., Any]) -> None:
 
 
 def opt_out(f: Callable[..., Any], *types: Any) -> None:
-    """State that there is no rule of f for these types, whatever more general rules say.
+    """State that f has no rule for these types, whatever more general rules state.
 
-    The engine then differentiates through f, where it can, instead of asking a rule.
+    The engine then differentiates through f, if it can, instead of using a rule.
 
     Parameters
     ----------
@@ -366,42 +367,44 @@ def rule(
     whole: bool = False,
     always: bool = False,
 ) -> Callable[[F], F]:
-    """State the value of f and, per operand, one linear map (a decorator).
+    """State the value of f and one linear map per operand (a decorator).
 
     Parameters
     ----------
     f : callable
-        A primitive, or a library's function that engines can see being called.
+        A primitive, or a library function whose calls engines can see.
     types : tuple, optional
-        Dispatched on instead of the annotations.
+        Dispatch types, instead of the annotations.
     requires : Capability or several
-        What the rule needs the engine to do; the function's first parameter is then the `Config`.
+        What the rule requires of the engine; the function's first parameter is then the `Config`.
     override : bool
-        Whether it beats more specific rules.
+        Whether the rule precedes more specific rules.
     batched : bool or "broadcast"
-        Whether both halves of every map take tangents with a leading axis that counts directions:
-        as they are, or with further axes of length one, as broadcasting against the result would.
+        Whether both halves of every map take tangents with a leading axis of directions: True for
+        unchanged, "broadcast" for further axes of length one, as broadcasting against the result
+        would add them.
     whole : bool
-        Whether the maps are right for whole numbers as well, as where operands are only compared.
-        Else, where operands with a map are whole, f is called again with the real numbers that they
-        are, for its maps alone: what halves compute with them could wrap.
+        Whether the maps are also correct for integers, for example where operands are only
+        compared. Otherwise, if operands with a map are integers, f is called again with these as
+        real numbers, only for its maps: integer arithmetic in the halves could overflow.
     always : bool
-        Whether the pulls run though the cotangent of the result is zero, which is then written
-        out: for a regulariser, or a log. Engines that leave such calls out do not find the rule.
+        Whether the pulls run even if the cotangent of the result is zero, which is then passed as
+        a dense zero: for a regulariser, or a log. Engines that skip such calls do not find the
+        rule.
 
     Returns
     -------
     decorator
         The decorated function returns ``(y, (LinearMap(push, pull, *saved), ...))`` with one map,
-        or ``NoTangent()``, per operand. It is returned unchanged. One that takes an option
-        ``wanted`` is told for which operands a map is asked, and may give ``NoTangent()`` for the
-        others: what these would save is not computed.
+        or ``NoTangent()``, per operand. The decorator returns it unchanged. If it takes an option
+        ``wanted``, this says for which operands a map is needed; it may return ``NoTangent()`` for
+        the others, and skip computing what these would save.
 
     Raises
     ------
     RuleError
-        If f cannot be seen by engines, if operands or options differ from those of f, if an
-        annotation cannot be dispatched on, or if the signature is taken.
+        If engines cannot see calls of f, if operands or options differ from those of f, if an
+        annotation cannot be dispatched on, or if the signature already has a rule.
 
     Examples
     --------
@@ -432,10 +435,10 @@ def register_frule(
     requires: Capability | Iterable[Capability] = (),
     override: bool = False,
 ) -> Callable[[F], F]:
-    """State a forward rule written out: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
+    """State a written-out forward rule: ``frule(tangents, *operands, **options) -> (y, y_dot)``.
 
-    As `rule` otherwise. ``tangents`` has one entry per operand and is not dispatched on. Without a
-    reverse rule, its transpose is taken: so y_dot has to be linear in the tangents.
+    Otherwise like `rule`. ``tangents`` has one entry per operand and is not dispatched on. If there
+    is no reverse rule, this one is transposed, so y_dot has to be linear in the tangents.
     """
     return _register("frule.register", FruleRecipe, f, types, requires, override, 1)
 
@@ -448,11 +451,11 @@ def register_rrule(
     override: bool = False,
     always: bool = False,
 ) -> Callable[[F], F]:
-    """State a reverse rule written out: ``rrule(*operands, **options) -> (y, pullback)``.
+    """State a written-out reverse rule: ``rrule(*operands, **options) -> (y, pullback)``.
 
-    As `rule` otherwise, also for an option ``wanted``. ``pullback(y_bar)`` returns a tuple, one
-    entry per operand. Without a
-    forward rule, its transpose is taken: so it has to be linear in y_bar.
+    Otherwise like `rule`, including the option ``wanted``. ``pullback(y_bar)`` returns a tuple with
+    one entry per operand. If there is no forward rule, this one is transposed, so the pullback has
+    to be linear in y_bar.
     """
     recipe = functools.partial(RruleRecipe, always=always)
     return _register("rrule.register", recipe, f, types, requires, override, always=always)
@@ -464,7 +467,7 @@ def _state(
     recipe: Recipe,
     types: tuple[tuple[Any, ...], Any] | None = None,
 ) -> None:
-    """Register what a constructor call states; for the declared types, unless some are given."""
+    """Register the statement of a constructor call, for the declared types unless given."""
     source = Source.caller(f"{constructor}({primal.__name__})", 3)
     state(primal, types or declared_types(primal), source, recipe)
 
@@ -479,7 +482,7 @@ def _register(
     leading: int = 0,
     always: bool = False,
 ) -> Callable[[F], F]:
-    """Return the decorator of a function, of which ``leading`` parameters are no operands."""
+    """Return the decorator for a function whose ``leading`` parameters are no operands."""
     asked = frozenset((requires,) if isinstance(requires, Capability) else requires)
     refuse_bare(f, constructor, caller(2))
 

@@ -1,4 +1,4 @@
-"""Explanations: which rules there are, which one a call takes, and why there is none."""
+"""Explanations: which rules exist, which one a call uses, and why there is none."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from chainrules_py.values.type_info import type_info
 
 
 def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode: str) -> Rule:
-    """Find a rule as `find_rule` does, but raise where there is none for the mode.
+    """Return a rule as `find_rule` does, but raise if there is none for the mode.
 
     Raises
     ------
     NoRuleError
-        With the closest signatures, and what to import or write.
+        With the closest signatures, and the import or rule to write.
     """
     rule = find_rule(f, operands, config)
     if rule is None or rule.statement(mode) is None:
@@ -65,7 +65,7 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
 
 
 def _stated_lines(statements: list[Statement], mode: str) -> list[str]:
-    """Say of each signature whether there is a rule for a mode; the transpose is none by itself."""
+    """Describe for each signature whether it has a rule for a mode; transposes do not count."""
     lines: list[str] = []
     derived = {(s.signature, s.where): s.requires for s in statements if s.transposed}
     for s in statements:
@@ -82,7 +82,7 @@ def _stated_lines(statements: list[Statement], mode: str) -> list[str]:
 
 
 def rules_for(f: Any) -> list[Statement]:
-    """All statements about a function, the most telling layer first.
+    """Return all statements about a function, the most specific layer first.
 
     Examples
     --------
@@ -100,9 +100,9 @@ def rules_for(f: Any) -> list[Statement]:
 
 
 def rules_in(module: str) -> list[Statement]:
-    """All statements that a module makes, or a module in it, in the order in which it makes them.
+    """Return all statements that a module or its submodules make, in order.
 
-    Functions that are opted out, and halves that follow from the other one, are left out.
+    Opted-out functions, and transposes derived from a statement, are excluded.
 
     Examples
     --------
@@ -131,14 +131,14 @@ def coverage() -> dict[str, tuple[str, ...]]:
 
 
 class Explanation:
-    """Explanation that `explain` gives; its repr is the text.
+    """The result of `explain`; its repr is the text.
 
     Attributes
     ----------
     rule : Rule or None
-        What was chosen.
+        The chosen rule.
     others : list of Statement
-        What else there is for the function.
+        The other statements of the function.
     """
 
     def __init__(
@@ -176,21 +176,21 @@ def _how(s: Statement) -> str:
 
 
 def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:
-    """Which rules are used for a call, where they stand, and which others there are.
+    """Return which rules a call uses, where they are defined, and which others exist.
 
     Parameters
     ----------
     f : callable
         The function.
     *operands
-        The operands of the call: their types count, and dtypes and devices where rules ask.
+        The operands of the call: their types, and dtypes and devices where rules require them.
     config : Config, optional
-        The engine that asks.
+        The engine.
 
     Returns
     -------
     Explanation
-        Printing it gives the text; a missing rule is no error here.
+        Its repr is the text; a missing rule is not an error here.
     """
     f, operands = unbind(f, operands)
     classes = tuple(map(type, operands))
@@ -199,7 +199,7 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
 
 
 def public_name(f: Any) -> str:
-    """Return the shortest public name of a function, if that which it tells of itself is none."""
+    """Return the shortest public name of a function whose own name is not public."""
     told = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
     library = told.partition(".")[0]
     homes = [(w, m) for w, m in sorted(sys.modules.items()) if w.partition(".")[0] == library]

@@ -1,4 +1,4 @@
-"""Normal form of calls: a primitive, its operands and options, however a person wrote them."""
+"""Normal form of calls: a primitive, its operands and its options."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from chainrules_py.values.type_info import type_info
 
 
 def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return a call as ``(primal, operands, options, native)``; ``native`` stood for the primal.
+    """Return a call as ``(primal, operands, options, native)``.
 
-    ``(None, operands, {}, call)`` for what has no primal: ``call(*operands)`` has to be traced.
+    ``native`` is the function that computes the value, or None for the primal itself. A call
+    without a primal gives ``(None, operands, {}, call)``, where ``call(*operands)`` is traced.
     """
     if isinstance(f, Primitive):
         return f, *f.normalise(operands, options), None
@@ -45,7 +46,7 @@ def _row(f: Any) -> Alias | None:
 
 
 def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return a call of a library's function, as `normalise_call` does."""
+    """Return the normal form of a call of a library function: see `normalise_call`."""
     operation, native = row.operation, row.native
     if not options and isinstance(operation, Primitive) and _is_whole(operation, operands):
         return operation, operands, options, native
@@ -56,9 +57,9 @@ def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, An
     whole = partial(_whole, f, at_home, options)
     if not operations or _does_more(call, row, operands, options):
         return None, operands, {}, whole
-    primal: Any = call.operation  # a keyword may have made it another operation
+    primal: Any = call.operation  # a keyword may select another operation
     xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
-    if len(xs) != len(operands):  # its defaults have no tangents to be given
+    if len(xs) != len(operands):  # defaults are operands without tangents
         return None, operands, {}, whole
     return primal, xs, stated, None
 
@@ -68,7 +69,7 @@ def _home_of(cls: type | None) -> Any:
 
 
 def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> Any:
-    """Make a call of a library's function, of operations: in another process as well."""
+    """Call a library function through its alias, which another process may have to load first."""
     if f not in aliases:
         plugins.see(f, (at_home or type(None),))
     row = aliases[f]
@@ -76,16 +77,16 @@ def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> A
 
 
 def _is_whole(operation: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
-    """Tell whether an operation takes these operands and nothing besides."""
+    """Return whether an operation takes exactly these operands and no options."""
     return len(operands) == len(operation.operands) and not operation.options
 
 
 def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Tell whether keywords made a call more than one of an operation with the same operands."""
+    """Return whether keywords make a call more than one operation on the same operands."""
     if call.after:
         return True
     if len(call.operands) != len(operands):
-        # An option by position is one of the operands too, and gets NoTangent(); a list is one.
+        # An option passed by position is also an operand, with NoTangent(); a list is one operand.
         return True
     same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
     return not same and not options.keys().isdisjoint(row.lower)
@@ -100,5 +101,5 @@ def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
 
 
 def scalar_at_home(x: Any, home: Any) -> Any:
-    """Turn a Python number, or its tracer, into the scalar that a library makes of it."""
+    """Convert a Python number, or its tracer, to the scalar that a library makes of it."""
     return lift(x, to=home)

@@ -1,4 +1,4 @@
-"""Statements about primals, and the rules that engines get of them."""
+"""Statements about primals, and the rules that engines use."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MODES = ("forward", "reverse")
 
 @final
 class Source:
-    """Source of a statement: where it was written.
+    """Where a statement was written.
 
     Attributes
     ----------
     module, name : str
-        Of the function that was written, or of the call that states a rule.
+        Those of the written function, or of the constructor call.
     where : str
         ``file:line``.
     """
@@ -45,7 +45,7 @@ class Source:
 
     @classmethod
     def caller(cls, name: str, depth: int) -> Source:
-        """Find the source of a rule that a constructor call states, so many frames above."""
+        """Return the source of a rule that a constructor call states, ``depth`` frames above."""
         frame = caller(depth)
         spec = frame.f_globals.get("__spec__")
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -53,16 +53,16 @@ class Source:
 
     @property
     def is_ours(self) -> bool:
-        """Whether these packages state it, and not a person."""
+        """Whether these packages made the statement, rather than a user."""
         return self.module.startswith("chainrules_")
 
     def replaces(self, old: Source) -> bool:
-        """Tell whether this is the old statement again: a module, or notebook cell, run anew."""
+        """Return whether this restates an old statement: its module or notebook cell ran again."""
         if (self.module, self.name) != (old.module, old.name):
             return False
         if not self.by_call:
             return True
-        # Calls have no name of their own: two in one run of one file are two statements.
+        # Calls have no unique name: two in one run of one file are two statements.
         file, _, _ = self.where.rpartition(":")
         old_file, _, _ = old.where.rpartition(":")
         return self.where == old.where or file != old_file or self._spec is not old._spec
@@ -73,29 +73,30 @@ class Source:
 
 @final
 class Statement:
-    """Statement that somebody wrote about one primal, for operands of some types.
+    """A statement about one primal, for operands of given types.
 
     Attributes
     ----------
     primal : Primitive
-        What it is a derivative of.
+        The function that it is about.
     signature, varargs
         The types that it is dispatched on.
     modes : tuple of str
         ``"forward"``, ``"reverse"`` or both.
     requires : frozenset of Capability
-        What it asks of the engine.
+        What it requires of the engine.
     layer : Layer
-        Whose it is.
+        The layer that it belongs to.
     override : int
-        Its layer, of which the highest counts: 0, 1 with ``override=True``, more in a block.
+        Its layer of overrides, of which the highest wins: 0, 1 with ``override=True``, more in a
+        block.
     transposed : bool
-        Whether it follows from a statement of the other mode: one that a person made of this mode,
-        for the same types and in the same layer, comes first.
+        Whether it is derived from a statement of the other mode. A written statement of this mode
+        for the same types and in the same layer takes precedence.
     source : Source
-        Where a person wrote it.
+        Where it was written.
     recipe : Recipe or None
-        How it is bound; None if the function was opted out for these types.
+        How it is bound; None if the function is opted out for these types.
     """
 
     __slots__ = (
@@ -138,32 +139,32 @@ class Statement:
 
     @property
     def layer(self) -> Layer:
-        """Whose it is, by its source unless it was given: which takes a look at the disk."""
+        """The layer of its source, unless one was given; finding it reads the disk."""
         if self._layer is None:
             self._layer = layer_of(self.source.module)
         return self._layer
 
     @property
     def owner(self) -> Layer | str:
-        """Whose it is, told apart among the packages of the layer of third parties."""
+        """The layer, or the package if the layer is that of third parties."""
         return owner_of(self.source.module) if self.layer is Layer.THIRD_PARTY else self.layer
 
     def has_place_of(self, other: Statement) -> bool:
-        """Tell whether nothing but the order, or a preference, could decide between the two."""
+        """Return whether only order or a preference could decide between two statements."""
         return _place(self) == _place(other) and bool({*self.modes} & {*other.modes})
 
     @property
     def where(self) -> str:
-        """``file:line`` of what was written."""
+        """``file:line`` of the statement."""
         return self.source.where
 
     @property
     def rank(self) -> int:
-        """What decides between statements of one signature and ``override``: the higher."""
+        """The precedence among statements of one signature and ``override``: the higher wins."""
         return 4 * self.layer - 2 * self.transposed
 
     def __reduce__(self) -> Any:
-        """By its place in the table, where loading its module puts it again."""
+        """Pickle as a position in the table, which importing its module restores."""
         if "<locals>" in self.source.name or self.source.module not in sys.modules:
             msg = f"{self!r} cannot be pickled; state it at the top level of a module"
             raise PicklingError(msg)
@@ -183,7 +184,7 @@ def _place(s: Statement) -> tuple[Any, ...]:
 
 
 def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:
-    """Find a statement by its place, in a process that may have to import its module first."""
+    """Return a statement by its position, after importing its module if necessary."""
     importlib.import_module(module)
     see_about(primal.__module__)
     for statement in primal.stated[0]:
@@ -195,9 +196,9 @@ def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:
 
 @final
 class Rule:
-    """Rule found for a function and types: a statement per mode, often the same one.
+    """The rule for a function and types: one statement per mode, often the same.
 
-    Engines give it to `chainrules_py.extend.bind`, which keeps what it makes in ``bound``.
+    Engines pass it to `chainrules_py.extend.bind`, which caches its results in ``bound``.
     """
 
     __slots__ = ("bound", "forward", "primal", "reverse")
@@ -216,7 +217,7 @@ class Rule:
 
     @property
     def is_core(self) -> bool:
-        """Whether it is the core's in both modes, and nothing hangs on it."""
+        """Whether both modes belong to the core, and no hook is attached."""
         stated = [s for s in (self.forward, self.reverse) if s is not None]
         return all([s.layer is Layer.CORE and not s.recipe.is_hooked for s in stated])
 

@@ -1,7 +1,7 @@
-"""The table of rules, and how a rule is found.
+"""The table of rules, and the look-up of a rule.
 
-Each primal has two small tables, one per mode; a statement usually stands in both. In front is one
-flat dict per set of engine capabilities, from ``(f, types)`` to the rule, misses included.
+Each primal has two small tables, one per mode; most statements are in both. In front of them, one
+dict per set of engine capabilities maps ``(f, types)`` to the rule, misses included.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from chainrules_py.values.array_annotations import ArrayOf, erased
 from chainrules_py.values.caches import named
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
-"""The primals that anything was stated of, in this order: they have the statements themselves."""
+"""The primals that have statements, in order of their first statement."""
 _declared: dict[Any, Primitive[..., Any]] = {}
-"""By function of a library that engines see and that no row is of, its primitive."""
+"""The primitive of each library function passed to `declare`."""
 _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 """The primals whose rules have been looked up."""
 named.append(Primitive)
 _caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
 _plain = _caches[frozenset()]
 on_change: list[Callable[[], object]] = []
-"""Called when what people stated changes of a primal that was asked about: who keeps what follows
-from rules, as compiled programs do, lets it go."""
+"""Called when users change statements of a primal that was looked up, so that what follows from
+rules, such as compiled programs, is dropped."""
 chooser: list[Callable[..., Statement]] = []
-"""What makes one statement of several that ask for dtypes: `registry.bind.choice` puts it here."""
+"""Combines statements that differ by dtype into one: `registry.bind.choice` sets it."""
 _MISSING = object()
 
 
 def enter(statement: Statement) -> None:
-    """Put a statement into the table, whole or not at all.
+    """Add a statement to the table; on an error the table is unchanged.
 
     Raises
     ------
     RuleError
-        If the same layer has another statement of the same signature. Of two packages of rules
-        both are kept, and a call that finds them is an error: see `settle`.
+        If the same layer has another statement of the same signature. If two packages state
+        one, both are kept, and a call that finds them raises: see `settle`.
     ContractError
-        If the package that states it was written for another contract, or states none.
+        If the stating package was written for another contract, or declares none.
     """
     check_contract(statement.source.module)
     with lock:
@@ -76,15 +76,15 @@ def enter(statement: Statement) -> None:
                 )
                 raise RuleError(msg)
         stated[statement.primal] = None
-        # What nobody has asked about, nobody remembers: a function that is made and given its rule
-        # over and over does not make the others forget theirs.
+        # A primal that was never looked up is in no cache: functions that are repeatedly created
+        # and given a rule do not invalidate the caches of others.
         asked = statement.primal in _asked
         tell = (invalidate, *on_change * (not statement.source.is_ours)) if asked else ()
         _put(statement.primal, (*kept, statement), tell)
 
 
 def remove(statements: Collection[Statement], instead: Collection[Statement] = ()) -> None:
-    """Take statements out of the table, and put others in; to do so again changes nothing."""
+    """Remove statements from the table, and add others; idempotent."""
     with lock:
         for primal in {s.primal for s in (*statements, *instead)}:
             kept = [s for s in primal.stated[0] if s not in statements and s not in instead]
@@ -93,11 +93,11 @@ def remove(statements: Collection[Statement], instead: Collection[Statement] = (
 
 
 def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) -> None:
-    """Have all that is stated of a primal, at once; what was looked up before is forgotten."""
-    for each in tell:  # before: whoever is interrupted behind the change leaves nothing outdated
+    """Replace all statements of a primal at once, and invalidate what was looked up before."""
+    for each in tell:  # before the change: an interruption after it leaves nothing outdated
         each()
     primal.stated = statements, {}
-    for each in tell:  # and for a signal handler that has looked something up between
+    for each in tell:  # after it: a signal handler may have looked something up in between
         each()
 
 
@@ -108,9 +108,9 @@ def _table(
     layer: int,
     plain: bool,
 ) -> MethodTable[Statement]:
-    """Return the table of what is stated for a mode in a layer of overrides.
+    """Return the method table for a mode in a layer of overrides.
 
-    A ``plain`` one leaves out what holds for some dtypes or devices only.
+    ``plain`` excludes statements for particular dtypes or devices.
     """
     with lock:
         statements, tables = primal.stated
@@ -118,7 +118,7 @@ def _table(
         if key not in tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
             kin: dict[Any, list[Statement]] = {}
-            # At equal signature and layer, a rule that asks for more comes later and stays.
+            # At equal signature and layer, a rule with more requirements replaces one with fewer.
             for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
                 if mode in s.modes and meets(can, s.requires) and s.override == layer:
                     if ArrayOf not in map(type, (*s.signature, s.varargs)):
@@ -130,7 +130,7 @@ def _table(
                     several, lambda types: _best(primal, mode, can, types, layer, True), mode
                 )
                 table.add(made.signature, made.varargs, made.rank + 1, made)
-                # A dtype says more than a class: the choice is asked for narrower classes, too.
+                # A dtype is more specific than a class, so the choice also covers narrower classes.
                 for s in [s for s in table.methods.values() if _is_within(s, made)]:
                     table.add(s.signature, s.varargs, made.rank + 1, made)
             tables[key] = table
@@ -138,18 +138,18 @@ def _table(
 
 
 def _not_outdone(statements: Sequence[Statement]) -> list[Statement]:
-    """Leave out what stands where the package that somebody prefers states another."""
+    """Exclude statements that the preferred package replaces with its own."""
     found = [s for s in statements if s.owner == preferred.get(s.primal, preferred.get(None))]
     return [s for s in statements if s in found or not any(map(s.has_place_of, found))]
 
 
 def _check_alone(found: Statement, mode: str) -> None:
-    """Check that no other package states what was found, for the same types.
+    """Check that no other package has a statement for the same types.
 
     Raises
     ------
     AmbiguousRuleError
-        If one does, and nobody prefers either.
+        If another package has one, and neither is preferred.
     """
     primal = found.primal
     same = [s for s in _not_outdone(primal.stated[0]) if mode in s.modes and s.has_place_of(found)]
@@ -158,7 +158,7 @@ def _check_alone(found: Statement, mode: str) -> None:
 
 
 def _is_within(s: Statement, made: Statement) -> bool:
-    """Tell whether a statement is of narrower classes than a choice, and of no higher layer."""
+    """Return whether a statement has narrower classes than a choice, and no higher rank."""
     pairs = list(zip((*s.signature, s.varargs), (*made.signature, made.varargs), strict=False))
     same = len(s.signature) == len(made.signature) and s.signature != made.signature
     within = all([a is b or (isinstance(a, type) and issubclass(a, b)) for a, b in pairs])
@@ -173,10 +173,11 @@ def _best(
     top: float = inf,
     plain: bool = False,
 ) -> Statement | None:
-    """Find the statement for these types: of the highest layer that has one, from ``top`` down.
+    """Return the statement for these types in the highest layer that has one, from ``top`` down.
 
-    What overrides is a layer over all that does not, and each block one over all that was there.
-    In the top one, ``plain`` leaves out what holds for some dtypes or devices only.
+    Overrides form a layer above all other statements, and each block of overrides a layer above
+    the earlier ones. In the top layer, ``plain`` excludes statements for particular dtypes or
+    devices.
     """
     for layer in sorted({s.override for s in primal.stated[0] if s.override <= top}, reverse=True):
         found = _table(primal, mode, can, layer, plain and layer == top).resolve(operands)
@@ -187,21 +188,21 @@ def _best(
 
 
 def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) -> Rule | None:
-    """Find the rule of a function for operands of these types, or None; engines ask for it.
+    """Return the rule of a function for operands of these types, or None.
 
     Parameters
     ----------
     f : callable
-        A primitive, a library's function that is aliased to one, or anything callable.
+        A primitive, a library function that is aliased to one, or any callable.
     operands : tuple of type
-        The types of the operands; of tracers, their payloads' count.
+        The types of the operands; a tracer counts as its payload.
     config : Config, optional
-        The asking engine; rules with ``requires=`` are only found if it can do what they ask.
+        The engine; rules with ``requires=`` are only found if it has these capabilities.
 
     Raises
     ------
     AmbiguousRuleError
-        If two rules fit and nothing decides between them.
+        If two rules match and neither is preferred.
 
     Examples
     --------
@@ -249,7 +250,7 @@ def _fill(
 def _resolve(
     primal: Primitive[..., Any], operands: tuple[type, ...], can: frozenset[Capability]
 ) -> Rule | None:
-    _asked.add(primal)  # before the statements are read: one that comes now makes this forgotten
+    _asked.add(primal)  # before statements are read: one that is added meanwhile invalidates this
     best = [_best(primal, mode, can, operands) for mode in MODES]
     forward, reverse = [None if s is None or s.recipe is None else s for s in best]
     return None if forward is None and reverse is None else Rule(primal, forward, reverse)
@@ -258,20 +259,19 @@ def _resolve(
 def looked_into(
     primal: Primitive[..., Any], operands: tuple[type, ...], config: Config | None = None
 ) -> bool:
-    """Tell whether a call is differentiated through the body of its primitive: here alone.
+    """Return whether a call is differentiated through the body of its primitive.
 
-    One that any rule is stated for is not, whatever the mode and the types: what is stated would be
-    passed over without an operation. Its author says with `opt_out` for which types it is, all the
-    same.
+    It is not if any rule is stated for the primitive, in any mode and for any types: tracing the
+    body would silently skip the rule. `opt_out` states for which types the body is traced anyway.
 
     Parameters
     ----------
     primal : Primitive
-        What is called.
+        The operation that is called.
     operands : tuple of type
         The types of the operands.
     config : Config, optional
-        The asking engine.
+        The engine.
     """
     return primal.has_body and not primal.opaque and is_ruleless(primal, operands, config)
 
@@ -279,10 +279,10 @@ def looked_into(
 def is_ruleless(
     primal: Primitive[..., Any], operands: tuple[type, ...], config: Config | None = None
 ) -> bool:
-    """Tell whether nothing that is stated bears on a call: hosts may leave it to what computes it.
+    """Return whether no rule concerns a call, so that hosts may leave it to its implementation.
 
-    If something is, though for other types, or in another mode, whoever asks for a derivative is
-    told so. Parameters are those of `looked_into`.
+    If there is a rule for other types, or in another mode, differentiating the call raises.
+    Parameters are those of `looked_into`.
     """
     if find_rule(primal, operands, config) is not None:
         return False
@@ -293,9 +293,9 @@ def is_ruleless(
 
 
 def primal_of(f: Any) -> Primitive[..., Any] | None:
-    """Return the primitive that rules of a callable are kept under, or None.
+    """Return the primitive that holds the rules of a callable, or None.
 
-    Lowered aliases and composites have none: they are calls of several operations.
+    Lowered aliases and composites have none, as they consist of several operations.
     """
     if isinstance(f, Primitive):
         return f
@@ -309,9 +309,9 @@ def primal_of(f: Any) -> Primitive[..., Any] | None:
 
 
 def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
-    """Declare a primitive for a function whose calls NumPy's protocols show to the operands.
+    """Declare a primitive for a function whose calls reach the operands by NumPy's protocols.
 
-    Where a ufunc is written in words, these go on for types without a rule.
+    If a ufunc already has an alias, the alias still applies to types without a rule.
     """
     with lock:
         found = _declared.get(f)
@@ -319,7 +319,7 @@ def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
             composite = aliases.get(f)
             if not hasattr(f, "nin"):
                 found = Primitive(f)
-            else:  # a ufunc: its operands are those that are not for the result
+            else:  # a ufunc: its operands do not include those for the result
                 found = primitive(
                     of_operands(f, None if composite is None else composite.operation)
                 )
@@ -339,12 +339,12 @@ def declare(f: Callable[..., Any]) -> Primitive[..., Any]:
                 for each in on_change:
                     each()
             _declared[f] = found
-            invalidate()  # f itself may have been asked about
+            invalidate()  # f itself may have been looked up
         return found
 
 
 def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """Turn a bound method into its function, an instance into ``__call__``; put ``self`` first."""
+    """Replace a bound method or instance by its function, and prepend ``self`` to the operands."""
     if isinstance(f, types.MethodType):
         return f.__func__, (f.__self__, *operands)
     if isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type)):
@@ -356,6 +356,6 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 
 def name_of(f: Any) -> str:
-    """Return the name of a callable in messages."""
+    """Return the name of a callable, for messages."""
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or describe(f)
     return str(name).rpartition("<locals>.")[2]

@@ -1,7 +1,7 @@
-"""Conversions that Python, not the array library, asks of a value: numbers, text, copies.
+"""Conversions of a tracer that Python requests, not the library: numbers, text and copies.
 
-Where a plain number or array is wanted, the derivative would be lost. Each refusal says what to
-write instead.
+Converting to a plain number or array would lose the derivative, so these raise with what to write
+instead.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from chainrules_py.values.type_info import type_info
 
 
 class ElementError(TracerError, AttributeError):
-    """A member that only arrays have, and elements of arrays have not."""
+    """A member that arrays have and elements of arrays lack."""
 
 
 class PythonProtocols(Tracer):
-    """The protocols of Python's own numbers and containers, of a tracer."""
+    """The protocols of Python's numbers and containers, on a tracer."""
 
     __slots__ = ()
     payload: Any
 
-    # -- what would lose the derivative
+    # -- conversions that would lose the derivative
 
     @property
     def __array__(self) -> Any:
-        """Absent of a real number: NumPy makes an element of an array of objects of it."""
+        """Absent where NumPy makes the value an element of an array of objects."""
         if not self._is_plain(2) and becomes_element(self):
             raise ElementError("__array__")
         return self._as_array
@@ -52,7 +52,7 @@ class PythonProtocols(Tracer):
         return native(*args, **options)
 
     def _is_plain(self, depth: int) -> bool:
-        """Tell whether it may be what it stands for: it is over, compared by a test, or logged."""
+        """Return whether the plain value may be read: tracing is over, or a test or log reads."""
         asker = f"{caller(depth).f_globals.get('__name__', '')}."
         return self.is_over or asker.startswith(("numpy.testing.", "unittest.case.", "logging."))
 
@@ -66,12 +66,12 @@ class PythonProtocols(Tracer):
         if self.is_over:
             return untraced, (self.__payload__,)
         found = Line(caller())
-        line = None if is_of_library(found.frame) else found  # None in a thread of Python's own
+        line = None if is_of_library(found.frame) else found  # None in a thread that Python runs
         write = "ignore_derivatives(x)" if line is None else line.with_constant()
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
         raise TracerError(told(fact, line, f"use {write}, which is a constant"))
 
-    # -- what is asked of the value, and may be known
+    # -- reads of the value, which are allowed
 
     def __bool__(self) -> bool:
         return bool(self.payload)
@@ -87,14 +87,14 @@ class PythonProtocols(Tracer):
         if not spec:
             return str(self)
         if getattr(self, "shape", ()):
-            return format(untraced(self), spec)  # which raises, as for any array
+            return format(untraced(self), spec)  # raises, as for any array
         note_refusal(self)
         line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
         write = f"for people to read, write {{ignore_derivatives({line.argument}):{spec}}}"
         raise TracerError(told(fact, line, write))
 
-    # -- what is traced
+    # -- traced methods
 
     def __copy__(self) -> Any:
         x: Any = self
@@ -113,7 +113,7 @@ def _int(self: Any) -> int:
 
 
 of_real_numbers: dict[str, Any] = {"__float__": _float, "__int__": _int}
-"""What a value has whose class has it: programs may ask (`typing.SupportsFloat`)."""
+"""Methods set only where the payload class has them: programs test (`typing.SupportsFloat`)."""
 
 _INSTEAD = {
     "array": "use NumPy's functions of {x} as it is",
@@ -121,11 +121,11 @@ _INSTEAD = {
     "complex": "use {x} + 0j",
     "int": "use int(ignore_derivatives({x})), which is a constant",
 }
-"""What to write if nobody knows what was called."""
+"""What to write if the called function is unknown."""
 
 
 def _refuse(x: Any, kind: str) -> NoReturn:
-    """Raise: Python, or a library, wants something plain."""
+    """Raise because Python, or a library, requires a plain value."""
     note_refusal(x)
     line = Line(caller(2))
     write = instead_of(line)
@@ -141,15 +141,15 @@ def _refuse(x: Any, kind: str) -> NoReturn:
 
 
 def picture(x: Any) -> str:
-    """Return what a tracer is, for messages."""
+    """Return a description of a tracer, for messages."""
     return hints.picture(x.__payload__)
 
 
 def refuse_exchange(frame: Any) -> None:
-    """Raise if a function in C, and no assignment, writes a view of x into x.
+    """Raise if a C function, rather than an assignment, writes a view of x into x.
 
-    NumPy's ``shuffle`` writes ``x[i], x[j] = x[j], x[i]`` for what is no array of its own, which
-    duplicates rows.
+    NumPy's ``shuffle`` runs ``x[i], x[j] = x[j], x[i]`` on objects that are not its own arrays,
+    which duplicates rows.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def refuse_exchange(frame: Any) -> None:
 
 
 def refuse_plain(target: Any, x: Any) -> NoReturn:
-    """Raise: a tracer is written into a plain array, or into None where that is not known.
+    """Raise because a tracer is written into a plain array, or into an unknown target (None).
 
     Raises
     ------

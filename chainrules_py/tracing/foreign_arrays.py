@@ -1,9 +1,9 @@
-"""Arrays of other libraries beside those that are differentiated: read as NumPy reads them.
+"""Arrays of other libraries next to differentiated ones, read as NumPy reads them.
 
-A library with scalars of its own (NumPy) has a dispatch for arrays that ask for it; of what does
-not ask, its functions read the values, and its operators leave the call to the other library. So
-it is here: what is differentiated in NumPy stays there, or is moved to the other library by an
-operation, whose derivative moves back.
+NumPy, a library with scalars of its own, dispatches to arrays that define ``__array_ufunc__``. Of
+other arrays, its functions read the values, and its operators defer to the other library. This
+module does the same: an array that is differentiated in NumPy stays there, or an operation moves
+it to the other library, and its derivative moves back.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Call: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 @primitive
 def moved(x: Any, /, *, to: Any) -> Any:
-    """Return an array as one of the library with a namespace, or as Python's number for None."""
+    """Convert an array to the library of a namespace, or to a Python number for None."""
     if to is None:
         return x.item()
     made = to.asarray(x if number_home(type(x)) is None else duplicate(x))
@@ -41,12 +41,12 @@ linear_rule(
 )
 
 suspects: set[type] = {list, tuple}
-"""Classes of such arrays, and of what may hold one: among keywords, and in lists."""
+"""Classes of arrays that NumPy only reads, and of containers that may hold one."""
 FEW = len(suspects)
 
 
 def _suspect() -> None:
-    """Note the classes of arrays that NumPy only reads, which were registered."""
+    """Add the registered classes of arrays that NumPy only reads to `suspects`."""
     for cls, stated in list(libraries.items()):
         theirs = stated.namespace is not None and number_home(cls) is None
         if theirs and issubclass(cls, stated.kind) and not hasattr(cls, "__array_ufunc__"):
@@ -58,7 +58,7 @@ _suspect()
 
 
 def _is_stranger(cls: type) -> bool:
-    """Tell whether NumPy only reads instances: they are arrays that do not ask for its calls."""
+    """Return whether NumPy only reads instances: arrays without ``__array_ufunc__``."""
     see(None, (cls,))
     info = type_info(cls)
     found = info.home is not None and not hasattr(info.dispatch_type, "__array_ufunc__")
@@ -68,7 +68,7 @@ def _is_stranger(cls: type) -> bool:
 
 
 def _home_of(cls: type) -> Any:
-    """Return the library with scalars whose array or scalar a tracer of a class stands for."""
+    """Return the library with scalars whose arrays or scalars a tracer class traces."""
     return number_home(type_info(cls).dispatch_type) if issubclass(cls, Tracer) else None
 
 
@@ -78,16 +78,16 @@ forgets(lambda: (is_stranger, _home))
 
 
 def _home_in(x: Any) -> Any:
-    """Find the home of a traced value, or of those in a list."""
+    """Return the home of a traced value, or of the first one in a list."""
     if type(x) in (list, tuple):
         return next((home for home in map(_home_in, x) if home is not None), None)
     return _home(type(x))
 
 
 def read_at(home: Any, x: Any) -> Any:
-    """Return another library's array, or those in a list, as the arrays that a library reads.
+    """Convert another library's array, or those in a list, to arrays of a library.
 
-    What another engine differentiates stays as it is: its own engine knows what to do with it.
+    An array that another engine differentiates is returned unchanged, for that engine to handle.
     """
     cls = type(x)
     if cls in (list, tuple):
@@ -102,7 +102,7 @@ def read_at(home: Any, x: Any) -> Any:
 
 
 def all_read(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Return what a function is called with, read at the home of what is traced in it."""
+    """Return the arguments of a call, converted to the home of its traced values."""
     home = _home_in((*operands, *keywords.values()))
     given = {name: read_at(home, x) for name, x in keywords.items()}
     same = all([given[name] is x for name, x in keywords.items()])
@@ -110,12 +110,12 @@ def all_read(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
 
 def read_for(x: Any, value: Any) -> Any:
-    """Return what is written into a tracer, or indexes it, as the tracer's library reads it."""
+    """Convert a value that is written into a tracer, or indexes it, to the tracer's library."""
     return read_at(_home(type(x)), value)
 
 
 def moved_beside(xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return operands with the arrays that are traced moved to another library, if it has any."""
+    """Move traced arrays among operands to the library of a foreign operand, if there is one."""
     to = next((type_info(type(x)).namespace for x in xs if is_stranger(type(x))), None)
     ours = [_home(type(x)) is not None for x in xs]
     if to is None or not any(ours):
@@ -124,18 +124,18 @@ def moved_beside(xs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _given(x: Any, to: Any) -> Any:
-    """Return a traced array as another library's, and a scalar as a number of Python's."""
+    """Move a traced array to another library, and convert a scalar to a Python number."""
     return moved(x, to=to if type_info(type(x)).is_array else None)
 
 
 def asks_first(x: Any, value: Any) -> bool:
-    """Tell whether NumPy leaves operators, also those in place, to the class of a value."""
+    """Return whether NumPy leaves operators, also in-place ones, to the class of a value."""
     ours, theirs = (type_info(type(y)).dispatch_type for y in (x, value))
     return hasattr(theirs, _ASKS) and is_stranger(type(value)) and number_home(ours) is not None
 
 
 def leaves_to_array(*xs: Any) -> bool:
-    """Tell whether an array that is traced stands beside one of another library."""
+    """Return whether operands include a traced array and an array of another library."""
     traced = [x for x in xs if _home(type(x)) is not None and type_info(type(x)).is_array]
     return bool(traced) and any([is_stranger(type(x)) for x in xs])
 
@@ -146,21 +146,21 @@ _ASKS = "__array_priority__"
 def of_one_library(
     f: Any, operands: tuple[Any, ...], keywords: Any, again: Callable[..., Any], plan: Call
 ) -> Call:
-    """Return what makes calls like this one, where it may have arrays of another library.
+    """Return a function that makes calls like this one, which may have foreign arrays.
 
     Parameters
     ----------
     f : callable
-        What is called.
+        The called function.
     operands, keywords
-        What it is called with: plans are by the types of the operands, and names of the keywords.
+        Its arguments: plans are stored by the types of operands and the names of keywords.
     again, plan : callable
-        ``again(f, operands, keywords)`` makes the call of one library, and ``plan(operands,
-        keywords)`` that of what is as it was.
+        ``again(f, operands, keywords)`` makes the call with converted arguments, and
+        ``plan(operands, keywords)`` makes it with unchanged ones.
     """
     theirs = [cls for cls in map(type, operands) if is_stranger(cls)]
     asks_back = hasattr(f, "nin") or f in wrapping
-    # Of NumPy's other functions lists and keywords have been looked at.
+    # For NumPy's other functions, lists and keywords were already checked.
     held = keywords and (asks_back or hasattr(f, "__objclass__"))
     if not theirs and not (held and len(suspects) > FEW):
         return plan
@@ -182,17 +182,17 @@ def of_one_library(
 
 
 def _wrapping_in(xs: tuple[Any, ...]) -> Any:
-    """Find the library among operands whose class makes an array of its own of what is given it."""
+    """Return the namespace of the first foreign operand whose class has ``__array_wrap__``."""
     found = [type_info(type(x)) for x in xs if is_stranger(type(x))]
     wraps = [info for info in found if hasattr(info.dispatch_type, "__array_wrap__")]
     return wraps[0].namespace if wraps else None
 
 
 def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:
-    """Return what computes an operator between an array that is traced and another library's.
+    """Return a function that computes an operator between a traced array and a foreign one.
 
-    None where that is not what the operands are. As in NumPy the class that asks to be served
-    first is, and the one that stands first where none does.
+    Return None for other operands. As in NumPy, the class with ``__array_priority__`` takes
+    precedence, and otherwise the first operand does.
     """
     if len(classes) != 2 or not any(map(is_stranger, classes)):
         return None

@@ -1,7 +1,7 @@
-"""Operators, subscripts and class members: they make a tracer an array to Python.
+"""Operators, subscripts and class members, which make a tracer behave like an array.
 
-Operators are put on the class of all tracers; subscripts, and the methods and properties of an
-array class, on the classes of the tracers of such arrays.
+Operators are set on the class of all tracers. Subscripts, and the methods and properties of an
+array class, are set on the classes that trace these arrays.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_derived, type_info
 
 readers = Cache()
-"""By the class of a tracer: what reads one by an index."""
+"""The function that reads a tracer by an index, by tracer class."""
 
 
 class Subscripts:
-    """Container methods, for arrays only: NumPy takes all that can be read for a container."""
+    """Container methods, only for arrays: NumPy takes any object that has them for a container."""
 
     def __len__(self: Any) -> int:
         return len(self.payload)
@@ -66,10 +66,10 @@ class Subscripts:
 
 
 class Member:
-    """A method or property of an array class, on a tracer of it.
+    """A method or property of an array class, on its tracers.
 
-    They are put on the class of a tracer one by one: a ``__getattr__`` would make every access to
-    its own attributes four times as slow, and those are what a call is made of.
+    Each is set on the tracer class: a ``__getattr__`` would make every access to the tracer's own
+    attributes four times as slow, and each call makes many of these.
     """
 
     __slots__ = ("name", "native")
@@ -103,7 +103,7 @@ class Member:
             )
             if x.home is not None:
                 raise MemberError(msg)
-            # That it is there, a program may ask.
+            # A program may test whether the member exists.
             refusal = functools.partial(_refuse, msg)
             return refusal if callable(self.native) else refusal()
         if not callable(self.native):
@@ -129,11 +129,11 @@ class Member:
 
 
 class MemberError(TracerError, AttributeError):
-    """A member that only plain arrays have: a library that looks for it goes another way."""
+    """A member that only plain arrays have; libraries that test for it take another path."""
 
 
 class _Plain:
-    """A member by which libraries reach the memory of an array, or make one of another."""
+    """A member by which libraries access the memory of an array, or create another array."""
 
     __slots__ = ("name",)
 
@@ -149,9 +149,9 @@ class _Plain:
 
 
 def _own_attribute(x: Any, name: str) -> Any:
-    """Raise for an attribute that an array of a class derived from a library's has by itself."""
+    """Raise for an instance attribute of an array whose class derives from a library's."""
     if name[0] == "_" or name in type(x).state or name not in getattr(innermost(x), "__dict__", ()):
-        return object.__getattribute__(x, name)  # which raises what it raised
+        return object.__getattribute__(x, name)  # raises the original error
     msg = (
         f"{name} is an attribute that this {x.__dispatch_type__.__name__} has by itself, and what "
         f"is made of it by a library need not have; read it before x is differentiated, and give "
@@ -182,7 +182,7 @@ def _constant(line: Line, name: str) -> str:
 
 
 def _read_number(x: Any, where: Any) -> Any:
-    """Read a scalar of NumPy's by an index that it has: one that adds axes, a truth, or none."""
+    """Read a NumPy scalar by a valid index: one that adds axes, a truth value, or an empty one."""
     try:
         known = untraced(x)[where]
     except IndexError:
@@ -191,7 +191,7 @@ def _read_number(x: Any, where: Any) -> Any:
 
 
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:
-    """Collect an array class's public members for its tracers, which have some themselves."""
+    """Collect the public members of an array class that its tracer class does not define."""
     native = {name: m for base in reversed(payload.__mro__) for name, m in vars(base).items()}
     own = {name for base in tracer.__mro__ for name in vars(base)}
     found: dict[str, Any] = {
@@ -206,7 +206,7 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
         found |= element_methods
     if type_info(payload).is_array:
         return found | _of_arrays | tracer.array_members
-    # Without the None, Python would ask for one element after another.
+    # Without the None, Python would iterate by ``__getitem__``.
     index = (
         {"__getitem__": _read_number, "__iter__": None} if hasattr(payload, "__getitem__") else {}
     )
@@ -214,14 +214,14 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
 
 
 _DUCKS = ("astropy", "pandas", "pint", "polars", "pyarrow", "sparse", "unyt", "xarray")
-"""Libraries that keep any array that has NumPy's protocols, and make one of NumPy's of no other."""
+"""Libraries that keep any array that has NumPy's protocols."""
 
 
 class _Askers(dict[str, bool | None]):
-    """By the name of a module: whether it sees tracers as such; None for who asks for another.
+    """Whether a module sees tracers as tracers, by its name; None if its caller decides.
 
-    A library that chooses by types what is done leaves to a tracer what it would take from an
-    array: so NumPy's arithmetic stays with the one that is differentiated.
+    A library that dispatches on types leaves to a tracer what it would do itself with an array, so
+    that NumPy's arithmetic stays with the differentiated operand.
     """
 
     def __missing__(self, module: str) -> bool | None:
@@ -236,21 +236,21 @@ _askers = _Askers()
 
 
 def answer_as(x: Any) -> type:
-    """Return the class of a tracer as `isinstance` asks for it: what it stands for."""
+    """Return the class that `isinstance` sees: the payload's; the tracer's for some libraries."""
     sees = first_of_callers(_askers.__getitem__)
     return type(x) if sees else x.__dispatch_type__
 
 
 class Classes(dict[type, Any]):
-    """Table from the type of a value to its stand-in: a class of tracers, or a function.
+    """Table from the type of a value to its tracer class, or to a function that traces it.
 
     Parameters
     ----------
     base : type
-        The class of the tracers. Each type of arrays and numbers has a subclass.
+        The base class of the tracers; each type of array and number has a subclass.
     of_fields : callable
-        What structures are given to, with the other arguments of a tracer; what holds no number
-        stands for itself.
+        Called with a structure and the other arguments of a tracer; values without numbers are
+        not traced.
     """
 
     def __init__(self, base: Any, of_fields: Callable[..., Any]) -> None:
@@ -262,7 +262,7 @@ class Classes(dict[type, Any]):
         forgets(lambda: (self,))
 
     def __missing__(self, cls: type) -> Any:
-        made = self._alive.get(id(cls))  # it was forgotten, and somebody has it
+        made = self._alive.get(id(cls))  # removed from this table, but still referenced
         if made is None or made.payload_type is not cls:
             made = self._make(cls)
         self[cls] = made
@@ -331,7 +331,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
 
 
 def _to_decimals(whole: Callable[[Any], Any]) -> Callable[..., Any]:
-    """``round``, which Python may call with a number of decimals."""
+    """Return ``round``, which Python may call with a number of decimals."""
 
     def method(self: Any, decimals: Any = None) -> Any:
         return whole(self) if decimals is None else rounded(self, decimals)
@@ -340,7 +340,7 @@ def _to_decimals(whole: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """``pow``, which Python may call with a modulus."""
+    """Return ``pow``, which Python may call with a modulus."""
 
     def method(self: Any, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
@@ -352,7 +352,7 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, Any], Any]:
-    """Have a comparison for equality noted: see `chainrules_py.tracing.lost_derivatives`."""
+    """Record a comparison for equality: see `chainrules_py.tracing.lost_derivatives`."""
 
     def method(self: Any, other: Any) -> Any:
         frame = caller()
@@ -370,13 +370,13 @@ _squared = _unary(Site(*square_operator))
 
 
 def _defers(self: Any, other: Any, theirs: str) -> bool:
-    """Tell whether the other operand is no array, number or tracer: its class may know more."""
+    """Return whether an operator is left to the other operand: no array, number or tracer."""
     cls, mine = type(other), type_info(type(self)).dispatch_type
     if cls in SEQUENCES:
         return number_home(mine) is None
     known: Any = lambda: type_info(cls).is_array or type_info(cls).is_number
     if issubclass(cls, Tracer) or known() or (see(None, (cls,)) and known()) or is_table(cls):
-        # Python asks a class that derives from that of its number first.
+        # Python first tries a class that derives from the class of the number.
         derived = type_info(type(self)).is_python_number and issubclass(cls, mine)
         return derived and getattr(cls, theirs, 0) is not getattr(mine, theirs, 0)
     first = cls in (bytearray, memoryview) and theirs[3:5] in ("eq", "ne", "lt", "le", "gt", "ge")
@@ -384,7 +384,7 @@ def _defers(self: Any, other: Any, theirs: str) -> bool:
 
 
 def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs: str) -> Any:
-    """Compute with what is no array, number or tracer as the library of x does, or leave it."""
+    """Compute as the library of x does with other operands, or return NotImplemented."""
     info, cls = type_info(type(x)), type(other)
     ours = info.is_array or number_home(info.dispatch_type) is not None
     asked = hasattr(cls, "__array_ufunc__") or (
@@ -394,8 +394,8 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
     if cls in (str, bytes) and native not in _COMPARISONS:
         msg = f"{picture(x)} is computed with {other!r}, which is not a number; give a number"
         raise TypeError(msg)
-    if native in _COMPARISONS and not info.is_hidden:  # no derivative is lost: it is asked itself
-        if ours and cls in (bytearray, memoryview):  # standing first, it compares bytes
+    if native in _COMPARISONS and not info.is_hidden:  # no derivative is lost: compare the value
+        if ours and cls in (bytearray, memoryview):  # as the first operand, it compares bytes
             msg = f"{describe(other)} is compared with {describe(x)}; write np.asarray of it"
             raise NotDifferentiableError(msg)
         asks = issubclass(cls, numbers.Number) or (ours and not asked)
@@ -421,15 +421,15 @@ for _name, (_operation, _primal) in unary_operators.items():
         of_real_numbers[_name] = _to_decimals(_whole)
     else:
         setattr(ArrayLike, _name, _whole)
-# Python's operators raise for a number by zero, the operation does not.
+# Python's operators raise on division of a number by zero; the operation does not.
 of_real_numbers["__divmod__"] = lambda x, y: (x // y, x % y)
 of_real_numbers["__rdivmod__"] = lambda x, y: (y // x, y % x)
 _of_arrays: dict[str, Any] = {
     name: method for name, method in vars(Subscripts).items() if callable(method)
 }
-"""The methods that arrays have and numbers have not: subscripts."""
+"""Methods that arrays have and numbers lack: subscripts."""
 in_place_operators: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {}
-"""By the name of a method that writes in place: what computes it, and Python's own operator."""
+"""By name of an in-place method: the method that computes it, and Python's operator."""
 for _name, (_operation, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_operation, _primal2), _name)
     if _name in ("__eq__", "__ne__"):
@@ -438,5 +438,5 @@ for _name, (_operation, _primal2) in binary_operators.items():
     _native = getattr(operator, f"__i{_name[2:]}", None)
     if _native is not None:
         in_place_operators[f"__i{_name[2:]}"] = _method, _native
-    if _native is not None or _name == "__divmod__":  # those that Python reflects
+    if _native is not None or _name == "__divmod__":  # those with a reflected method
         setattr(ArrayLike, _reflected.__name__, _reflected)

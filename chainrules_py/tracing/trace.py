@@ -1,12 +1,12 @@
-"""Trace: the one algorithm by which a call on tracers is differentiated, in every mode.
+"""The algorithm by which a call on tracers is differentiated, in every mode.
 
-Of each operand the payload and the link are taken, structures field by field; the rule for the
-types of the payloads is found, bound and run; its result becomes a tracer, field by field for a
-structure. A *link* is what an operand carries beside its payload: the place of its record, or its
-tangent; None for a constant. What a mode does with links is all that modes differ in.
+Each operand is split into payload and link, a structure field by field. The rule for the types of
+the payloads is found, bound and run; its result becomes a tracer, field by field for a structure. A
+*link* is what an operand carries besides its payload: the position of its record, or its tangent;
+None for a constant. Modes differ only in what they do with links.
 
-`Trace.call` looks at each operand of each call. `Trace.recorder` settles once what the types of the
-operands settle; modes whose tracers are `SettledCalls` trace by it.
+`Trace.call` inspects each operand of each call. `Trace.recorder` determines once what follows from
+the types of the operands; modes whose tracers are `SettledCalls` use it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
 
 Recorder: TypeAlias = Callable[..., Any]
-"""``(operands, options, at=None)`` traces a call; ``at`` is the differentiation that does, which is
-the highest of the call's."""
+"""``(operands, options, at=None)`` traces a call; ``at`` is the highest differentiation of the
+call."""
 
 
 class Trace(ABC):
@@ -50,14 +50,14 @@ class Trace(ABC):
     tracer : type
         The class of its tracers.
     at, link : callable
-        Give the differentiation that a tracer belongs to, one object, and its link.
+        Return the differentiation that a tracer belongs to, one object, and its link.
     config : Config
-        What rules are found and bound with.
+        The configuration that rules are found and bound with.
     keeps : bool
-        Whether operands are kept until later: then arrays among them are watched over, and other
-        tracers kept as they are now.
+        Whether operands are kept until later: then arrays among them are guarded, and other
+        tracers are frozen.
     debugged : callable or None
-        Says, if not None or False, that every call may be one to look at by itself.
+        Returns whether each call is traced by `call`; None for never.
     """
 
     mode: ClassVar[str]
@@ -76,15 +76,15 @@ class Trace(ABC):
 
     @abstractmethod
     def fields(self, cls: type, links: dict[Any, Any]) -> Any:
-        """Return the link of a structure, of those of its fields that have one."""
+        """Return the link of a structure from the links of its fields."""
 
     @abstractmethod
     def part(self, at: Any, link: Any, value: Any, key: Any) -> Any:
-        """Return the link of a field of a result, of that of the result."""
+        """Return the link of a field of a result from the link of the result."""
 
     @abstractmethod
     def leave(self, at: Any, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
-        """Return the result of a call that has run, of what ``bound.run`` gave.
+        """Return the result of a call from what ``bound.run`` returned.
 
         Parameters
         ----------
@@ -93,26 +93,26 @@ class Trace(ABC):
         y, out
             The value, and the record or tangent.
         arrays : sequence
-            Operands that somebody may write to, of modes that keep them.
+            Operands that the program may write to, for modes that keep them.
         bound : Bound
             The rule.
         """
 
     @abstractmethod
     def wrap(self, value: Any, at: Any, link: Any) -> Any:
-        """Return a value as a tracer with a link."""
+        """Return a tracer of a value, with a link."""
 
     def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
-        """Return what makes ``run``'s first argument of links; ``flat`` if none is of fields."""
+        """Return the function from links to ``run``'s first argument; ``flat``: no fields."""
         return tuple
 
     def note(self, at: Any, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:  # noqa: B027
-        """Note a call ``(primitive, primal, opened, options)`` beside its record."""
+        """Note a call ``(primitive, primal, opened, options)`` next to its record."""
 
     # -- the algorithm
 
     def open(self, x: Any, at: Any) -> tuple[Any, Any]:
-        """Return the payload of an operand, and its link; None where it is constant."""
+        """Return the payload of an operand and its link, which is None if it is constant."""
         cls = type(x)
         if issubclass(cls, Tracer):
             if isinstance(x, self.tracer) and self.at(x) is at:
@@ -143,7 +143,7 @@ class Trace(ABC):
         payloads: tuple[type, ...],
         wanted: tuple[bool, ...],
     ) -> tuple[bool, Bound | None]:
-        """Tell whether there is a rule, and bind it; None if no derivative flows."""
+        """Return whether there is a rule, and the bound rule or None if no derivative flows."""
         rule = find_rule(primitive, payloads, self.config)
         if rule is None or getattr(rule, self.half) is None:
             return False, None
@@ -157,18 +157,18 @@ class Trace(ABC):
         options: dict[str, Any],
         at: Any,
     ) -> Any:
-        """Trace a call: operands may be structures, or tracers of several differentiations.
+        """Trace a call whose operands may be structures, or tracers of several differentiations.
 
         Parameters
         ----------
         primitive : Primitive
-            The operation that is called.
+            The called operation.
         primal : callable or None
-            What the program called, where that is not the primitive.
+            The function that the program called, if it is not the primitive.
         operands, options
-            What it is called with.
+            The arguments of the call.
         at
-            The highest differentiation of the call's.
+            The highest differentiation of the call.
         """
         if (whole := joined(operands)) is not operands:
             tracer: Any = highest_tracer(whole)
@@ -199,7 +199,7 @@ class Trace(ABC):
         arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
         made = self.leave(at, y, out, arrays, bound)
         if primitive in converting and kind_of(y) == "bool":
-            return y  # as what is compared is
+            return y  # like the result of a comparison
         views = bound.may_view and opened and opened[0][1] is not None
         if views and isinstance(operands[0], self.tracer) and isinstance(made, self.tracer):
             made.note_view(primitive, operands, options, y, payloads[0])
@@ -210,7 +210,7 @@ class Trace(ABC):
     def note_shared(
         self, made: Any, f: Any, operands: Sequence[Any], y: Any, payloads: Sequence[Any]
     ) -> None:
-        """Note which results of a function that people wrote are memory of its operands."""
+        """Note which results of a user's function share memory with its operands."""
         given = list(zip(flatten(tuple(operands))[0], flatten(tuple(payloads))[0], strict=True))
         for part, value in zip(flatten(made)[0], flatten(y)[0], strict=True):
             for x, payload in given if isinstance(part, self.tracer) else ():
@@ -218,9 +218,9 @@ class Trace(ABC):
                     part.note_shared(x, f, value, payload)
 
     def sharing(self, primitive: Primitive[..., Any], settled: Settled) -> Any:
-        """Return the places of arrays, and what notes that a result is memory of theirs.
+        """Return the indices of arrays, and a function that notes results that share their memory.
 
-        None where more has to be asked than an array's ``base``, as of tracers.
+        Return None if ``base`` does not show the owner of an array, as for tracers.
         """
         arrays = [i for i, of in enumerate(settled.payloads) if type_info(of).is_array]
         for of in [settled.payloads[i] for i in arrays]:
@@ -244,9 +244,10 @@ class Trace(ABC):
         classes: tuple[type, ...],
         scalar: type | None = None,
     ) -> Settled | None:
-        """Settle calls whose tracers of this mode are of one differentiation; None if none is.
+        """Determine what follows from operand types, if all tracers of this mode share one level.
 
-        With ``scalar``, Python's floats are settled as if they were of that class.
+        Return None if there is no rule, or if there are structures. With ``scalar``, Python floats
+        are treated as values of that class.
         """
         if any(map(is_structure_type, classes)):
             return None
@@ -265,7 +266,7 @@ class Trace(ABC):
         classes: tuple[type, ...],
         settled: Settled | None,
     ) -> Recorder:
-        """Return what traces calls with operands of these classes, by what these settle."""
+        """Return the function that traces calls with operands of these classes."""
 
         def general(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
             at = self.at(highest_tracer(operands)) if at is None else at
@@ -307,7 +308,7 @@ class Trace(ABC):
             try:
                 y, out = run(links(tied), *payloads, **options)
             except Exception:
-                out = missing(tied)  # of which not every operation makes sense
+                out = missing(tied)  # a NotImplementedTangent, which not every rule accepts
                 if out is None:
                     raise
                 y = f(*payloads, **options)
@@ -325,7 +326,7 @@ class Trace(ABC):
 
 
 def may_share(y: Any, payloads: Sequence[Any]) -> bool:
-    """Tell whether a result may be memory of an operand: yes of what has no owner to ask for."""
+    """Return whether a result may share an operand's memory; True if its owner is unknown."""
     cls = type(y)
     memory = type_info(cls).memory
     if memory is None:
@@ -338,16 +339,16 @@ def may_share(y: Any, payloads: Sequence[Any]) -> bool:
 
 
 class Unmixed(dict[type, Any]):
-    """Classes of tracers by the type of what they stand for, for results of a person's function.
+    """Tracer classes by the type of the payload, for results of a user's function.
 
-    A plain array or number holds no tracer; anything else is looked at (`Primitive.unmixed`).
+    A plain array or number holds no tracer; other results are checked (`Primitive.unmixed`).
 
     Parameters
     ----------
     classes : mapping
-        Those of the engine.
+        The tracer classes of the engine.
     primitive : Primitive
-        Whose results they are for.
+        The function whose results are traced.
     """
 
     def __init__(self, classes: Mapping[type, Any], primitive: Primitive[..., Any]) -> None:
@@ -365,7 +366,7 @@ class Unmixed(dict[type, Any]):
 
 
 def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
-    """Return what traces calls, and of a function that people wrote looks at the result."""
+    """Return a recorder that checks the result, if the primitive has a body."""
     if not primitive.has_body:
         return record
 
@@ -376,7 +377,7 @@ def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
-    """Return what traces calls of an operation, where none of its results are traced truths."""
+    """Return a recorder that does not trace boolean results of a conversion."""
     if primitive not in converting:
         return record
 
@@ -390,18 +391,18 @@ def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorde
 
 @final
 class Settled:
-    """What the types of the operands of a call settle.
+    """What follows from the types of the operands of a call.
 
     Attributes
     ----------
     payloads, mine : tuple
-        The types of the payloads, and whether each is that of a tracer of the mode.
+        The types of the payloads, and whether each comes from a tracer of the mode.
     places, others, plain : list of int
-        Where these are, where other tracers, and where arrays that somebody may write to.
+        The indices of these tracers, of other tracers, and of arrays that may be written to.
     holders : list of int
-        Where arrays are that hold objects if their dtype is ``objects``: traced ones, maybe.
+        The indices of arrays that may hold traced objects, if their dtype is ``objects``.
     bound : Bound or None
-        The rule; None where no derivative flows.
+        The rule; None if no derivative flows.
     views : bool
         Whether the result may be a view of the first operand.
     """
@@ -438,7 +439,7 @@ class Settled:
 
 
 class SettledCalls(ArrayLike):
-    """Tracers whose calls are settled once for the types of the operands."""
+    """Tracers whose calls are settled once for each combination of operand types."""
 
     __slots__ = ()
     tracing: ClassVar[Trace]
@@ -450,7 +451,7 @@ class SettledCalls(ArrayLike):
         options: dict[str, Any],
         primal: Callable[..., Any] | None = None,
     ) -> Any:
-        """Trace a call of which this differentiation is the highest."""
+        """Trace a call whose highest differentiation is this one."""
         tracing = self.tracing
         key = (primitive, primal, *map(type, operands))
         try:
@@ -464,9 +465,9 @@ class SettledCalls(ArrayLike):
         return record(operands, options, tracing.at(self))
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
-        """Return the elements at an index, of which arrays stand apart."""
+        """Return the elements at an index, whose arrays are passed separately."""
         tracing, cls = self.tracing, type(self)
-        # Without a key of several where there are no arrays: programs are full of these.
+        # Without arrays, the key is not a tuple: such calls are very frequent.
         key: Any = (read, *map(type, arrays), cls) if arrays else cls
         try:
             record = tracing.cache.table[key]
@@ -486,13 +487,13 @@ class SettledCalls(ArrayLike):
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
     ) -> Recorder:
-        """Return what traces calls with operands of these classes."""
+        """Return the function that traces calls with operands of these classes."""
         settled = cls.tracing.settle(primitive, primal, classes)
         return cls.tracing.recorder(primitive, primal, classes, settled)
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Recorder | None:
-        """Return what traces a call with options of arrays, numbers and tracers of its mode."""
+        """Return a function that traces calls on values and tracers of its mode, or None."""
         for c in classes:
             if is_structure_type(c) or (
                 issubclass(c, Tracer) and not issubclass(c, cls.tracing.tracer)
@@ -503,7 +504,7 @@ class SettledCalls(ArrayLike):
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return what traces a call without options."""
+        """Return a function that traces calls without options, or None."""
         primitive = site.primitive
         if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
             return None
@@ -514,9 +515,9 @@ class SettledCalls(ArrayLike):
     def make_lifted(
         cls, site: Site, classes: tuple[type, ...], scalar: Any
     ) -> Callable[..., Any] | None:
-        """Make the step of an elementwise call on floats, computed with a library's scalars.
+        """Return the step of an elementwise call on floats, computed with a library's scalars.
 
-        The cotangent of a float is such a scalar as well.
+        The cotangent of a float is then such a scalar as well.
         """
         kinds = {getattr(c, "payload_type", c) for c in classes}
         if site.primitive.options or not kinds <= {float, scalar}:
@@ -543,14 +544,14 @@ class SettledCalls(ArrayLike):
     def short_step(
         cls, mine: tuple[bool, ...], run: Callable[..., Any], general: Callable[..., Any]
     ) -> Callable[..., Any] | None:
-        """Return the step of one or two operands, where it is written out."""
+        """Return a specialised step for one or two operands, or None."""
         return None
 
 
 def _lifting(run: Any, scalar: Any, first: bool) -> Callable[..., Any]:
-    """Return what runs calls of a float, the ``first`` operand or the second, and a scalar.
+    """Return a function that runs calls of a float, ``first`` or second operand, and a scalar.
 
-    A float that many calls in a row are given is one scalar, which their records share.
+    A float that occurs in several successive calls is one scalar, which their records share.
     """
     last: tuple[Any, Any] = (None, None)
 
@@ -565,12 +566,12 @@ def _lifting(run: Any, scalar: Any, first: bool) -> Callable[..., Any]:
 
 
 def plain_arrays(x: Any) -> list[Any]:
-    """Return the arrays with memory to watch over that a value is, or holds in its fields."""
+    """Return the arrays with memory to guard that a value is, or holds in its fields."""
     return [leaf for leaf in flatten(x)[0] if type_info(type(leaf)).memory is not None]
 
 
 def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
-    """Note on an error which rule it comes from, and what was being done with its half."""
+    """Add a note to an error: which rule it comes from, and what its half was doing."""
     statement = getattr(half, "statement", None)
     if statement is not None:
         if type(error) is TypeError and "positional argument" in str(error):

@@ -1,8 +1,8 @@
-"""A library's own functions, as rows that say which operation each is and where its keywords go.
+"""Aliases: rows that map library functions to operations, and their keywords to arguments.
 
-A row is read against the function's own signature: each parameter is an operand, an option,
-renamed, lowered or refused; what is left over is refused as well. Mirroring signatures by hand is
-how keywords come to be ignored in silence.
+A row is checked against the signature of its function: each parameter is an operand or an option,
+renamed, lowered or refused; the remaining ones are refused. Signatures that are mirrored by hand
+would silently ignore keywords.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from chainrules_py.values.frames import caller
 
 
 class Call:
-    """A call of a library's function while it is being rewritten into operations.
+    """A call of a library function while it is rewritten into operations.
 
     Attributes
     ----------
     operation : Primitive
-        The operation that will be called.
+        The operation to call.
     operands : dict
         Its operands by name, in order; lowerings replace them.
     options : dict
@@ -53,7 +53,7 @@ class Call:
         self.after: list[Callable[[Any], Any]] = []
 
     def __call__(self) -> Any:
-        """Make the call that it has become."""
+        """Make the rewritten call."""
         result = self.operation(*self.operands.values(), **self.options)
         for step in self.after:
             result = step(result)
@@ -61,22 +61,22 @@ class Call:
 
 
 Row = tuple[str, Any, Any, Any]
-"""An argument of a native call: its name in the operation, place, default, and converter
+"""An argument of a native call: its name in the operation, its place, default, and converter
 or None. The place of a keyword is its name, that of all further arguments a slice."""
 
 Lowering = Callable[[Call, Any], None]
-"""Rewrites a call for one keyword's value; shared by all rows whose keyword means the same."""
+"""Rewrites a call for one keyword's value; shared by rows whose keyword has this meaning."""
 
 
 class AsOption:
-    """A lowering to an option, whose value is brought to its form and nothing else.
+    """A lowering to an option that only converts the value.
 
     Attributes
     ----------
     name : str
         The option of the operation.
     convert : callable
-        Gives its value from that of the keyword.
+        Converts the keyword's value to the option's.
     """
 
     __slots__ = ("convert", "name")
@@ -91,16 +91,16 @@ class AsOption:
 
 
 class AsOperand(AsOption):
-    """A lowering to an operand, whose value is brought to its form and nothing else.
+    """A lowering to an operand that only converts the value.
 
     Attributes
     ----------
     name : str
         The operand of the operation or composite.
     convert : callable
-        Gives its value from that of the argument.
+        Converts the argument's value to the operand's.
     place : callable
-        ``place(call, name, value)`` puts it into a call that is rewritten in other ways as well.
+        ``place(call, name, value)`` adds it to a call that may be rewritten otherwise, too.
     """
 
     __slots__ = ("place",)
@@ -123,9 +123,9 @@ _READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "position
 
 
 class Alias:
-    """Alias in one row: a library's function, the operation it is, and the fate of its keywords."""
+    """A row: a library function, its operation, and what happens to its keywords."""
 
-    module: str  # which made the row
+    module: str  # the module that made the row
     __slots__ = (
         *("_given", "fewer", "gather", "lower", "module", "native", "operation"),
         *_READ,
@@ -145,22 +145,22 @@ class Alias:
         self.lower = dict(lower)
         self.gather = gather
         self.fewer = fewer
-        self._given = given  # as it was given: rename, refuse, parameters, positional
+        self._given = given  # the arguments: rename, refuse, parameters, positional
 
     def __getattr__(self, name: str) -> Any:
-        """Read the signature for an attribute that comes from it, if nobody has asked yet."""
+        """Read the signature on first access to an attribute that comes from it."""
         if name not in _READ:
             raise AttributeError(name)
         self.read()
         return getattr(self, name)
 
     def read(self) -> None:
-        """Read the function's signature: each parameter has to have a place."""
+        """Read the function's signature, and assign each parameter."""
         rename, refuse, parameters, positional = self._given
         native, operation, lower, gather = self.native, self.operation, self.lower, self.gather
         of_static = gather is not None and type(lower.get(gather)) is AsOption
         self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
-        # What NumPy gives to a function of the user's, **keywords among it, so does the composite.
+        # NumPy passes **keywords to a user's function; such a composite does the same.
         whole = not (rename or lower or refuse or isinstance(operation, Primitive))
         self.hands_on = whole and parameters_of(operation).keywords is not None
         names, defaults = (
@@ -196,13 +196,13 @@ class Alias:
                 f"{operation!r}, and are neither renamed, lowered nor refused"
             )
             raise RuleError(msg)
-        # A keyword that a newer release of the library brought: refused where it is used, so that
-        # it is not ignored, and so that the release does not take every other function with it.
+        # A keyword from a newer release of the library: it is refused on use, so that it is not
+        # ignored, and so that the release does not disable all other functions.
         return frozenset(lost)
 
     @property
     def is_ours(self) -> bool:
-        """Whether these packages state it."""
+        """Whether these packages made the row."""
         return self.module.startswith("chainrules_")
 
     @property
@@ -212,10 +212,10 @@ class Alias:
         return f"{owner.__name__}.{name}" if owner is not None and hasattr(owner, "nin") else name
 
     def rows(self, n: int, keywords: tuple[str, ...]) -> list[Row] | None:
-        """Read calls with n positional arguments and these keywords that only rename and convert.
+        """Return the rows for calls with n positional arguments that only rename and convert.
 
-        None where a keyword is refused, lowered in another way or unknown, and where there are too
-        many arguments: `call` sees to all that.
+        None if a keyword is refused, lowered otherwise or unknown, or if there are too many
+        arguments: `call` handles these.
         """
         rest = len(self.positional) if self.gather is None else self.positional.index(self.gather)
         if n > rest and (self.gather is None or self.gathers_lists):
@@ -246,9 +246,9 @@ class Alias:
         Raises
         ------
         UnsupportedKeywordError
-            If a refused keyword has another value than its default.
+            If a refused keyword has a value other than its default.
         TypeError
-            If the call does not fit the native signature.
+            If the call does not match the native signature.
         """
         if self.hands_on:
             return Call(self.operation, {str(i): x for i, x in enumerate(operands)}, keywords)
@@ -318,7 +318,7 @@ class Alias:
         return call
 
     def _renamed(self, given: dict[str, Any]) -> Call:
-        """Call the operation with these arguments: operands by position, options by name."""
+        """Return a call of the operation: operands by position, options by name."""
         operation = self.operation
         if isinstance(operation, Primitive):
             known = parameters_of(operation.__wrapped__).defaults | given
@@ -334,7 +334,7 @@ class Alias:
             n: given[n] for n in parameters.names if n in given and n not in parameters.keyword_only
         }
         if first.keys() != {*parameters.names[: len(first)]}:
-            first = {}  # a gap: all by name
+            first = {}  # a gap: pass all by name
         return Call(operation, first, {n: v for n, v in given.items() if n not in first})
 
     def __repr__(self) -> str:
@@ -348,7 +348,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _variadic_of(native: Callable[..., Any]) -> str | None:
-    """Return a function's ``*parameter``, in which a list is one argument as any other."""
+    """Return a function's ``*parameter`` or None; a list in it is an ordinary argument."""
     try:
         return parameters_of(native).variadic
     except RuleError:
@@ -361,7 +361,7 @@ def _parameters(
     try:
         parameters = parameters_of(native)
         named = parameters.positional or parameters.keyword_only
-        if parameters.keywords is not None and not named:  # which tells nothing
+        if parameters.keywords is not None and not named:  # which names nothing
             parameters = parameters_of(operation)
     except RuleError as error:
         msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
@@ -379,16 +379,16 @@ UFUNC_KEYWORDS: dict[str, Any] = {
     "subok": True,
     "signature": None,
 }
-"""The keywords of every ufunc, with their defaults: none of them has a derivative."""
+"""The keywords of every ufunc with their defaults; none of them has a derivative."""
 
 aliases: dict[Any, Alias] = {}
-"""By function of a library, what it is an alias of."""
+"""The alias of each library function."""
 _of_packages: dict[Any, dict[Any, Alias]] = {}
-"""The rows of packages of rules by function and package."""
+"""The rows of packages of rules, by function and package."""
 
 
 class Contested(Alias):
-    """Rows of several packages for one function: who asks which operation it is gets an error."""
+    """Rows of several packages for one function; reading its operation raises."""
 
     __slots__ = ("packages",)
 
@@ -398,7 +398,7 @@ class Contested(Alias):
 
     @property
     def operation(self) -> Any:  # type: ignore[override]
-        """The operation: there is none that comes before the others."""
+        """The operation: raises, as no package has precedence."""
         places = {package: where_defined(row.operation) for package, row in self.packages.items()}
         raise AmbiguousRuleError(contested(self.__name__, places))
 
@@ -407,7 +407,7 @@ class Contested(Alias):
 
 
 def _enter(row: Alias) -> None:
-    """Put a row where it counts: what a user states comes first, then packages of rules."""
+    """Add a row by precedence: a user's first, then those of packages of rules."""
     native, known = row.native, aliases.get(row.native)
     if known is None or (known.is_ours and row.is_ours):
         aliases[native] = row
@@ -424,7 +424,7 @@ def _enter(row: Alias) -> None:
 
 
 def choose_rows(native: Any = None) -> None:
-    """Have the row of the package that is preferred count, for a function or for all."""
+    """Select the row of the preferred package, for a function or for all."""
     for f in tuple(_of_packages) if native is None else (native,):
         rows = _of_packages.get(f, {})
         if len(rows) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
@@ -446,45 +446,45 @@ def alias(
     fewer: Callable[..., Any] | None = None,
     late: bool = False,
 ) -> Alias:
-    """Say which operation a library's function is.
+    """State which operation a library function is.
 
     Parameters
     ----------
     native : callable
-        The library's function.
+        The library function.
     to : Primitive or callable
-        The operation, or a composite: a function written in words.
+        The operation, or a composite: a function written in operations.
     rename : mapping
-        Native parameter name to the operation's.
+        From native parameter name to the operation's.
     lower : mapping
-        Keyword to the lowering that rewrites the call where the keyword is given.
+        From keyword to the lowering that rewrites a call with this keyword.
     refuse : tuple of str
         Keywords that raise `UnsupportedKeywordError` unless they have their default.
     parameters : mapping, optional
-        Name to default, for a function whose signature cannot be read.
+        From name to default, for a function whose signature cannot be read.
     positional : tuple of str, optional
-        The parameters that may be given by position, if not all.
+        The parameters that can be passed by position, if not all.
     gather : str, optional
-        The last of these, where it takes all further positional arguments as a tuple, as the
-        shape of ``x.reshape(2, 3)`` does.
+        The last of these, if it takes all further positional arguments as a tuple, as the shape
+        in ``x.reshape(2, 3)`` does.
     fewer : callable, optional
-        What a call is that gives fewer operands than the operation has, as ``np.where(condition)``.
+        The operation for calls with fewer operands, such as ``np.where(condition)``.
     late : bool
-        Whether the function's signature is read when the row is first used, and not now. So do
-        tables of hundreds of rows; a test has to read them all.
+        Whether the signature is read when the row is first used, instead of now. Tables of
+        hundreds of rows set it; a test has to read them all.
 
     Raises
     ------
     RuleError
-        If a parameter that has to be given is left over. One with a default is refused where it
-        is used, and stands in ``leftover``, which a house test wants to be empty.
+        If a required parameter is not assigned. One with a default is refused on use and listed
+        in ``leftover``, which a test requires to be empty.
     """
     given = (rename or {}, refuse, parameters, positional)
     row = Alias(native, to, lower or {}, gather, fewer, *given)
     if not late:
         row.read()
     if isinstance(to, Primitive) and to.__wrapped__ is native:
-        to.opaque = True  # without a rule for the operands: to call it is to come here again
+        to.opaque = True  # its body would lead to this alias again
     row.module = caller().f_globals["__name__"]
     check_contract(row.module)
     _enter(row)

@@ -1,4 +1,4 @@
-"""Captured tracers: values that are being differentiated, and come in by a name."""
+"""Captured tracers: differentiated values that a function uses by name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def captured(
 ) -> list[str]:
     """List the names under which functions captured tracers of a level or above.
 
-    ``is_it`` says instead which values are meant, of an engine whose traced values are no `Tracer`.
+    ``is_it`` selects the values instead, for engines whose traced values are no `Tracer`.
     """
     found = is_it or (lambda x: isinstance(x, Tracer) and x.level >= level)
     owners: dict[str, list[str]] = {}
     waiting = list(functions)
-    for f in waiting:  # the functions that a function captured count as its own
+    for f in waiting:  # functions that a function captured count as its own
         own = getattr(f, "__name__", "")
         for name, x in parts_of(f):
             if callable(x) and not isinstance(x, Tracer) and not any([x is g for g in waiting]):
@@ -32,6 +32,6 @@ def captured(
 
 
 def in_operations(names: Iterable[str]) -> str:
-    """Join what `captured` lists; what an object or a partial holds has no function's name."""
+    """Join the names that `captured` lists; an object or a partial adds no function's name."""
     of_none = " (captured by )"
     return " and ".join([x.removesuffix(of_none).lstrip(".") or "a value" for x in names])

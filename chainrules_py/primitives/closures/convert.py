@@ -1,15 +1,14 @@
 """Closure conversion: values that a function captured become operands.
 
-A function that is handed to an operation may use values that it was not given: in the cells of its
-closure, in its defaults, in the arguments of a partial, in the object that it is a method of. If
+A function that is passed to an operation may use values that are not its arguments: in the cells of
+its closure, in its defaults, in the arguments of a partial, or in the object of a bound method. If
 one of them is being differentiated, its derivative must not be lost. `closed` finds such values
-and gives a `Closure`: the same function as a structure, whose fields are the values. Every engine
-knows how to open a structure, so to each level of differentiation the captured values are operands
-as any other.
+and returns a `Closure`: the same function as a structure, whose fields are the values. Every engine
+opens structures, so at each level of differentiation the captured values are ordinary operands.
 
-What is found elsewhere (among the globals of a module, in an object inside another object, in more
-entries than `MOST`, behind `FEW` containers without one) is noticed by `refuse_traced`: a
-function that was given nothing traced, and gives a traced value, knows one that was not found.
+Values elsewhere are not found: in the globals of a module, in an object inside another object, in
+more entries than `MOST`, beyond `FEW` containers without one. `refuse_traced` detects these: a
+function without traced arguments that returns a traced value uses one that was not found.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
 MOST = 256
-"""Lists, tuples and dicts with more entries are not searched: pass those as operands."""
+"""Lists, tuples and dicts with more entries are not searched; pass their values as operands."""
 FEW = 3
-"""So many containers are opened in one captured value while none holds a traced one: what a large
-model costs does not grow with it."""
+"""The number of containers that are opened in one captured value while none holds a traced one, so
+that the cost does not grow with the size of a model."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
 _LEAVES = (
@@ -53,10 +52,10 @@ _LEAVES = (
 
 
 class Operator:
-    """A base of functions made from functions: all that they know stands in their fields.
+    """Base class of functions made from functions, whose fields are all that they capture.
 
-    A subclass names them in ``FIELDS``. It is a structure of them, as a dataclass is, whose module
-    costs more to import than all operators are long.
+    A subclass names its fields in ``FIELDS`` and is a structure of them. It is no dataclass, as
+    importing that module is expensive.
     """
 
     FIELDS: ClassVar[tuple[str, ...]] = ()
@@ -79,7 +78,7 @@ register_structure(
 
 @final
 class Hole:
-    """Stands in a template for the n-th captured value."""
+    """Placeholder in a template for the n-th captured value."""
 
     __slots__ = ("n",)
 
@@ -94,9 +93,9 @@ class Closure:
     Attributes
     ----------
     captured : tuple
-        The values.
+        The captured values.
     template : object
-        The function, with a `Hole` for each.
+        The function, with a `Hole` in place of each value.
     """
 
     __slots__ = ("_filled", "_holders", "captured", "name", "template")
@@ -107,11 +106,11 @@ class Closure:
         self.template = template
         self.captured = captured
         self.name = name
-        self._holders = holders  # the ids of what holds a hole in the template
+        self._holders = holders  # the ids of objects in the template that hold a hole
         self._filled: Any = None
 
     def __call__(self, *operands: Any) -> Any:
-        """Call the function, with the values as they are now in it."""
+        """Call the function with the captured values."""
         return self.filled()(*operands)
 
     def __getattr__(self, name: str) -> Any:
@@ -120,7 +119,7 @@ class Closure:
         return getattr(self.filled(), name)
 
     def filled(self) -> Any:
-        """Rebuild the original callable, with the values as they are now in it."""
+        """Rebuild the original callable with the captured values."""
         if self._filled is None:
             values = self.captured
             fill = _Copy(lambda x: values[x.n] if type(x) is Hole else x, self._holders)
@@ -128,7 +127,7 @@ class Closure:
         return self._filled
 
     def around(self, captured: Iterable[Any]) -> Closure:
-        """Make the same function around other values."""
+        """Return the same function with other captured values."""
         return Closure(self.template, self._holders, tuple(captured), self.name)
 
     def __repr__(self) -> str:
@@ -151,21 +150,21 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     f : callable
         A function, a method, a `functools.partial`, or an object that is called.
     is_captured : callable, optional
-        Says of a value whether it is one to be found; by default, whether it is a tracer. An
-        engine whose traced values are no `Tracer` says which they are.
+        Returns whether a value is to be found; by default, whether it is a tracer. For engines
+        whose traced values are no `Tracer`.
 
     Returns
     -------
     callable
-        f itself if it captured none, or is a structure that holds them all in its fields; else a
+        f itself if it captured none, or is a structure with all of them in its fields; else a
         `Closure`.
 
     Notes
     -----
-    Looked at are the cells of closures, defaults, what a method belongs to, the arguments of
-    partials, lists, dicts and registered structures among these, and the attributes of an object,
-    one level. Copies are made only of what holds such a value: a list that f appends to stays the
-    same list.
+    The search covers the cells of closures, defaults, the object of a bound method, the arguments
+    of partials, lists, dicts and registered structures among these, and the attributes of an
+    object, one level deep. Only objects that hold such a value are copied: a list that f appends to
+    stays the same list.
 
     Examples
     --------
@@ -186,9 +185,9 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
 
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
-    """Pair a function with what it captured, as `closed`, and list its generators of numbers.
+    """Pair a function with what it captured, as `closed` does, and list its random generators.
 
-    Those of its module are among these.
+    The generators in the globals of its module are included.
     """
     search = _Search(lambda x: _is_tracer(x) or is_generator(type(x)), f)
     scope = getattr(getattr(f, "__func__", f), "__globals__", {})
@@ -211,11 +210,10 @@ def _closed(f: Any, is_captured: Callable[[Any], bool], search: _Search) -> Any:
 
 
 def settled(f: Any) -> Any:
-    """Make a function see its own cells and defaults as they are now.
+    """Return a function that keeps the present contents of its cells and defaults.
 
-    A backward function calls it long after the call that it belongs to. By then a loop has gone on,
-    and Python would show it the last version of each name. The functions in its cells are settled
-    as well.
+    A backward function calls it long after the original call. By then a loop has continued, and
+    Python would use the latest value of each name. The functions in its cells are settled as well.
 
     Examples
     --------
@@ -239,12 +237,12 @@ def settled(f: Any) -> Any:
 
 
 def refuse_traced(y: Any, f: Any, operation: str, given: Any = ()) -> Any:
-    """Return the result of a function; raise if it is traced by what the function was not given.
+    """Return the result of a function; raise if it is traced at a level that ``given`` is not.
 
     Raises
     ------
     NotDifferentiableError
-        If it is: the function uses a value that is being differentiated and was not found in it.
+        If so: the function uses a differentiated value that `closed` did not find.
     """
     if find_tracers(y) and not _levels(y) <= _levels(given):
         msg = (
@@ -259,7 +257,7 @@ def refuse_traced(y: Any, f: Any, operation: str, given: Any = ()) -> Any:
 
 
 def _levels(x: Any) -> set[Any]:
-    """Collect the levels of the tracers in a value, and of those that these stand for."""
+    """Return the levels of the tracers in a value, and of the tracers in their payloads."""
     found: set[Any] = set()
     for tracer in find_tracers(x):
         found |= {tracer.level} | _levels(tracer.__payload__)
@@ -270,7 +268,7 @@ def _levels(x: Any) -> set[Any]:
 
 
 class _Search:
-    """The captured values in a function, and what holds them.
+    """The values that a function captured, and the objects that hold them.
 
     With ``arrays``, plain arrays and numbers may be such values as well.
     """
@@ -278,13 +276,13 @@ class _Search:
     def __init__(self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False) -> None:
         self.found: list[Any] = []
         self._is_captured, self._arrays = is_captured, arrays
-        # From the id of what was looked at to itself, which keeps the id its own, and its parts.
+        # From the id of each visited object to itself, which keeps the id unique, and its parts.
         self._seen: dict[int, tuple[Any, Collection[Any]]] = {}
         self._room = self._few = math.inf if arrays else FEW
         self._look(f, True)
 
     def _look(self, x: Any, objects: bool) -> None:
-        """Look at a value and its parts; into an object only if asked."""
+        """Visit a value and its parts; the attributes of an object only if ``objects``."""
         opener = _opener[type(x)]
         if id(x) in self._seen or (opener is _attributes and not objects):
             return
@@ -303,7 +301,7 @@ class _Search:
                     break
 
     def holders(self) -> frozenset[int]:
-        """Return the ids of the values from which a captured one is reached."""
+        """Return the ids of objects from which a captured value is reached."""
         reached = more = {*map(id, self.found)}
         while more:
             holding = [
@@ -315,7 +313,7 @@ class _Search:
 
 
 def _near(parts: Collection[Any]) -> Iterable[Any]:
-    """List what may be a captured value, and then what may hold one."""
+    """List parts that may be captured values, then those that may hold one."""
     openers = {*map(_opener.__getitem__, {*map(type, parts)})}
     if None not in openers:
         return () if openers == {_nothing} else filter(_is_opened, parts)
@@ -329,13 +327,13 @@ def _is_opened(x: Any) -> bool:
 def _parts_of_function(f: Any) -> list[Any]:
     if isinstance(f, types.MethodType):
         return [f.__func__, f.__self__]
-    # Copies of what singledispatch makes would share its cache.
+    # Copies of what singledispatch returns would share its cache.
     of_python = isinstance(f, types.FunctionType) and f.__globals__.get("__name__") == "functools"
     return [] if of_python else directly(f)
 
 
 def _nothing(_: Any) -> tuple[Any, ...]:
-    """List the parts of what is plain: a number, a text, an array that is not traced."""
+    """Return no parts, for plain values: numbers, text, arrays that are not traced."""
     return ()
 
 
@@ -358,16 +356,16 @@ def _fields(x: Any) -> list[Any]:
 
 
 def _of_primitive(x: Primitive[..., Any]) -> list[Any]:
-    """List the body, unless it has rules: then it is never opened."""
+    """List the body, unless the primitive is opaque or has rules."""
     stated = any([s.recipe is not None for s in x.stated[0]])
     return [] if x.opaque or stated else [x.__wrapped__]
 
 
 class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
-    """How to list what values of a class know; None for what may be a captured value itself."""
+    """How to list the parts of values of a class; None if the value may itself be captured."""
 
     def __missing__(self, cls: type) -> Callable[[Any], Collection[Any]] | None:
-        structured = is_structure_type(cls)  # which loads what speaks for its library
+        structured = is_structure_type(cls)  # loads the package that supports its library
         info = type_info(cls)
         opener: Callable[[Any], Collection[Any]] | None
         if issubclass(cls, Tracer) or info.host is not None or is_generator(cls):
@@ -378,7 +376,7 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
             opener = _nothing
         elif issubclass(cls, Primitive):
             opener = _of_primitive
-        elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
+        elif hasattr(cls, "__copied_as__"):  # a function with a cache: a copy has none
             opener = lambda x: [x.__copied_as__(x)]
         elif not structured:
             opener = _attributes
@@ -394,25 +392,25 @@ _opener = _Opener()
 forgets(lambda: (_opener,))
 _NOT_OPENED = frozenset((None, _nothing))
 _NAMED = (_parts_of_function, _attributes)
-"""What list parts that a program names one by one."""
+"""Openers of values whose parts a program names one by one."""
 
 
 class _Copy:
-    """A copy of a function in which some values are exchanged; all else is shared.
+    """A copy of a function in which some values are replaced; the rest is shared.
 
     Parameters
     ----------
     leaf : callable
-        From a value to what stands in its place, most often itself.
+        From a value to its replacement, usually itself.
     holders : set of int
-        The ids of what holds values to be exchanged.
+        The ids of objects that hold values to be replaced.
     settles : bool
-        Whether functions are copied as well that hold none, so that their cells stay as they are.
+        Whether functions without such values are copied too, so that their cells stay unchanged.
 
     Attributes
     ----------
     made : dict
-        From the id of what was copied to its copy.
+        From the id of each copied object to its copy.
     """
 
     def __init__(
@@ -423,7 +421,7 @@ class _Copy:
         self.made: dict[int, Any] = {}
 
     def __call__(self, x: Any) -> Any:
-        """Copy a value; return the value itself if there is no need of a copy."""
+        """Return a copy of a value, or the value itself if no copy is needed."""
         if not (id(x) in self._holders or (self._settles and isinstance(x, _FUNCTIONS))):
             return self._leaf(x)
         if id(x) not in self.made:
@@ -444,19 +442,19 @@ class _Copy:
         elif is_structure_type(cls):
             self.made[id(x)] = rebuild(x, [self(y) for _, y in fields_of(x)])
         else:
-            new = self.made[id(x)] = _another(x)  # before it is filled, for it may hold itself
+            new = self.made[id(x)] = _another(x)  # before it is filled, as it may contain itself
             for name, y in attributes(x).items():
                 object.__setattr__(new, name, self(y))
 
     def _make_function(self, f: types.FunctionType) -> None:
         cells = tuple([self._cell(cell) for cell in f.__closure__ or ()])
         new = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, cells)
-        self.made[id(f)] = new  # before it is filled, for it may hold itself
+        self.made[id(f)] = new  # before it is filled, as it may contain itself
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         new.__dict__.update(f.__dict__)
         for cell, fresh in zip(f.__closure__ or (), cells, strict=True):
             if fresh is not cell and content(fresh, fresh) is fresh:
-                with contextlib.suppress(ValueError):  # what is not assigned yet stays so
+                with contextlib.suppress(ValueError):  # an unassigned cell stays unassigned
                     fresh.cell_contents = self(cell.cell_contents)
         new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
         new.__kwdefaults__ = f.__kwdefaults__ and {
@@ -464,9 +462,9 @@ class _Copy:
         }
 
     def _cell(self, cell: types.CellType) -> types.CellType:
-        """Return an empty cell for one whose content is exchanged or kept, else the cell itself."""
+        """Return an empty cell if the content is replaced or kept, else the cell itself."""
         held = content(cell, self)
-        if held is self:  # what is not assigned yet: whoever assigns it fills this cell
+        if held is self:  # not assigned yet: the assignment fills this cell
             return cell
         exchanged = id(held) in self._holders or self._leaf(held) is not held
         if not (self._settles or exchanged):
@@ -475,14 +473,14 @@ class _Copy:
 
 
 def _is_container(cls: type) -> bool:
-    """Tell whether values of a class are taken apart into fields, and put together again."""
+    """Return whether values of a class are taken apart into fields and rebuilt."""
     structure: Any = structure_of(cls)
-    # A class of somebody's own that derives from list or dict is no plain container: a tape, say.
+    # A user-defined class that derives from list or dict is no plain container, such as a tape.
     return structure.kind not in ("positions", "keys") or cls.__module__ in _CONTAINERS
 
 
 def _another(x: Any) -> Any:
-    """Return another object like x, whose attributes are put in by whoever asked.
+    """Return a copy of an object, whose attributes the caller replaces.
 
     Raises
     ------
@@ -507,7 +505,7 @@ def _same(x: Any) -> Any:
 
 
 def _is_tracer(x: Any) -> bool:
-    """Tell whether a value is traced, by an engine of ours or by another one."""
+    """Return whether a value is traced, by an engine of these packages or by another one."""
     cls = type(x)
     return issubclass(cls, Tracer) or type_info(cls).host is not None
 

@@ -1,4 +1,4 @@
-"""Operations that are given functions: what these captured becomes operands before the call."""
+"""Operations that take functions, whose captured values become operands before the call."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from chainrules_py.values.type_info import hosts
 
 
 class HigherOrder(Primitive[..., Any]):
-    """An operation among whose operands are functions: what they captured is found before the call.
+    """An operation that takes functions; values that they captured are found before the call.
 
     Attributes
     ----------
     is_program : bool
-        Whether its rules say that its body is differentiated.
+        Whether its rules state that its body is differentiated.
     """
 
     is_program = False
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
-        """Compute it, or have the highest tracer among operands and captured values trace it.
+        """Compute the result, or let the highest tracer in operands and captured values trace it.
 
-        One that `is_program` runs where it stands, unless another engine traces the call: that
-        sees it whole.
+        If `is_program`, the body runs directly, unless another engine traces the call: that engine
+        sees the whole operation.
         """
         if self.is_program and not hosts:
             return self.__wrapped__(*operands, **options)

@@ -1,11 +1,11 @@
 """A rule, specialised once for operand types, wanted operands and a mode.
 
-Nothing else consumes rules.
+Rules are used in no other way.
 
 A reverse run returns ``(y, record)`` with ``record = (pull, links, *saved)``; ``links`` is whatever
-the engine passed in. ``pull(y_bar, *saved)`` gives the cotangent, or with more than one operand
-wanted the tuple of them, in order. How a kind of statement is specialised is its `Recipe`, beside
-this module: ``elementwise``, ``linear``, ``general``.
+the engine passed in. ``pull(y_bar, *saved)`` returns the cotangent, or a tuple of cotangents, in
+order, if several operands are wanted. The `Recipe` of each kind of statement specialises it: see
+the modules ``elementwise``, ``linear`` and ``general``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
 Halves: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
-"""``push(tangents, *saved)``, ``pull(y_bar, *saved)`` with one cotangent, not yet in its space, per
-wanted operand, and ``save(operands, options) -> (y, saved)``."""
+"""``push(tangents, *saved)``; ``pull(y_bar, *saved)`` with one cotangent per wanted operand, not
+yet in its space; and ``save(operands, options) -> (y, saved)``."""
 
 
 @final
@@ -41,22 +41,23 @@ class Request:
     Attributes
     ----------
     statement : Statement
-        Whose recipe it is.
+        The statement of the recipe.
     operands : tuple of type
         The types of the payloads.
     wanted : tuple of bool
-        For which operands tangents are given, or cotangents asked, among those that a derivative
-        is stated in; at least one.
+        Which operands have tangents, or need cotangents, among those with a stated derivative;
+        at least one.
     active : tuple of int
-        The places of those.
+        The indices of the wanted operands.
     primal : callable
-        What computes the value.
+        The function that computes the value.
     config : Config or None
         The engine.
     home : callable or None
-        ``home(y, xs)`` is the result of a person's function as an array of an operand's library.
+        ``home(y, xs)`` converts the result of a user's function to an array of an operand's
+        library.
     at_home : type or None
-        The class of all operands; a result of it needs no ``home``.
+        The common class of all operands; a result of this class needs no ``home``.
     """
 
     __slots__ = (
@@ -89,30 +90,29 @@ class Bound:
     Attributes
     ----------
     run : callable
-        In reverse mode ``run(links, *operands, **options) -> (y, record)``; in forward mode
-        ``run(tangents, *operands, **options) -> (y, y_dot)``, one tangent per wanted operand; to
-        linearize as in reverse mode, with ``push(tangents, *saved) -> y_dot`` in the record; for
-        both ``(y, (push, pull, *saved))``, where ``pull`` always gives a tuple.
+        In reverse mode ``run(links, *operands, **options) -> (y, record)``. In forward mode
+        ``run(tangents, *operands, **options) -> (y, y_dot)``, with one tangent per wanted
+        operand. For "linearize" as in reverse mode, with ``push(tangents, *saved) -> y_dot`` in
+        the record. For "both" ``(y, (push, pull, *saved))``, where ``pull`` returns a tuple.
     wanted : tuple of bool
-        The mask that tangents are given for, or cotangents come back for.
+        Which operands have tangents, or need cotangents.
     pull_into : callable or None
         ``pull_into(buffer, y_bar, *saved)`` adds in place what ``pull`` would return; only with
         exactly one wanted operand.
     statement : Statement
-        What it was made from.
+        The statement that was bound.
     may_be_zero : bool
-        Whether pulls may give ``ZeroTangent()``, or tangents of structures.
+        Whether pulls may return ``ZeroTangent()``, or tangents of structures.
     is_plain : bool
-        Whether pulls for operands that are arrays and numbers give arrays, numbers, or zeros: no
-        thunks.
+        Whether pulls for arrays and numbers return arrays, numbers or zeros, and no thunks.
     may_view : bool
         Whether the result may be a view of the first operand.
     may_share : bool
-        Whether it may be memory of any, as of a function that people wrote.
+        Whether the result may share memory with any operand, as that of a user's function may.
     maps : callable or None
-        ``maps(operands, options) -> (y, maps)``, of rules that give one `LinearMap` per operand.
+        ``maps(operands, options) -> (y, maps)``, for rules with one `LinearMap` per operand.
     always, is_elementwise, is_linear, saves_values : bool
-        What is true of the kind of statement: see `Recipe`.
+        Properties of the kind of statement: see `Recipe`.
     """
 
     __slots__ = (
@@ -162,31 +162,31 @@ class Bound:
 
 
 class Recipe:
-    """How statements of one kind are bound, and what is true of each of them.
+    """How statements of one kind are bound, and their common properties.
 
-    It has a method for each mode that it can be bound in, see `bind`: they take a `Request`, and
-    give a `Bound`.
+    It has a method for each mode in which it can be bound (see `bind`), which takes a `Request`
+    and returns a `Bound`.
 
     Attributes
     ----------
     constructor : str
-        What such a statement is written with.
+        The name of the function that makes the statement.
     is_constant : bool
-        Whether no derivative flows, ever.
+        Whether no derivative ever flows.
     is_elementwise : bool
-        Whether the function acts element by element, by a partial per operand.
+        Whether the function acts elementwise, with a partial per operand.
     is_linear : bool
-        Whether it is linear jointly in all operands that can be perturbed.
+        Whether it is jointly linear in all operands that can be perturbed.
     is_smooth : bool
-        Whether the statement leaves no choice: no strong zero, no value at a kink.
+        Whether the derivative has no convention: no strong zero, no value at a kink.
     saves_values : bool
-        Whether nothing is saved but operands and results as they are, or their spaces.
+        Whether only operands and results, unchanged, or their spaces are saved.
     always : bool
-        Whether a pull runs though its cotangent is zero.
+        Whether a pull also runs for a zero cotangent.
     is_hooked : bool
-        Whether something hangs on it, so that no engine's own derivative stands for it.
+        Whether a hook is attached, so that no engine's own derivative may replace it.
     functions : tuple of callable or None
-        What was stated.
+        The stated functions.
     """
 
     constructor = ""
@@ -195,19 +195,19 @@ class Recipe:
     functions: tuple[Any, ...] = ()
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:
-        """Tell whether a function that such a statement is about may give a view of its operand."""
+        """Return whether the function of a statement may return a view of its operand."""
         return gives_views(primal)
 
     def checked(self, request: Request) -> Callable[..., Any]:
-        """Return what computes the value of a call, and checks its operands first."""
+        """Return the function that computes the value of a call, after checking its operands."""
         return request.primal
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
-        """In which of n operands a derivative is stated."""
+        """Return for each of n operands whether a derivative is stated."""
         return (True,) * n
 
     def forward(self, request: Request) -> Bound:
-        """Bind tangents that are pushed at once: without a way of its own, linearized first."""
+        """Bind the push of tangents known at the call; by default, linearize first."""
         linearize = self.linearize(request).run
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -217,7 +217,7 @@ class Recipe:
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound:
-        """Bind tangents that come later: without a separate push, one more run for each."""
+        """Bind the push of tangents that come later; by default, run forward again for each."""
         primal, run_forward = request.primal, self.forward(request).run
 
         def push(tangents: tuple[Any, ...], xs: Any, options: dict[str, Any]) -> Any:
@@ -232,11 +232,11 @@ class Recipe:
 
 
 class SharedRun(Recipe):
-    """Recipe of which one run gives both halves: pushes and pulls read the same saved values."""
+    """Recipe whose pushes and pulls read the same saved values, from one run."""
 
     @abstractmethod
     def halves(self, request: Request) -> Halves:
-        """Return what pushes tangents, what pulls a cotangent, and what computes and saves."""
+        """Return the push, the pull, and the function that computes and saves: see `Halves`."""
 
     def linearize(self, request: Request) -> Bound:
         """Bind the push, for tangents that come later."""
@@ -288,32 +288,32 @@ def bind(
     operands : tuple of type
         The types of the payloads.
     wanted : tuple of bool
-        For which operands tangents are given, or cotangents asked.
+        Which operands have tangents, or need cotangents.
     mode : {"forward", "reverse", "linearize", "both"}
-        Which half: tangents at once, cotangents later, tangents later; or both later, for an
-        engine that does not know yet which it will need.
+        Tangents at once, cotangents later, or tangents later; or both later, for an engine that
+        does not know yet which it will need.
     primal : callable, optional
-        The function that was called, where it is not the primitive: it computes the value, so
-        that tracing does not change a bit of it.
+        The called function, if it is not the primitive: it computes the value, so that tracing
+        does not change a bit of it.
     config : Config, optional
         The engine, for rules that call back into it.
 
     Returns
     -------
     Bound or None
-        None if no derivative flows at all: then only the primal has to be computed.
+        None if no derivative flows, so that only the primal has to be computed.
 
     Raises
     ------
     NotDifferentiableError
-        If the rule does not state this mode. Of both, a half that nobody states raises where it is
-        called.
+        If the rule does not state this mode. In mode "both", a half that is not stated raises
+        when it is called.
 
     Notes
     -----
-    Where the halves of both are two statements, of which neither knows what the other saves (see
-    `shares_a_run`), what is saved is that of the reverse rule, and a push runs the forward rule
-    with the operands.
+    If the two halves of "both" are two statements, neither knows what the other saves (see
+    `shares_a_run`). Then the values of the reverse rule are saved, and a push runs the forward rule
+    on the operands.
 
     Examples
     --------
@@ -361,7 +361,7 @@ def bind(
 
 
 def _constant(request: Request, mode: str) -> Bound:
-    """Bind a call that no derivative flows through, if the operands turn out to be such."""
+    """Bind a call that no derivative flows through, if the checks of its operands pass."""
     zeros = (ZeroTangent(),) * len(request.active)
     zero = zeros[0]
     push = annotate(lambda *_: zero, request)
@@ -376,7 +376,7 @@ def _constant(request: Request, mode: str) -> Bound:
 
 
 def shares_a_run(rule: Rule) -> bool:
-    """Tell whether one run of a rule gives both halves, with the values they save in common."""
+    """Return whether one run of a rule gives both halves, with common saved values."""
     forward = rule.forward
     return forward is rule.reverse and forward is not None and isinstance(forward.recipe, SharedRun)
 
@@ -388,7 +388,7 @@ def _separately(
     primal: Callable[..., Any],
     config: Config | None,
 ) -> Bound | None:
-    """Bind both halves, of two statements, or of one with the other missing."""
+    """Bind both halves, of two statements, or of one if the other is missing."""
     halves: dict[str, Bound | None] = {}
     for mode in ("forward", "reverse"):
         if rule.statement(mode) is not None:
@@ -426,12 +426,12 @@ def _separately(
 
 
 def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return operands of which functions see their cells as these are now, when they run later."""
+    """Return operands in which functions keep the present contents of their cells."""
     return tuple([settled(x) if callable(x) else x for x in xs])
 
 
 def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any:
-    if mode in halves:  # it states that nothing flows
+    if mode in halves:  # the statement says that nothing flows
         return ZeroTangent()
     raise NotDifferentiableError(_no_mode(rule, mode))
 
@@ -441,12 +441,12 @@ def _no_mode(rule: Rule, mode: str) -> str:
 
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
-    """Find the function that computes a primitive on these payloads: if plain, the library's."""
+    """Return the function that computes a primitive: on plain payloads, the library's."""
     if any([issubclass(cls, Tracer) or is_structure_type(cls) for cls in operands]):
-        # What a structure holds, a function what it captured, may be traced by an outer level.
+        # An outer level may trace the fields of a structure, or the captured values of a function.
         return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
     if any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands]):
-        # The other engine sees it being called, or an outer level, of which values may be inside.
+        # The other engine, or an outer level with values inside, has to see the call.
         return primitive  # type: ignore[no-any-return]
     found: Callable[..., Any] = primitive.implementation(operands) or primitive
     return found
@@ -455,11 +455,11 @@ def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[...
 def annotate(
     half: Any, of: Request | Bound, parts: tuple[Any, ...] = (), *, batched: Any = None
 ) -> Any:
-    """Write on a half whose it is, what gives cotangents one by one, and what takes a batch.
+    """Set the statement of a half, its parts, and its batched form.
 
-    All are read off the hot path only: in error notes, where somebody wants one cotangent, and
-    where tangents have a leading axis that counts directions: ``batched`` takes these, True says
-    that the half itself does, and without it the directions are taken one by one.
+    They are not read on the hot path: the statement is for error notes, and the parts give single
+    cotangents. ``batched`` takes tangents with a leading axis of directions; True says that the
+    half itself does, and without it directions are taken one by one.
     """
     half.statement = of.statement
     half.parts = parts
@@ -468,7 +468,7 @@ def annotate(
 
 
 def part(pull: Callable[..., Any], k: int, y_bar: Any, saved: tuple[Any, ...]) -> Any:
-    """Compute the k-th cotangent alone, by a pull with several wanted operands."""
+    """Compute the k-th cotangent only, by a pull with several wanted operands."""
     parts = getattr(pull, "parts", ())
     if parts:
         return parts[k](y_bar, *saved)

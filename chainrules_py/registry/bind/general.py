@@ -1,4 +1,4 @@
-"""Binding statements that compute the value themselves: `rule`, and the two written-out forms."""
+"""Binding of statements that compute the value themselves: `rule`, and written-out forms."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ from chainrules_py.values.type_info import type_info
 
 
 class _Written(Recipe):
-    """A function that a person wrote.
+    """A function that a user wrote.
 
-    It may ask for the engine's config in front, and by an option ``wanted`` that its primal has
-    not, for which operands a derivative is asked: one truth value for each.
+    It may take the engine's config first, and an option ``wanted`` that its primal lacks: one
+    truth value per operand, whether its derivative is wanted.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class _Written(Recipe):
         return found
 
     def _tests(self, request: Request) -> list[tuple[int, Any]]:
-        """List the operands that may hold whole numbers, with what tells so of their dtypes.
+        """List the operands that may hold integers, with the test of their dtypes.
 
-        What asks the engine leaves them to others; what is annotated ``int`` or ``bool`` is handed
-        on as it is.
+        The list is empty for a rule that takes the config; operands annotated ``int`` or ``bool``
+        are passed on unchanged.
         """
         if self.with_config or self.whole:
             return []
@@ -101,12 +101,12 @@ class _Written(Recipe):
 
 
 class GeneralRecipe(_Written, SharedRun):
-    """A function that gives the value and one `LinearMap` per operand."""
+    """A function that returns the value and one `LinearMap` per operand."""
 
     constructor = "rule"
 
     def _stated(self, request: Request) -> Callable[..., Any]:
-        """Build what calls the function, checks what it gives, and has it read real numbers."""
+        """Build a function that calls the rule, checks its result and handles integer operands."""
         stated, statement, n = self._function(request), request.statement, len(request.operands)
         tests = self._tests(request)
         functions, home, at_home = functions_in(request), request.home, request.at_home
@@ -137,7 +137,7 @@ class GeneralRecipe(_Written, SharedRun):
         return answer
 
     def forward(self, request: Request) -> Bound:
-        """Bind the sum of the pushes, which arrays need no space for: at a call less for each."""
+        """Bind the sum of the pushes; an array serves as its own space, which saves a call."""
         stated, active, (push, _, _) = self._stated(request), request.active, self.halves(request)
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -151,7 +151,7 @@ class GeneralRecipe(_Written, SharedRun):
         return Bound(request, run)
 
     def halves(self, request: Request) -> Halves:
-        """Return the sum of the pushes, and the pulls, each with its saved values."""
+        """Return ``push``, which sums the pushes, ``pull`` and ``save``: see `Halves`."""
         stated, statement, active = self._stated(request), request.statement, request.active
 
         def make(batch: int) -> Any:
@@ -168,7 +168,7 @@ class GeneralRecipe(_Written, SharedRun):
                     term = unthunk(term) if isinstance(term, AbstractTangent) else term
                     if type(y) is StructureSpace:
                         term = mirrored(term, y)
-                    if batch:  # terms do not broadcast against each other behind an axis
+                    if batch:  # terms do not broadcast against each other behind the batch axis
                         term = spread_given(term, y, tangents, batch=batch)
                     y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)
                 if type(y_dot) is float and y is NUMBER:
@@ -259,9 +259,9 @@ class GeneralRecipe(_Written, SharedRun):
 
 
 def _pulls() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Make the pulls of one map, and of several: functions of one rule, which are annotated.
+    """Make the pulls of one map and of several, anew for each rule, as they are annotated.
 
-    Where ``onto`` is None, the operand has the space of the result, and so that of ``y_bar``.
+    Where ``onto`` is None, the operand has the space of the result, which is that of ``y_bar``.
     """
 
     def one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
@@ -272,7 +272,7 @@ def _pulls() -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     def several(y_bar: Any, *kept: Any) -> Any:
         bars = []
-        for half, onto, saved in kept:  # as above: for each a call less
+        for half, onto, saved in kept:  # inlined from `one`: saves a call per operand
             bar = half(y_bar, *saved)
             if (onto is None and type(bar) is type(y_bar) and form(bar) == form(y_bar)) or (
                 onto is NUMBER and type(bar) is float
@@ -286,13 +286,13 @@ def _pulls() -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def _axes(y: Any) -> int:
-    """Count the axes of a result; of one with several parts, of that with the most."""
+    """Return the largest number of axes among the parts of a result."""
     parts: Any = y.fields.values() if type(y) is StructureSpace else (y,)
     return max([int(of.ndim) for of in parts])
 
 
 def _nothing(y_bar: Any, zero: Any) -> Any:
-    """Return zero: the pull of an operand that nothing flows to."""
+    """Return zero, the cotangent of an operand that no derivative flows to."""
     return zero
 
 
@@ -302,7 +302,7 @@ class FruleRecipe(_Written, OneMode):
     constructor = "frule.register"
     mode = "forward"
 
-    # In one piece: a call of ours is a tenth of what a rule costs.
+    # In one function: an extra call costs a tenth of a rule.
     def forward(self, request: Request) -> Bound:  # noqa: C901
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement = self._function(request), request.statement
@@ -310,7 +310,7 @@ class FruleRecipe(_Written, OneMode):
             refuse_functions(request)
         home, tests, near = request.home, self._tests(request), compares(request)
         wanted = request.wanted
-        dense = False  # whether the function asks more of a zero than that it adds and scales
+        dense = False  # whether the rule needs dense zeros, as it does not only add and scale them
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             nonlocal dense
@@ -352,7 +352,7 @@ class FruleRecipe(_Written, OneMode):
             y_dot, of = given(y_dot, statement), space(y)
             if type(of) is not Space or isinstance(y_dot, AbstractTangent):
                 return y, spread_all(y_dot, y)
-            try:  # a person's, whose shape is that of the result: a sum over it would be wrong
+            try:  # a user's tangent has the shape of the result: summing it would be wrong
                 return y, project_exactly(canonicalize(y, y_dot), of)
             except ProjectionError as error:
                 error.add_note(f"given by {statement!r} as the tangent of its result {describe(y)}")
@@ -368,7 +368,7 @@ class RruleRecipe(_Written, OneMode):
     mode = "reverse"
 
     def reverse(self, request: Request) -> Bound:  # noqa: C901
-        """Bind the function, whose pullback is saved as a whole."""
+        """Bind the function; its pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
         active, n, functions = request.active, len(request.operands), functions_in(request)
         home, tests, near = request.home, self._tests(request), compares(request)
@@ -438,17 +438,17 @@ form = operator.attrgetter("dtype", "shape")
 
 
 def compares(request: Request) -> bool:
-    """Tell whether operands that have the dtype and shape of the result have its space.
+    """Return whether an operand with the dtype and shape of the result has its space.
 
-    Then nothing is kept of their spaces: the cotangent of the result is what one of theirs has to
-    be like. Arrays on devices may be on another one.
+    Its space is then not saved, as the cotangent of the result has the same one. Arrays with
+    devices are excluded: they may be on different ones.
     """
     infos = map(type_info, request.operands)
     return not any([info.is_array and info.has_device for info in infos])
 
 
 def brought(bar: Any, y_bar: Any, onto: Any) -> Any:
-    """Return a cotangent in a space, or in that of ``y_bar``, with no thunk."""
+    """Return a cotangent in a space, or in that of ``y_bar``, with thunks computed."""
     return unthunk(fit(unthunk(bar), space(y_bar) if onto is None else onto))
 
 
@@ -459,7 +459,7 @@ def _of_reals(
     y: Any,
     statement: Statement,
 ) -> Callable[..., Any]:
-    """Return a pullback whose cotangents of whole numbers are those of real ones."""
+    """Return a pullback that reruns the rule on real numbers where operands are integers."""
 
     def pulled(y_bar: Any) -> Any:
         bars = pullback(y_bar)
@@ -472,7 +472,7 @@ def _of_reals(
 
 
 def reading(y: Any, maps: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return maps whose pulls read the cotangents of dicts as dicts with all the keys."""
+    """Return maps whose pulls receive the cotangent of a dict as a dict with all keys."""
     of = space(y)
     return tuple(
         [
@@ -483,14 +483,14 @@ def reading(y: Any, maps: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def reading_by_keys(pull: Any, of: Any) -> Any:
-    """Wrap a pull that reads the cotangent of a structure."""
+    """Wrap a pull to receive the cotangent of a structure as `as_read` returns it."""
     return pull and (lambda y_bar, *saved: pull(as_read(y_bar, of), *saved))
 
 
 def as_read(t: Any, of: Any) -> Any:
-    """Return a tangent as a person's rule reads it: that of a dict is a dict with all the keys.
+    """Return a tangent as a user's rule reads it: for a dict, a dict with all keys.
 
-    What a tangent leaves out is zero; so a key that is written wrongly would be zero as well.
+    Keys that a tangent omits are zero, so a misspelt key would be zero as well.
     """
     if not isinstance(t, Tangent) or type(of) is not StructureSpace:
         return t
@@ -514,7 +514,7 @@ _MAPS = frozenset((LinearMap, NoTangent, ZeroTangent))
 
 
 def _checked(statement: Statement, answer: Any, n: int) -> Any:
-    """Return an answer, which has to have a map for each operand."""
+    """Return the result of a rule, checked to have one map per operand."""
     if not (
         isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], (tuple, list))
     ):
@@ -533,7 +533,7 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
             f"each of the operands ({', '.join(statement.primal.operands)}), and not ({shown})"
         )
         raise RuleError(msg)
-    # What nobody has stated, or what is undefined, is so in both directions.
+    # An unimplemented or undefined derivative is so in both directions.
     told = [
         LinearMap(_reason, _reason, m) if isinstance(m, NotImplementedTangent) else m for m in maps
     ]
@@ -549,7 +549,7 @@ def _reason(_t: Any, reason: Any) -> Any:
 
 
 def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
-    """Return what a person's function gave, thunks computed; None is refused."""
+    """Return the result of a user's function with thunks computed; raise for None."""
     if t is None:
         msg = (
             f"{statement!r} gave None for {what}: did you forget return? Where nothing flows, "
@@ -560,12 +560,12 @@ def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
 
 
 def asks_wanted(function: Callable[..., Any], primal: Primitive[..., Any]) -> bool:
-    """Tell whether a rule asks for which operands a derivative is wanted, by ``wanted``."""
+    """Return whether a rule takes the option ``wanted``, which its primal lacks."""
     return "wanted" in parameters_of(function).keyword_only and "wanted" not in primal.options
 
 
 def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:
-    """Return a person's answer, which has to be a pair."""
+    """Return the result of a user's function, checked to be a pair."""
     if not (isinstance(answer, tuple) and len(answer) == 2):
         msg = f"{statement!r} has to return {shown}, and returned {_returned(answer)}"
         raise RuleError(msg)
