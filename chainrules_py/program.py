@@ -1,7 +1,7 @@
-"""Programs in a straight line: values, calls, and the lists of calls that make them.
+"""Straight-line programs: values, calls, and the lists of calls that compute them.
 
-The nouns that a recorder writes, passes rewrite, and writers read. They know no array library: what
-is called is any function, and what stands among its operands is whatever the function takes.
+A recorder builds these objects, passes rewrite them, and writers read them. They are independent of
+array libraries: a call may have any function, and its operands are whatever the function takes.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from chainrules_py.errors import ProgramError, describe
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Value:
-    """Result of a call, input or constant of a program: a name, and what is known of it.
+    """Result of a call, input or constant of a program: a name and known properties.
 
-    Values are compared by identity. A pass that knows more of one makes another.
+    Values are compared by identity. A pass that knows more about a value makes a new one.
 
     Attributes
     ----------
     name : str
-        What it is called where the program is printed or written; a program has each name once.
+        Its name where the program is printed or written, unique in a program.
     type : type, optional
         Its class.
     shape : tuple of int, optional
-        Its shape; None for what has none, as a number of Python.
+        Its shape; None for values without one, such as Python numbers.
     dtype : optional
         The dtype of its library.
     memory : Value, optional
-        The value whose memory this one is a view of; None where the memory is its own.
+        The value that this one is a view of; None if it owns its memory.
     layout : optional
-        How its elements lie in memory, as the `Memory` of its library says.
+        How its elements are laid out in memory, as the `Memory` of its library describes it.
 
     Examples
     --------
@@ -65,22 +65,22 @@ class Call:
     Attributes
     ----------
     function : callable
-        An operation, or what computes it.
+        An operation, or its implementation.
     operands : tuple
-        Values, and objects that are the same in each run; values may stand in tuples, lists and
-        dicts. Other structures come taken apart.
+        Values, and objects that are the same in each run. Values may be inside tuples, lists and
+        dicts; other structures are flattened.
     options : mapping
-        Keywords, the same in each run: no values.
+        Keywords, the same in each run; they contain no values.
     results : tuple of Value
-        What it gives: one value; several, for a function that gives a tuple; or none, for a guard
-        that only raises.
+        One value; several for a function that returns a tuple; or none for a guard that only
+        raises.
     values : tuple of Value
-        The values among the operands, in order, as often as they stand there.
+        The values among the operands, in order, repeated as often as they occur.
 
     Raises
     ------
     ProgramError
-        If a value stands among the options.
+        If the options contain a value.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Call:
             raise ProgramError(msg)
 
     def replaced(self, instead: Mapping[Value, Any]) -> Call:
-        """Return the call with other operands for some values: itself, where it has none of them.
+        """Return the call with other operands for some values, or itself if it has none of them.
 
         Examples
         --------
@@ -136,16 +136,16 @@ class Program:
     Attributes
     ----------
     name : str
-        What it is called where it is printed or written.
+        Its name where it is printed or written.
     inputs : tuple of Value
-        What differs from run to run.
+        The values that differ between runs.
     calls : tuple of Call
-        In the order in which they run.
+        The calls, in the order in which they run.
     outputs : tuple
-        What a run gives: values, and what may stand among operands.
+        What a run returns: values, and whatever operands may contain.
     constants : mapping
-        The values that are not computed, and the objects that they are: arrays that a function
-        captured, say.
+        Values that are not computed, with the objects that they are, such as arrays that a
+        function captured.
 
     Raises
     ------
@@ -208,14 +208,14 @@ class Program:
 
     @property
     def functions(self) -> frozenset[Any]:
-        """The functions that are called: a pass looks here first whether it has anything to do."""
+        """The functions that are called; passes check them first for anything to do."""
         if self._functions is None:
             found = frozenset([call.function for call in self.calls])
             object.__setattr__(self, "_functions", found)
         return self._functions or frozenset()
 
     def definitions(self) -> dict[Value, Call]:
-        """Return the call that gives each value; inputs and constants are given by none.
+        """Return the call that computes each value; inputs and constants have none.
 
         Examples
         --------
@@ -226,10 +226,10 @@ class Program:
         return {x: call for call in self.calls for x in call.results}
 
     def uses(self) -> dict[Value, list[int]]:
-        """Return where each value is used: positions of calls, once for each time it stands there.
+        """Return where each value is used: indices of calls, one for each occurrence.
 
-        Outputs count as one more call after the last: a value whose last use is there has to stay.
-        What nothing uses has an empty list.
+        Outputs count as one more call after the last: a value whose last use is there must be kept.
+        An unused value has an empty list.
 
         Examples
         --------
@@ -250,8 +250,8 @@ class Program:
     def replaced(self, instead: Mapping[Value, Any]) -> Program:
         """Return the program with other operands for some values, in calls and outputs.
 
-        The calls that gave these values stay; what replaces a value has to be defined where the
-        value is used. Replacements are not looked up again.
+        The calls that computed these values remain; a replacement must be defined where the value
+        is used. Replacements are not replaced again.
 
         Examples
         --------
@@ -289,7 +289,7 @@ def _values(operands: Iterable[Any]) -> list[Value]:
 
 
 def _replaced(x: Any, instead: Mapping[Value, Any]) -> Any:
-    """Return an operand with others for some of the values in it."""
+    """Return an operand with some of the values in it replaced."""
     if type(x) is Value:
         return instead.get(x, x)
     if type(x) in (tuple, list):
@@ -300,7 +300,7 @@ def _replaced(x: Any, instead: Mapping[Value, Any]) -> Any:
 
 
 def _shown(x: Any) -> str:
-    """Return an operand as it stands in a call: short, and in one line."""
+    """Return an operand as shown in a call: short, and on one line."""
     if type(x) is Value:
         return x.name
     if type(x) is tuple:

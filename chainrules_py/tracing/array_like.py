@@ -1,4 +1,4 @@
-"""Behaviour that all tracers share: being called like an array, and finding the rule."""
+"""Behaviour that all tracers share: array protocols, and the dispatch of calls to rules."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ from chainrules_py.values.type_info import type_info
 new_level = itertools.count(1_000).__next__
 """Numbers the differentiations of all engines as they begin: the innermost has the highest.
 
-The numbers below are left to engines that count the depth of their own (autograd).
+Lower numbers are left to engines that count their own depth (autograd).
 """
 
 
 def read_only(x: Any) -> Any:
-    """Return a view of an array that cannot be written to, where the library has such."""
+    """Return a view of an array that cannot be written to, if the library supports it."""
     memory = type_info(type(x)).memory
     return x if memory is None or memory.read_only is None else memory.read_only(x)
 
 
 class ArrayLike(PythonProtocols):
-    """A tracer that can be used as the array, or number, that it stands for.
+    """A tracer that can be used as the array or number that it traces.
 
     Attributes
     ----------
     engine : str
-        The name of the mode that it belongs to: calls of one engine alone take the short ways.
+        The name of its mode: calls with tracers of one engine only use shorter paths.
     config : Config
-        What rules are found and bound with.
+        The configuration that rules are found and bound with.
     array_members : dict
-        Methods that its classes have for arrays, and not for numbers: those that write in place.
+        Methods that its classes have only for arrays: those that write in place.
     joins_objects : bool
-        Whether the engine joins arrays of objects that its values are elements of, wherever a
-        function is given or returns one; otherwise they are elements of none.
+        Whether the engine joins arrays of objects that contain its values, wherever a function
+        takes or returns one; otherwise its values are never elements of one.
     """
 
     __slots__ = ("__weakref__", "as_view")
@@ -78,29 +78,29 @@ class ArrayLike(PythonProtocols):
 
     @property
     def __payload__(self) -> Any:
-        """The value that it stands for, not to be written to: records may have saved it."""
+        """The traced value, not to be written to, as records may have saved it."""
         return read_only(self.payload)
 
     @property
     def value(self) -> Any:
-        """What it stands for, as it is outside of the differentiation; not to be written to."""
+        """The value outside of the differentiation, not to be written to."""
         return read_only(self.payload)
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Make the step that traces calls on these classes; None for the general way."""
+        """Return the step that traces calls on these classes; None for the general one."""
         return None
 
     @classmethod
     def make_lifted(
         cls, site: Site, classes: tuple[type, ...], scalar: type
     ) -> Callable[..., Any] | None:
-        """Make the step of a call on Python's floats, computed by a library with its scalars."""
+        """Return the step of a call on Python floats, computed by a library's scalars, or None."""
         return None
 
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Find the step of an operation that a rule calls."""
+        """Return the step of an operation that a rule calls, or None."""
         engines = {getattr(c, "engine", None) for c in classes if issubclass(c, Tracer)}
         if engines != {cls.engine}:
             return None
@@ -113,15 +113,15 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Make a function that traces a call, given all its options; None for the general way."""
+        """Return a function that traces a call with all its options; None for the general one."""
         return None
 
     def _reader(self) -> Callable[[Any, Any], Any]:
-        """Return the function ``(x, where)`` that reads tracers of its class by an index."""
+        """Return the function ``(x, where)`` that indexes tracers of this class."""
         return lambda x, where: x._read(*Index.split(where))
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
-        """Read the elements at an index, in which lists are arrays as well."""
+        """Return the elements at an index, whose lists are passed as arrays."""
         if arrays:
             return index(self, pattern.join(read_for(self, arrays)))
         return self.__trace__(read, (self,), {"index": pattern})
@@ -129,13 +129,13 @@ class ArrayLike(PythonProtocols):
     # -- writing in place, for engines that allow it
 
     def note_view(self, *call: Any) -> None:
-        """Note that it may be a view of the first operand of the call that gave it."""
+        """Note that this may be a view of the first operand of the call that returned it."""
 
     def note_shared(self, x: Any, f: Any, y: Any, payload: Any) -> None:
-        """Note that it may be memory of an operand of f, a function that people wrote."""
+        """Note that this may share memory with an operand of f, a user's function."""
 
     def _constant(self, value: Any) -> Any:
-        """Return a plain value at this level, so that what is traced can be written into it."""
+        """Return a plain value at this level, so that traced values can be written into it."""
         return value
 
     def _with_out(self, ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -146,7 +146,7 @@ class ArrayLike(PythonProtocols):
         )
         raise TracerError(msg)
 
-    # -- what NumPy asks of an argument that is not its own
+    # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
         if method != "__call__":
@@ -166,7 +166,7 @@ class ArrayLike(PythonProtocols):
     ) -> Any:
         if tables and any(map(isinstance, keywords.values(), itertools.repeat(tuple(tables)))):
             keywords = {name: as_array(x) for name, x in keywords.items()}
-        if len(suspects) > FEW:  # libraries that ask for no call are there
+        if len(suspects) > FEW:  # libraries whose arrays NumPy only reads are loaded
             held = not suspects.isdisjoint(map(type, keywords.values()))
             for x in operands:
                 if type(x) is list or type(x) is tuple:
@@ -182,7 +182,7 @@ class ArrayLike(PythonProtocols):
                 y = call_native(function, operands, keywords)
             else:
                 y = plan(operands, keywords)
-        else:  # lists beside CuPy's arrays become CuPy's, though the function is NumPy's
+        else:  # lists next to CuPy's arrays become CuPy's, though the function is NumPy's
             y = called_beside(self.home, call_native, function, operands, keywords)
         if function in makers and not isinstance(y, Tracer):
             if self.home is not None and type_info(type(y)).home is not self.home:
@@ -190,9 +190,9 @@ class ArrayLike(PythonProtocols):
             return self._constant(y)  # np.zeros(n, like=x), which will be written to
         return y
 
-    __pandas_priority__ = 5000  # pandas leaves operators to what has a higher one than its tables
+    __pandas_priority__ = 5000  # pandas defers operators to a priority above that of its tables
 
-    # -- and what CuPy asks
+    # -- CuPy's protocol
 
     def __cupy_override_elementwise_kernel__(
         self, kernel: Any, *operands: Any, **keywords: Any
@@ -205,11 +205,11 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, xs: Any = (), keywords: Any = None) -> Any:
-        """Answer PyTorch; what Python's operators ask of a tensor it asks of the other operand."""
+        """Handle PyTorch's call of a function, or of an operator of the other operand."""
         if "_" in (f.__name__[0], f.__name__[-1]):
             return NotImplemented
         if f.__qualname__.startswith("Tensor") and leaves_to_array(*xs):
-            return NotImplemented  # its methods take none, and its operators leave it to NumPy's
+            return NotImplemented  # its methods take none, and its operators defer to NumPy's
         return call_native(f, moved_beside(xs), keywords or {})
 
 
@@ -223,7 +223,7 @@ _INSTEAD = {
 
 
 def refuse_assignment(x: Any, name: str) -> NoReturn:
-    """Raise: an attribute of an array that is being differentiated is assigned to.
+    """Raise because an attribute of a differentiated array is assigned to.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def refuse_assignment(x: Any, name: str) -> NoReturn:
 
 
 class _Size(int):
-    """Number of elements of what has a method of this name, as PyTorch's tensors: it is one too."""
+    """A number of elements that can also be called, like the ``size`` of PyTorch's tensors."""
 
     shape: tuple[int, ...]
 
@@ -254,7 +254,7 @@ def _sized(payload: Any) -> Any:
     return size
 
 
-# Every tracer has these; the properties read the payload, in which no derivative is taken.
+# Every tracer has these. The properties read the payload; they have no derivative.
 for _name in ("shape", "ndim", "dtype", "device", "itemsize", "nbytes"):
     _refuse = lambda x, value, name=_name: refuse_assignment(x, name)
     setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}"), _refuse))
@@ -262,7 +262,7 @@ setattr(ArrayLike, "size", property(lambda x: _sized(x.payload)))  # noqa: B010
 
 
 def innermost(x: Any) -> Any:
-    """Return the plain value that a tracer stands for, below all levels; others as they are."""
+    """Return the plain value of a tracer, below all levels; other values unchanged."""
     while issubclass(type(x), ArrayLike):
         x = x.payload
     return x

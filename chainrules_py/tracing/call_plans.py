@@ -1,4 +1,4 @@
-"""Plans of functions of libraries that are another function, with the arguments elsewhere."""
+"""Plans of library functions that call another function, with rearranged arguments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chainrules_py.primitives.signature import parameters_of
 
 
 def renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
-    """Make a plan that picks operands and options out of a call."""
+    """Return a plan that selects operands and options from a call."""
     defaults = operation.options
     alone = places == (0,)
-    known: dict[Any, dict[str, Any]] = {}  # options, by what was given for them
+    known: dict[Any, dict[str, Any]] = {}  # options, by the arguments they come from
 
     def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         key: Any = None
@@ -21,7 +21,7 @@ def renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
             given = (*operands[1:], *keywords.values()) if keywords else operands[1:]
             kinds = (*map(type, given),)
             if _FLAT.issuperset(kinds):
-                key = given, kinds  # for True is 1 to a dict
+                key = given, kinds  # with the types, as True equals 1 in a dict
             elif tuple in kinds:
                 key = _key_of_tuples(given, kinds)
             found = known.get(key)
@@ -41,14 +41,14 @@ def renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
 
 
 def composing(row: Alias, rows: list[Row]) -> Any:
-    """Make a plan that calls a composite, or None where more has to be seen to."""
+    """Return a plan that calls a composite, or None if the call needs more than that."""
     operation, parameters = row.operation, parameters_of(row.operation)
     several = parameters.variadic or len({name for name, *_ in rows}) != len(rows)
     if row.hands_on or row.gather is not None or several:
         return None
     pairs = zip(parameters.positional, rows, strict=False)
     ahead = [*[a == b and type(place) is int for a, (b, place, *_) in pairs], False].index(False)
-    first, rest = rows[:ahead], rows[ahead:]  # the rest are given by name
+    first, rest = rows[:ahead], rows[ahead:]  # the rest are passed by name
     if not rest and not any(convert for *_, convert in first):
         return lambda operands, keywords: operation(*operands)
 
@@ -66,7 +66,7 @@ def composing(row: Alias, rows: list[Row]) -> Any:
 def options_of(
     stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Put the options of a call on top of those that are there."""
+    """Add the options of a call to those in ``options``."""
     for name, place, default, convert in stated:
         kind = type(place)
         if kind is int:
@@ -82,11 +82,11 @@ def options_of(
 
 _FLAT = {int, bool, type(None), str}
 _MOST = 256
-"""How many calls' options a plan keeps."""
+"""The number of option sets that a plan caches."""
 
 
 def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
-    """Return what options can be found by that are numbers, names and tuples of them, or None."""
+    """Return a cache key for options that are numbers, names and tuples of them, or None."""
     inside = [x for value in given if type(value) is tuple for x in value]
     among = (*map(type, inside),)
     flat = _FLAT.issuperset(among) and _FLAT.issuperset(
@@ -96,7 +96,7 @@ def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
 
 
 def gathered(rest: tuple[Any, ...]) -> Any:
-    """Gather the values that are given in several arguments, or in one that is a sequence."""
+    """Return values that are passed as several arguments, or as one sequence."""
     (first,) = rest if len(rest) == 1 else (0,)
     whole = first is None or isinstance(first, (tuple, list)) or getattr(first, "ndim", 0) > 0
     return first if whole else rest

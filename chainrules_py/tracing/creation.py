@@ -1,7 +1,7 @@
-"""Arrays of traced values, where a library's own function does not see that they are traced.
+"""Arrays of traced values, where a library's own function does not support tracers.
 
-NumPy lets nobody see ``np.asarray([x, y])`` or ``np.full(n, x)``: called with a tracer they raise.
-These two take tracers, and anything else.
+NumPy does not dispatch ``np.asarray([x, y])`` or ``np.full(n, x)``: with a tracer they raise. These
+two functions take tracers and any other values.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from chainrules_py.values.type_info import type_info
 
 
 def asarray(x: Any, /, dtype: Any = None) -> Any:
-    """Make an array from the value given: a tracer, numbers, arrays, or nested lists of them.
+    """Make an array from a tracer, numbers, arrays, or nested lists of them.
 
     Parameters
     ----------
     x : array, number, or nested lists and tuples of them
-        Those in a list have to have one shape.
+        The parts of a list must have the same shape.
     dtype : dtype, optional
-        Of the result; what NumPy finds by default.
+        The dtype of the result; by default as NumPy determines it.
 
     Returns
     -------
     array or tracer
-        As ``np.asarray(x, dtype)``; a tracer if one is in x.
+        As ``np.asarray(x, dtype)``; a tracer if x contains one.
 
     Raises
     ------
     ValueError
-        If the parts of a list have several shapes.
+        If the parts of a list have different shapes.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) ->
     shape : int or tuple of int
         The shape.
     fill_value : array or number
-        Is broadcast to the shape.
+        The value, which is broadcast to the shape.
     dtype : dtype, optional
-        Of the result; that of the value by default.
+        The dtype of the result; by default that of the value.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) ->
 
 
 def _made(name: str, operands: tuple[Any, ...], x: Any, dtype: Any) -> Any:
-    """Call a function of the library of the first traced array in x; of NumPy, if there is none."""
+    """Call a function of the first traced array's library, or of NumPy if there is none."""
     keywords, tracers = {} if dtype is None else {"dtype": dtype}, find_tracers(x)
     infos = [type_info(type(t)) for t in tracers]
     library = next((info.namespace for info in infos if info.is_array), None)

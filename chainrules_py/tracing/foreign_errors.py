@@ -1,8 +1,8 @@
-"""Errors from deep inside an array library, for a function of NumPy's that it does not have so.
+"""Errors from inside an array library, for a NumPy function that it does not support.
 
-A traced array of Dask's or PyTorch's takes NumPy's functions. Where such a function comes down to
-one of the library's with other parameters, or with none, that library's error tells of what nobody
-has written.
+A traced array of Dask or PyTorch takes NumPy's functions. If such a function reduces to a function
+of the library that is missing or has other parameters, the library's error is about code that the
+user has not written.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
 _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
-"""The errors that may come from inside; of others a library says itself that they are its own."""
+"""The errors that may come from inside a library; others identify their library by themselves."""
 
-_LONGEST = 120  # characters of an error that a message shows
+_LONGEST = 120  # the number of characters of an error in a message
 _MISCALLED = re.compile(
     r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
 )
@@ -42,22 +42,22 @@ _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__cod
 
 
 def explain_error(error: BaseException, made: Objects | None = None) -> None:
-    """Note on an error of another library what to write instead, if anybody knows.
+    """Add a note to an error of another library with what to write instead, if that is known.
 
     Parameters
     ----------
     error : Exception
-        What a function that is differentiated raised.
+        The error that a differentiated function raised.
     made : Objects, optional
-        The array of objects that it made, which is noted as well.
+        The array of objects that the function made, which is noted as well.
 
     Raises
     ------
     NotDifferentiableError
-        In place of an error from inside a library other than NumPy, where a function of NumPy's was
-        called with what is traced; it names both.
+        Instead of an error from inside a library other than NumPy, if a NumPy function was called
+        with traced values; it names both.
     ChainRulesError
-        In place of an error that a library made of it.
+        Instead of an error that a library raised because of it.
     """
     try:
         _explain(error, made is not None)
@@ -73,10 +73,10 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
 def _explain(error: BaseException, held: bool) -> None:
     cause = error.__cause__
     if isinstance(cause, ChainRulesError) and type(error) in _DEEP:
-        cause.__suppress_context__ = True  # NumPy says less of what a tracer refused
+        cause.__suppress_context__ = True  # NumPy's error says less than the tracer's
         raise cause.with_traceback(error.__traceback__)
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
-    kinds = Exception if held else of_plain  # of objects any may come
+    kinds = Exception if held else of_plain  # objects may cause any error
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
     broken = broken and not _MISCALLED.search(str(error))
     if broken and (found := instead_for(error, held)):
@@ -107,23 +107,23 @@ def _explain(error: BaseException, held: bool) -> None:
             f"functions that {library} has, or give it an array of NumPy's"
         )
         raise NotDifferentiableError(msg) from error
-    see_roots({"numpy"})  # which knows what is said where plain numbers are wanted
+    see_roots({"numpy"})  # it registers advice for where plain numbers are required
     advise(error)
 
 
 def _call(error: BaseException) -> dict[str, Any] | None:
-    """Find the arguments of the NumPy call that an error comes from inside of, or None."""
+    """Return the arguments of the NumPy call inside which an error was raised, or None."""
     found = None
     for frame in [trace.tb_frame for trace in tracebacks_of(error)]:
         if frame.f_code in _HOOKS:
             found = frame.f_locals if found is None else found
         elif found is not None and not is_of_library(frame):
-            found = None  # it has called a function of the program
+            found = None  # the call led back to a function of the program
     return found
 
 
 def _foreign(call: dict[str, Any]) -> Any:
-    """Find a traced array of a library other than NumPy; None where there is none."""
+    """Return a traced array of a library other than NumPy, or None."""
     for x in find_tracers((call["operands"], call["keywords"])):
         if type_info(type(x)).dispatch_type.__module__.partition(".")[0] not in (
             "numpy",

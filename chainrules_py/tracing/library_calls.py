@@ -1,8 +1,8 @@
-"""Calls on tracers: the ways to make one, and what traces it for operands of which types.
+"""Calls on tracers: how they can be made, and what traces them for which operand types.
 
 A *call site* is one way of calling one primitive: `multiply` by the ``*`` operator, or by
-``np.multiply``. Per types of the operands it has a *step*, which traces such a call. A library's
-function with options, or with a row of its own, has a *plan* per types and keywords.
+``np.multiply``. For each combination of operand types it has a *step*, which traces such a call. A
+library function with options, or with its own row, has a *plan* per types and keywords.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from chainrules_py.values.type_info import type_info
 
 
 def fresh(x: Any) -> Any:
-    """Return a tracer that is current: a view that was written to elsewhere is read again."""
+    """Return a tracer after reading it again, if it is a view that was written to elsewhere."""
     read_again = getattr(type(x), "_read_again", None)
     if read_again is not None:
         read_again(x)
@@ -46,18 +46,18 @@ def fresh(x: Any) -> Any:
 
 
 steps = Cache()
-"""By a ufunc, or an operator's `Site`, and the types of the operands: what traces a call."""
+"""The function that traces a call, by ufunc or operator's `Site`, and operand types."""
 
 
 class Site:
-    """Call site: one way of calling one primitive.
+    """One way of calling one primitive.
 
     Attributes
     ----------
     primitive : Primitive
-        What is called.
+        The called primitive.
     primal : callable or None
-        What the user called, where that is not the primitive: it computes the value.
+        The function that the user called, if it is not the primitive: it computes the value.
     """
 
     __slots__ = ("primal", "primitive")
@@ -69,7 +69,7 @@ class Site:
         self.primal = primal
 
     def step(self, *operands: Any, key: Any = None) -> Callable[..., Any]:
-        """Find, and keep, what traces a call with operands of these types and no options."""
+        """Return and cache the function that traces calls on these types without options."""
         operands = tuple(map(fresh, operands))
         table = steps.open()
         classes = tuple(map(type, operands))
@@ -98,12 +98,12 @@ class Site:
         return step
 
     def lifted(self, *operands: Any) -> Any:
-        """Trace a call of a library's function on Python's numbers, as scalars of the library."""
+        """Trace a library function on Python numbers, converted to the library's scalars."""
         home = number_home(self.primal)
         return self.general(*[scalar_at_home(x, home) for x in operands])
 
     def general(self, *operands: Any, **options: Any) -> Any:
-        """Trace a call whatever its operands are: the highest level among them does it."""
+        """Trace a call on any operands, by the tracer of the highest level among them."""
         tracer = highest_tracer(operands)
         if tracer is None:
             return (self.primal or self.primitive)(*operands, **options)
@@ -119,7 +119,7 @@ SEQUENCES = (list, tuple)
 
 
 def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
-    """Turn what is read as an array into one, where the function, or an array beside it, does."""
+    """Convert values that are read as arrays, if the function or an operand has such a library."""
     tracers = [type_info(type(x)).dispatch_type for x in operands if isinstance(x, Tracer)]
     homes = [
         *[type_info(cls).home for cls in tracers],
@@ -135,17 +135,17 @@ def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
 _MEMBERS = (
     types.MethodDescriptorType,
     types.GetSetDescriptorType,
-    types.MemberDescriptorType,  # as complex.real
+    types.MemberDescriptorType,  # such as complex.real
 )
 
 
 def _site(f: Any, operation: Any) -> Site:
-    # What an outer level traces has no method or property of an array class; its operation it has.
+    # An outer level's tracer lacks the methods and properties of an array class: use the operation.
     return Site(operation, None if isinstance(f, _MEMBERS) else f)
 
 
 def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
-    """Find, and keep, what traces a call of a ufunc without keywords."""
+    """Return the function that traces a ufunc without keywords, and cache it if possible."""
     see(ufunc, map(type, operands))
     operation = getattr(aliases.get(ufunc), "operation", None)
     if any([is_asked(type(x)) for x in operands]):
@@ -158,7 +158,7 @@ def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
 def _call_slowly(
     f: Any, row: Alias | None, home: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Call a library's function with a tracer among its arguments, in words, without a plan."""
+    """Call a library function on tracers as operations, without a plan."""
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
         return _call_unknown(f, scalars, keywords)
@@ -172,13 +172,13 @@ def _call_slowly(
 
 
 plans = Cache()
-"""By a function, keywords, and the types of its operands: what makes operations of a call."""
+"""The plan of a call: by function, names of keywords, and types of operands."""
 
 
 def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call a library's function with a tracer among its arguments, in words.
+    """Call a library function on tracers as operations.
 
-    What is the same for all operands of these classes is found once.
+    What is common to all operands of these classes is determined once.
     """
     key = (f, *keywords, *map(type, operands))
     try:
@@ -192,7 +192,7 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def _find_own(f: Any, row: Alias | None, plan: Any) -> Any:
-    """Make a plan give no views, for a function that gives none though its operations may."""
+    """Make a plan return no views, if the function returns none though its operations may."""
     if f in undecided:
         return lambda operands, keywords: _asked(f, plan(operands, keywords), operands, keywords)
     if row is None or isinstance(row.operation, Primitive) or f in viewers:
@@ -201,9 +201,9 @@ def _find_own(f: Any, row: Alias | None, plan: Any) -> Any:
 
 
 def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
-    """Return the result of a function that gives arrays of their own, whatever computes them.
+    """Return the result of a function whose arrays share no memory, whatever computed them.
 
-    Memory is counted, so nothing has to be copied for it: that it is a view is forgotten.
+    Nothing has to be copied for this: only the note that the result is a view is removed.
     """
     for x in find_tracers(result):
         if getattr(x, "as_view", None) is not None and not any([x is y for y in operands]):
@@ -212,7 +212,7 @@ def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Return the result of a function, marked where the library itself would give a view."""
+    """Return the result of a function, marked as a view where the library returns a view."""
     if not undecided[f](operands, keywords):
         return _unshared(result, operands)
     leaves, layout = flatten((operands, keywords))
@@ -223,7 +223,7 @@ def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, A
 
     def marked(x: Any, theirs: list[Any]) -> Any:
         for y, known in given:
-            if len(theirs) == 1 and theirs[0] is known:  # the very array, as of astype(copy=False)
+            if len(theirs) == 1 and theirs[0] is known:  # the same array: astype(copy=False)
                 return y
         owners = [y for y, known in given if any([share_memory(a, known) for a in theirs])]
         same = any([x is y for y, _ in given])
@@ -240,7 +240,7 @@ def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, A
 def _find_plan(
     f: Any, row: Any, home: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Find the plan that calls a library's function on one engine's tracers, if it only renames."""
+    """Return the plan of a library function on one engine's tracers, or the general one."""
     slow: Any = partial(_call_slowly, f, row, home)
     may = any(map(may_hold, map(type, (*operands, *keywords.values()))))
     if may:
@@ -292,7 +292,7 @@ def _find_plan(
 
 
 def _joining(plan: Any, f: Any) -> Any:
-    """Return a plan that joins arrays of traced objects among the arguments first."""
+    """Return a plan that first joins arrays of traced objects among the arguments."""
 
     def join(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         xs, given = joined(operands), joined((*keywords.values(),))
@@ -304,7 +304,7 @@ def _joining(plan: Any, f: Any) -> Any:
 
 
 def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
-    """Make the plan of an operation of any number of arrays that come as one sequence, or None."""
+    """Return the plan of an operation whose arrays come as one sequence, or None."""
     operation: Any = row.operation
     arrays = [how for name, *how in rows if name == operation.variadic]
     stated = [each for each in rows if each[0] in operation.options]
@@ -340,7 +340,7 @@ def _find_joiner(operation: Any, kinds: frozenset[Any]) -> Callable[..., Any] | 
 
 
 def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
-    """Raise for arrays of a class with arithmetic of its own: a composite would mix the two."""
+    """Raise for arrays of a class with its own arithmetic: a composite would mix the two."""
     for x in operands:
         cls = type_info(type(x)).dispatch_type
         if type_info(cls).is_foreign:
@@ -364,7 +364,7 @@ _INSTEAD = {
 def call_method(
     ufunc: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Call a ufunc's method by a row of its own; raise if it has none."""
+    """Call a ufunc's method by its own row; raise if it has none."""
     native = getattr(ufunc, method)
     if native not in aliases:
         see(ufunc, [type_info(type(x)).dispatch_type for x in operands])
@@ -376,7 +376,7 @@ def call_method(
 
 
 def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:
-    """Find a function's row, and its library, if that makes scalars of Python's numbers."""
+    """Return a function's row, and its library if that converts Python numbers to scalars."""
     if f not in aliases:
         see(f, [type_info(type(x)).dispatch_type for x in operands])
     row = aliases.get(f)
@@ -385,7 +385,7 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:
 
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
-    """Traced Python numbers as the library's scalars, if nothing there has a precision."""
+    """Convert traced Python numbers to the library's scalars, if no operand has a precision."""
     infos = [(type_info(type(x)), x) for x in operands]
     traced = [info.is_python_number and isinstance(x, Tracer) for info, x in infos]
     numbers = ("real", "complex")

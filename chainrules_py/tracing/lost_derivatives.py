@@ -1,7 +1,7 @@
-"""Notes of what a function did with what is being differentiated, for a report when it is over.
+"""Notes of how a function lost a derivative, reported after its differentiation.
 
-A refusal that the function caught is reported. Where a result depends on nothing that is
-differentiated, the report names the last comparison, which may have been that of a cache.
+A refusal that the function caught is reported. If a result depends on no differentiated value, the
+report names the last comparison, which may have been that of a cache.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from chainrules_py.values.tracers import untraced
 
 Place = tuple[str, int]
 comparing: set[Any] = set()
-"""Functions of libraries that tell whether all elements are equal, as ``np.array_equal``."""
+"""Library functions that return whether all elements are equal, such as ``np.array_equal``."""
 shortcuts: dict[types.CodeType, str] = {}
-"""Functions of libraries that take another formula at one number, with what has no derivative."""
+"""Library functions that use another formula at one number, with the name for messages."""
 notes: dict[int, Notes] = {}
-"""By their level, the differentiations of functions that are under way, in all threads."""
+"""The differentiations of functions that are under way, by their level, in all threads."""
 
 
 class Notes:
@@ -40,13 +40,13 @@ class Notes:
     Attributes
     ----------
     refused : tuple or None
-        File and line that wanted a plain value of a traced one, and that were refused.
+        The file and line that required a plain value of a tracer, and were refused.
     compared : tuple or None
-        File and line that compared a traced value for equality last.
+        The file and line that last compared a traced value for equality.
     inside : bool
-        Whether the function began a differentiation of its own in a value of this one.
+        Whether the function began its own differentiation with respect to a value of this one.
     steps : bool
-        Whether it called a function whose derivative is zero, as `floor`.
+        Whether it called a function whose derivative is zero, such as `floor`.
     """
 
     refused: Place | None = None
@@ -59,7 +59,7 @@ class Notes:
         Raises
         ------
         TracerError
-            If the result depends on nothing that is differentiated, or inside `strict`.
+            If the result depends on no differentiated value, or inside `strict`.
         """
         if self.refused is None:
             return
@@ -79,11 +79,11 @@ class Notes:
 
 
 _seen: dict[Any, Any] = {}
-"""Where `warnings` notes which lines were reported."""
+"""Where `warnings` stores which lines were reported."""
 
 
 def warn_unused(f: Any, note: Notes) -> None:
-    """Warn that the result of a function depends on nothing that is differentiated."""
+    """Warn that the result of a function depends on no differentiated value."""
     msg = (
         f"the result of {name_of(f)} ({where_defined(f)}) depends on nothing that is "
         f"differentiated, so that its gradient is zero"
@@ -96,9 +96,9 @@ def warn_unused(f: Any, note: Notes) -> None:
 
 
 def note_step(at: Any, y: Any) -> Any:
-    """Return the result of a function whose derivative is zero, and note it if it is a real one.
+    """Return the result of a function whose derivative is zero, and note it if it is not integer.
 
-    Comparisons come here most often.
+    Most of these calls are comparisons.
     """
     if type(y) is bool or getattr(getattr(y, "dtype", None), "kind", "") == "b":
         return y
@@ -109,7 +109,7 @@ def note_step(at: Any, y: Any) -> Any:
 
 
 def note_refusal(x: Any) -> None:
-    """Note that a plain value was wanted of a tracer, on the line of the program that did so."""
+    """Note the line of the program that required a plain value of a tracer."""
     place = None
     while issubclass(type(x), Tracer):
         note = notes.get(x.level)
@@ -127,7 +127,7 @@ def note_comparison(x: Any, frame: Any) -> None:
 
 
 def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
-    """Raise: a library takes a formula that holds at one number alone.
+    """Raise because a library uses a formula that only holds at one number.
 
     Raises
     ------
@@ -143,6 +143,6 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
 
 
 def place_of_call(depth: int) -> Place:
-    """Return file and line of the program's innermost frame, or else of a caller's."""
+    """Return file and line of the program's innermost frame, or of a caller's."""
     frame = Line(caller(depth + 1)).frame
     return frame.f_code.co_filename, frame.f_lineno

@@ -1,9 +1,9 @@
 """Arrays of objects whose elements are traced, as ``np.array([[c, -s], [s, c]])`` makes them.
 
-NumPy asks a value for ``__array__``; a real number that has none becomes an element of an array of
-objects. NumPy computes with such an array by the operators of its elements, and by their methods
-of the names of its functions. Each element is traced, so that no derivative is lost. Where the
-array meets a traced one, it is joined into one traced array.
+NumPy looks up ``__array__`` on a value; a real number without it becomes an element of an array of
+objects. NumPy computes with such an array by the operators of its elements, and by the methods
+named like its functions. Each element is traced, so that no derivative is lost. Where the array
+meets a traced one, its elements are joined into one traced array.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_labelled, type_info
 
 MOST_ELEMENTS = 100
-"""Size of the largest traced array that becomes an array of objects."""
+"""The size of the largest traced array that becomes an array of objects."""
 MOST_RECORDS = 2_000
-"""How many records may come of arrays of objects without a warning."""
+"""The number of records that arrays of objects may cause without a warning."""
 element_methods: dict[str, Any] = {}
-"""The methods of elements that NumPy's functions call, by name; `chainrules_numpy` fills it."""
+"""Methods of elements that NumPy's functions call, by name; `chainrules_numpy` fills it."""
 
 
 class Objects:
-    """The arrays of objects that were made in a differentiation.
+    """The arrays of objects of one differentiation.
 
     Attributes
     ----------
     file, line, instead
         Where the first was made, and what to write there.
     tape : sized or None
-        The records; None in forward mode.
+        The records, or None in forward mode.
     duals : int
-        How many values forward mode made since.
+        The number of values that forward mode has made since.
     records : dict
-        By place, how many records came of the arrays that were made there.
+        The number of records that arrays caused, by the place where they were made.
     """
 
     __slots__ = ("_at", "_before", "duals", "file", "instead", "line", "records", "tape")
@@ -64,19 +64,19 @@ class Objects:
         return self.duals if self.tape is None else len(self.tape)
 
     def begin(self) -> None:
-        """Note that an array is made: records are counted until one is joined."""
+        """Note that an array is made: records are counted until an array is joined."""
         if self._at is None:
             self._at, self._before = place_of_call(2), self._count()
 
     def end(self) -> None:
-        """Note that an array is joined: records are of arrays again."""
+        """Note that an array is joined: later records are not counted."""
         if self._at is not None:
             so_far = self.records.get(self._at, 0)
             self.records[self._at] = so_far + self._count() - self._before
             self._at = None
 
     def warn(self) -> None:
-        """Warn, once a line, if many records came of an array."""
+        """Warn, once per line, if an array caused many records."""
         self.end()
         for (file, line), n in self.records.items():
             if n > MOST_RECORDS:
@@ -87,13 +87,13 @@ class Objects:
                 warnings.warn_explicit(msg, PerformanceWarning, file, line, registry=_seen)
 
     def explain(self, error: BaseException) -> None:
-        """Note on an error which line made the array, and what to write."""
+        """Add a note to an error: which line made the array, and what to write."""
         error.add_note(
             f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
         )
 
     def refuse(self, fact: str) -> NoReturn:
-        """Raise: an element would be computed with as no array of numbers would."""
+        """Raise because NumPy would compute with an element as with no other number."""
         msg = (
             f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
             f"take it for another number; {self.instead} there"
@@ -102,16 +102,16 @@ class Objects:
 
 
 _seen: dict[Any, Any] = {}
-"""Where `warnings` notes which lines were reported."""
+"""Where `warnings` stores which lines were reported."""
 objects: dict[int, Objects] = {}
-"""By their level, the differentiations that made an array of objects, in all threads."""
+"""Differentiations that made an array of objects, by their level, in all threads."""
 
 
 def becomes_element(x: Any) -> bool:
-    """Tell whether NumPy takes a tracer for elements of an array of objects, and note that.
+    """Return whether a tracer becomes elements of an array of objects, and note that.
 
-    Not complex numbers, of which NumPy would lose the imaginary part, nor arrays that are large, or
-    have no elements, and so no shape.
+    Complex numbers do not, as NumPy would lose their imaginary part, nor do arrays that are large,
+    or empty, and so have no shape.
     """
     info = type_info(type(x))
     if info.is_array:
@@ -132,19 +132,19 @@ def becomes_element(x: Any) -> bool:
 
 
 def may_hold(cls: type) -> bool:
-    """Tell whether an instance may be an array of objects, or a list with one inside."""
+    """Return whether an instance may be an array of objects, or a list that contains one."""
     return cls is list or cls is tuple or type_info(cls).library.objects is not None
 
 
 def is_element(x: Any) -> bool:
-    """Tell whether an object is traced, or noted by a compiler."""
+    """Return whether an object is traced, or recorded by a compiler."""
     return issubclass(type(x), Tracer) or getattr(type(x), "__asked_again__", False)
 
 
 def joined(x: Any) -> Any:
-    """Return one traced array for an array of traced objects, and anything else as it is.
+    """Return one traced array for an array of traced objects, and other values unchanged.
 
-    Of a list or tuple, the same with its items joined.
+    The items of a list or tuple are joined.
     """
     cls = type(x)
     if cls is list or cls is tuple:
@@ -169,16 +169,16 @@ def joined(x: Any) -> Any:
 
 
 def guarded(step: Callable[..., Any], f: Any, classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Return a step of two numbers that raises where they are elements that NumPy takes amiss.
+    """Return a step of two numbers that raises for elements that NumPy would compute wrongly.
 
     Parameters
     ----------
     step : callable
-        What traces the call.
+        The function that traces the call.
     f : callable or None
-        The operator that is called.
+        The called operator.
     classes : tuple of type
-        Of the operands.
+        The classes of the operands.
     """
     infos = list(map(type_info, classes))
     if len(infos) != 2 or not all([i.is_number and not i.is_array for i in infos]):

@@ -1,4 +1,4 @@
-"""Tracebacks that show the program's frames, and not this library's."""
+"""Tracebacks without this library's frames."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from chainrules_py.primitives.hints import tracebacks_of
 
 
 def shorten_traceback(error: BaseException) -> None:
-    """Leave frames of this library out of the traceback of an error.
+    """Remove frames of this library from the traceback of an error.
 
-    Of an error that the library did not raise on purpose, what it called last is kept. The
-    environment variable ``CHAINRULES_TRACEBACK=full`` keeps all frames.
+    If the library did not raise the error itself, the frames that follow the program's last one
+    are kept. The environment variable ``CHAINRULES_TRACEBACK=full`` keeps all frames.
     """
     if os.environ.get("CHAINRULES_TRACEBACK") == "full":
         return
     context = error.__context__
     if isinstance(context, KeyError) and all(map(_is_ours, [*tracebacks_of(context)][-1:])):
-        error.__suppress_context__ = True  # nothing was found in a cache
+        error.__suppress_context__ = True  # a cache miss
     frames = [*tracebacks_of(error)]
     program = [n for n, frame in enumerate(frames) if not _is_ours(frame)]
     if not program:
