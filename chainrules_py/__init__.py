@@ -1,14 +1,14 @@
-"""Rules of differentiation, apart from any engine and any array library.
+"""Differentiation rules, independent of engines and array libraries.
 
 A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scalar_rule`,
-`frule` and `rrule`. A name is imported when it is first asked for.
+`frule` and `rrule`. Names are imported on first access.
 """
 
 import importlib as _importlib
 import os as _os
 from typing import Any as _Any
 
-# What computes the operations, and what derives them, is announced there.
+# These packages announce the modules that compute operations, and those with their rules.
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
 from chainrules_py.values.frames import caller as _caller
@@ -41,7 +41,7 @@ _HOMES = {
     "values.structure": "register_structure",
     "ops.reporting": "strict",
 }
-"""By module, the names that it brings here; `__init__.pyi` has them with their types."""
+"""The names exported here, by module; `__init__.pyi` lists them with their types."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
@@ -55,7 +55,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> _Any:
-    """Import what a name stands for, and keep it."""
+    """Import the object of a name, and cache it."""
     if name in _HOME_OF:
         found = getattr(_importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
         return globals().setdefault(name, found)
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> _Any:
         return _importlib.import_module(f"{__name__}.ops")
     if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
         msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"
-        # A `from` import shows no message of an AttributeError; for all else there is no such name.
+        # A `from` import shows no message of an AttributeError; otherwise the name is missing.
         imports = _caller().f_code.co_name == "_handle_fromlist"
         raise ImportError(msg) if imports else AttributeError(msg)
     msg = f"module {__name__!r} has no attribute {name!r}"

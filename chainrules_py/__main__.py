@@ -1,4 +1,4 @@
-"""``python -m chainrules_py``: the command ``chainrules``, which is a package of its own."""
+"""The command ``chainrules``, as ``python -m chainrules_py``."""
 
 import sys
 from importlib import import_module

@@ -1,10 +1,10 @@
-"""The errors: one tree, each class saying what was wrong and what to write instead.
+"""The exceptions and warnings: each says what was wrong and what to write instead.
 
-Whatever says that a derivative does not exist, is not known or would be lost derives from
-`ChainRulesError`, as does what is said of rules and engines. An argument that Python or NumPy would
-refuse is the `ValueError`, `TypeError` or `IndexError` that they raise. A message is one sentence
-of fact, with types and shapes as `describe` draws them, one of remedy, and, where a rule is
-concerned, its file and line.
+Errors about derivatives that do not exist, are unknown or would be lost derive from
+`ChainRulesError`, and so do those about rules and engines. An argument that Python or NumPy would
+refuse raises `ValueError`, `TypeError` or `IndexError`, as they do. A message has one sentence of
+fact, with types and shapes as `describe` returns them, one of remedy, and, if a rule is concerned,
+its file and line.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 advisers: list[Callable[[BaseException], str | None]] = []
-"""Functions that look at errors of another library which a traced program raises.
+"""Functions that inspect errors of another library which a traced program raises.
 
-``adviser(error)`` gives what to write instead, as a note on the error, or None.
+``adviser(error)`` returns what to write instead, which becomes a note on the error, or None.
 """
 refusers: list[Callable[[BaseException], None]] = []
-"""Functions that raise an error in place of one of which no adviser knows what to write instead."""
+"""Functions that raise an error in place of one that no adviser recognises."""
 
 
 def advise(error: BaseException) -> None:
-    """Note on an error of another library what to write instead, if anybody knows."""
+    """Add notes to an error of another library with what to write instead, if that is known."""
     notes = [note for adviser in advisers if (note := adviser(error)) is not None]
     for note in notes:
         error.add_note(note)
@@ -32,42 +32,42 @@ def advise(error: BaseException) -> None:
 
 
 class ChainRulesError(Exception):
-    """The root of the tree, never raised itself.
+    """The base class of all errors of chainrules_py, never raised itself.
 
-    Catch it to catch whatever chainrules_py says of derivatives, rules and engines.
+    Catch it to catch any error about derivatives, rules or engines.
     """
 
 
 class NoRuleError(ChainRulesError, LookupError):
-    """No rule fits a function and the types of its operands.
+    """No rule matches a function and the types of its operands.
 
-    Raised by lookup. The message lists the closest signatures with their file and line, and what to
-    import or write: usually a rule for that function, a backend to install, or
-    `register_array_type` for a class of arrays of your own.
+    Raised by look-up. The message lists the closest signatures with their file and line, and what
+    to import or write: usually a rule for that function, a backend to install, or
+    `register_array_type` for a user-defined class of arrays.
     """
 
 
 class AmbiguousRuleError(ChainRulesError):
-    """Two rules fit equally well and nothing decides between them.
+    """Two rules match equally well, and neither takes precedence.
 
-    Raised by lookup, naming both rules with file and line. Write a rule for the intersection of the
-    two signatures, or mark the one you mean with ``override=True``.
+    Raised by look-up, naming both rules with file and line. Write a rule for the intersection of
+    the two signatures, or mark the intended one with ``override=True``.
     """
 
 
 class RuleError(ChainRulesError):
-    """A rule is stated badly, so that it is refused where it is written and not where it is used.
+    """A statement of a rule is invalid, and is refused where it is written.
 
     Raised at registration, for instance when operands differ from those of the primal, when an
-    annotation cannot be dispatched on, when a signature is taken, or when no engine could ever see
-    the function being called. The message gives file and line of the rule and the line to write.
+    annotation cannot be dispatched on, when the signature already has a rule, or when no engine can
+    see calls of the function. The message gives file and line of the rule and the line to write.
     """
 
 
 class NotDifferentiableError(ChainRulesError):
-    """A derivative was asked for that does not exist or that nobody has stated.
+    """A derivative does not exist, or is not stated.
 
-    Raised when a `NotImplementedTangent` reaches a person, when an option is traced, or when a
+    Raised when a `NotImplementedTangent` reaches the user, when an option is traced, or when a
     function that was opted out is differentiated. The message names function and argument. State
     the rule, pass the argument as an operand, or treat it as a constant.
     """
@@ -77,18 +77,18 @@ class UnsupportedKeywordError(ChainRulesError, TypeError):
     """A keyword was passed that the rules of a function do not cover.
 
     Raised while a call is bound, instead of ignoring the keyword and returning a wrong derivative.
-    The message names the keyword; leave it out, or write what it does as an operation of its own
+    The message names the keyword; leave it out, or write its effect as a separate operation
     (``out=`` and ``casting=`` have none).
     """
 
 
 class ProjectionError(ChainRulesError):
-    """A tangent does not fit its primal: wrong structure, shape, field, or type; or it is ``None``.
+    """A tangent does not match its primal in structure, shape, field or type, or is ``None``.
 
-    Raised when a tangent comes in from a person or a rule and cannot be brought to the tangent
-    space of its primal. The message names both. Tangents mirror primals: an array for an array,
-    `Tangent[P]` for an instance of ``P``, and ``ZeroTangent()`` or ``NoTangent()``, never ``None``,
-    where nothing flows.
+    Raised when a tangent from a user or a rule cannot be converted to the tangent space of its
+    primal. The message names both. Tangents mirror primals: an array for an array, `Tangent[P]` for
+    an instance of ``P``, and ``ZeroTangent()`` or ``NoTangent()``, never ``None``, where no
+    derivative flows.
     """
 
 
@@ -103,24 +103,24 @@ class MutationError(ChainRulesError, ValueError):
 class TracerError(ChainRulesError):
     """A traced value, or the tape that records it, was used where it cannot be.
 
-    Raised for instance when a tape is asked twice without ``persistent=True``, or when a value
+    Raised for instance when a tape is used twice without ``persistent=True``, or when a value
     leaves the transformation that created it. The message gives the flag or the line to write.
     """
 
 
 class NanError(ChainRulesError, FloatingPointError):
-    """A call, or its derivative, made a NaN out of what was none; raised under a trap for them.
+    """A call, or its derivative, returned a NaN for operands without one; raised by a NaN trap.
 
-    The message names the call and the line of the program; look at the operands there.
+    The message names the call and the line of the program; check the operands there.
     """
 
 
 class ConvergenceError(ChainRulesError, ArithmeticError):
     """A solver or an integrator found no solution.
 
-    Raised by the operations that solve (``root``, ``linear_solve``, ``odeint``), with how far they
-    came: the norm of the residual, or the time. Start elsewhere, loosen the tolerance, allow more
-    steps, or pass a solver of your own.
+    Raised by the operations that solve (``root``, ``linear_solve``, ``odeint``), with what they
+    reached: the norm of the residual, or the time. Start elsewhere, loosen the tolerance, allow
+    more steps, or pass your own solver.
     """
 
 
@@ -128,15 +128,15 @@ class ContractError(ChainRulesError):
     """Two packages were built for different versions of the contract between them.
 
     Raised where a package of another contract states its first rule, naming both numbers, and where
-    an engine is asked for that is not installed. Upgrade the older of the two.
+    a requested engine is not installed. Upgrade the older of the two.
     """
 
 
 class ProgramError(ChainRulesError):
-    """A program in a straight line makes no sense: a value is used before it is defined, say.
+    """A straight-line program is invalid: for instance, it uses a value before it is defined.
 
     Raised where a `chainrules_py.program.Program` or `Call` is made, naming the value and the call.
-    A recorder or a pass that made it is wrong, and not the function that was recorded.
+    The error is in the recorder or the pass that made it, not in the recorded function.
     """
 
 
@@ -144,52 +144,52 @@ class DegeneracyWarning(UserWarning):
     """The derivative depends on a choice that the primal leaves open at this point.
 
     Issued for instance when a loss depends on the phase of an eigenvector, or on the order of equal
-    singular values. The number returned is the one documented for that point; `strict` turns the
+    singular values. The returned number is the one documented for that point; `strict` turns the
     warning into an error.
     """
 
 
 class LostDerivativeWarning(UserWarning):
-    """A function lost what is differentiated, and gave a result all the same.
+    """A function lost differentiated values, and still returned a result.
 
-    Issued when a function caught the error that a derivative would be lost, or when its result
-    depends on nothing that is differentiated. The message names the lines; `strict` turns the first
-    into an error, and ``unused="zero"`` silences the second.
+    Issued when a function caught the error about a lost derivative, or when its result depends on
+    no differentiated value. The message names the lines; `strict` turns the first into an error,
+    and ``unused="zero"`` silences the second.
     """
 
 
 class PackageWarning(UserWarning):
-    """A package that brings rules, or a library, could not be loaded.
+    """A package of rules, or one that supports a library, could not be loaded.
 
-    Issued once, when something is first differentiated that it brings derivatives for. The message
-    names the package and what happened; mend, upgrade or uninstall it.
+    Issued once, when something is first differentiated for which it has derivatives. The message
+    names the package and the cause; fix, upgrade or uninstall it.
     """
 
 
 class PerformanceWarning(UserWarning):
-    """A line of the program is right, and much slower than what could stand there.
+    """A line of the program is correct, but much slower than an alternative.
 
-    Issued for the line that made an array of traced objects, if thousands of records came of it.
-    The message says what to write.
+    Issued for the line that made an array of traced objects, if it caused thousands of records. The
+    message says what to write.
     """
 
 
 _describers: dict[str, Callable[[object, int], str | None]] = {}
 
 _DEPTH = 3
-"""How many levels of nesting a picture shows before it falls back to class names."""
+"""The levels of nesting that `describe` shows before it falls back to class names."""
 
 
 def register_description(name: str, picture: Callable[[object, int], str | None]) -> None:
-    """Teach `describe` to draw more kinds of values; used by the modules that know them.
+    """Extend `describe` to more kinds of values.
 
     Parameters
     ----------
     name : str
-        Key of the entry: registering again under the same name replaces it.
+        The key of the entry, which replaces an earlier one with the same key.
     picture : callable
-        Called with a value and with the levels of nesting left; returns the picture, or None for
-        other values.
+        Called with a value and the remaining levels of nesting; returns the description, or None
+        for other values.
 
     Examples
     --------
@@ -205,20 +205,20 @@ def register_description(name: str, picture: Callable[[object, int], str | None]
 
 
 def describe(x: object, depth: int = _DEPTH) -> str:
-    """Return a short picture of a value for messages: what it is, never what it holds.
+    """Return a short description of a value for messages: its type and shape, not its contents.
 
     Parameters
     ----------
     x : object
-        Any value; a class stands for itself.
+        Any value; a class gives its own name.
     depth : int
-        Levels of nesting to show.
+        The levels of nesting to show.
 
     Returns
     -------
     str
-        ``float64[2,3]`` for whatever has a shape and a dtype, ``None`` for None, the fields of a
-        structure, the class name for the rest.
+        ``float64[2,3]`` for values with a shape and a dtype, ``None`` for None, the fields of a
+        structure, and otherwise the class name.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def describe(x: object, depth: int = _DEPTH) -> str:
         return x.__qualname__
     pictures = [_describe_array, *_describers.values()] if depth > 0 else [_describe_array]
     for picture in pictures:
-        # An error is on its way: whatever goes wrong while it is drawn must not replace it.
+        # An error is about to be raised: a failure here must not replace it.
         with contextlib.suppress(Exception):
             if (text := picture(x, depth)) is not None:
                 return text
@@ -242,7 +242,7 @@ def describe(x: object, depth: int = _DEPTH) -> str:
 
 
 def _describe_array(x: Any, _: int) -> str:
-    """Draw ``float64[2,3]``; raise for what is no array."""
+    """Return text like ``float64[2,3]``; raise for values that are no arrays."""
     dtype, shape = x.dtype, x.shape
     # The name is the last word of array_api_strict.float64, or of torch.float64.
     name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]

@@ -1,1 +1,1 @@
-"""Uses of rules by engines: frule and rrule, the default engine, exported and imported rules."""
+"""Engines' use of rules: frule and rrule, guards, the default engine, and exports."""

@@ -1,4 +1,4 @@
-"""An engine where nobody named one: for people who call `frule` or `rrule` of a custom function."""
+"""The default engine, for calls of `frule` or `rrule` that need one without naming it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEVERAL = "this call consists of several operations, and no engine is installed
 
 
 class AnyEngine(Config):
-    """The engine that is installed, as rules see it."""
+    """The installed engine, as rules see it."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Always))
     vjp: Any = property(lambda _: _installed(NotDifferentiableError, _ONE_MODE).vjp)
@@ -33,11 +33,11 @@ class AnyEngine(Config):
 
 
 any_engine = AnyEngine()
-"""The engine that is installed, for whoever is given none."""
+"""The installed engine, for callers that pass none."""
 
 
 def _installed(lacking: type[Exception], msg: str) -> Any:
-    """Return the engine that is installed; raise this error if there is none."""
+    """Return the installed engine; raise this error if there is none."""
     engine = plugins.default_engine()
     if engine is None:
         raise lacking(msg)
@@ -47,10 +47,10 @@ def _installed(lacking: type[Exception], msg: str) -> Any:
 def demand(
     f: Any, operands: tuple[type, ...], config: Config | None, mode: str
 ) -> tuple[Rule, Config | None]:
-    """Find the rule for a mode, and the engine that it runs with.
+    """Return the rule for a mode, and the engine that it runs with.
 
-    Where no engine is named, the one that is installed serves operations that are given functions,
-    and transposes a statement of the other mode, if that was made for it.
+    Without a config, the installed engine is used for operations that take functions, and to
+    transpose a statement of the other mode, if that was made for it.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def demand(
 def pull_through(
     f: Callable[..., Any], operands: tuple[Any, ...]
 ) -> tuple[Any, Callable[..., Any]]:
-    """Value and pullback of a call that is made of several operations, by the engine installed."""
+    """Compute value and pullback of a call of several operations, by the installed engine."""
     places, rest = _apart(f, operands)
     y, pullback = _installed(NoRuleError, _SEVERAL).vjp(rest, *[operands[i] for i in places])
 
@@ -105,13 +105,12 @@ def _placed(
 def push_through(
     f: Callable[..., Any], operands: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Value and tangent of a call that is made of several operations, by the engine installed.
+    """Compute value and tangent of a call of several operations, by the installed engine.
 
     Raises
     ------
     ProjectionError
-        If the tangents are not one for each operand, or one is of an integer that is no number to
-        vary.
+        If there is not one tangent per operand, or if an operand that cannot be perturbed has one.
     """
     if len(tangents) != len(operands):
         msg = f"frule takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
@@ -131,9 +130,9 @@ def push_through(
 def _apart(
     f: Callable[..., Any], operands: tuple[Any, ...]
 ) -> tuple[list[int], Callable[..., Any]]:
-    """Which operands an engine traces, and the function of them.
+    """Return the indices of operands that an engine traces, and a function of only these.
 
-    Not what is written with integers, as axes, shapes and places are, unless all are.
+    Operands written as integers, such as axes, shapes and indices, are excluded, unless all are.
     """
     places = [i for i, x in enumerate(operands) if not _is_literal(x)]
     places = places or [*range(len(operands))]

@@ -1,13 +1,13 @@
-"""Functions with rules as other engines' own differentiable functions.
+"""Export of functions with rules as differentiable functions of other engines.
 
-An exporter is a package that knows one engine. It announces itself by an entry point in the group
-``chainrules_py.exporters`` whose name is that of the engine, and has
+An exporter is a package for one engine. It announces itself by an entry point in the group
+``chainrules_py.exporters``, named after the engine, and has
 
 - ``chainrules_contract = 1``;
-- ``export(f, **options)``, which gives f as a function of the engine;
-- ``supports(f, *operands, **options)``, which gives a `chainrules_kit.Support`.
+- ``export(f, **options)``, which returns f as a function of the engine;
+- ``supports(f, *operands, **options)``, which returns a `chainrules_kit.Support`.
 
-What every exporter needs besides stands in the package ``chainrules_kit``.
+The package ``chainrules_kit`` contains what exporters have in common.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def exporter(name: str) -> Any:
     Raises
     ------
     ContractError
-        If none announced itself under this name, or the one that did cannot be imported.
+        If no exporter has this name, or it cannot be imported.
     """
     for known, module in plugins.announced(EXPORTERS):
         if known == name:
@@ -50,7 +50,7 @@ def exporter(name: str) -> Any:
                 f"pip install chainrules-py[{name}]"
             )
             raise ContractError(msg)
-    import difflib  # which only a mistake needs
+    import difflib  # only needed for a mistyped name
 
     names = exporters()
     meant = difflib.get_close_matches(name, names, 1)
@@ -65,17 +65,17 @@ def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any)
     Parameters
     ----------
     f : callable
-        An operation, a library's function that is aliased to one, a function under `primitive`, one
-        with derivatives of its own (`custom_vjp`), or code that is written in these.
+        An operation, a library function that is aliased to one, a function under `primitive`, one
+        with a custom derivative (`custom_vjp`), or code that consists of these.
     to : str, or sequence of str
         The engine, or engines, by name, as ``"jax"``; another name is an error that lists them.
     **options
-        What the exporter takes besides; see there.
+        Options of the exporter.
 
     Returns
     -------
     callable, or dict of callables
-        For a name the function, for a sequence of names a dict from name to function.
+        The function for a name; a dict from name to function for a sequence of names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Functions for users: ``frule`` and ``rrule``. Like every engine they use rules by `bind`."""
+"""The public functions ``frule`` and ``rrule``, which use rules by `bind` like every engine."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from chainrules_py.values.type_info import type_info
 
 
 class _Frule:
-    """Value and tangent of a function that has a rule.
+    """Compute value and tangent of a function that has a rule.
 
-    ``y, y_dot = frule((x_dot, ...), f, x, ..., **options)``, exactly one tangent per operand; with
-    a `Config` in front of ``f``, rules that need the engine are found as well.
+    ``y, y_dot = frule((x_dot, ...), f, x, ..., **options)``, with exactly one tangent per operand.
+    With a `Config` before ``f``, rules that require the engine are found as well.
 
     Raises
     ------
     NoRuleError
-        If no rule fits, or the one that does states no forward half.
+        If no rule matches, or the matching rule states no forward half.
     ProjectionError
-        If a tangent does not belong to its operand.
+        If a tangent does not match its operand.
 
     Examples
     --------
@@ -79,16 +79,16 @@ class _Frule:
 
 
 class _Rrule:
-    """Value and pullback of a function that has a rule.
+    """Compute value and pullback of a function that has a rule.
 
-    ``y, pullback = rrule(f, x, ..., **options)``; ``pullback(y_bar)`` is a tuple, one cotangent
-    per operand, also for one. With a `Config` in front of ``f``, rules that need the engine are
-    found as well.
+    ``y, pullback = rrule(f, x, ..., **options)``; ``pullback(y_bar)`` returns a tuple with one
+    cotangent per operand, even for one operand. With a `Config` before ``f``, rules that require
+    the engine are found as well.
 
     Raises
     ------
     NoRuleError
-        If no rule fits, or the one that does states no reverse half.
+        If no rule matches, or the matching rule states no reverse half.
 
     Examples
     --------
@@ -125,7 +125,7 @@ rrule = _Rrule()
 
 
 def _slots(bound: Any) -> tuple[bool | None, ...]:
-    """Which operands get cotangents; None for numbers that a function does not depend on."""
+    """Return which operands get cotangents; None for those a function does not depend on."""
     if not bound.is_elementwise:
         return bound.wanted  # type: ignore[no-any-return]
     return tuple([w or None for w in bound.wanted])
@@ -135,8 +135,8 @@ def _slots(bound: Any) -> tuple[bool | None, ...]:
 class Pullback:
     """Map from a cotangent of the result to a tuple with one cotangent per operand.
 
-    ``pullback(y_bar)``, any number of times; ``pullback(y_bar, wanted=(True, False))`` skips the
-    work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
+    ``pullback(y_bar)`` can be called any number of times; ``pullback(y_bar, wanted=(True, False))``
+    skips the computation for unwanted operands, and returns ``ZeroTangent()`` for them.
     """
 
     __slots__ = ("call", "f", "guard", "operands", "options", "record", "wanted", "y")
@@ -161,10 +161,10 @@ class Pullback:
         self.options = options
 
     def __copy__(self) -> Any:
-        return self  # nothing of it changes
+        return self  # it is immutable
 
     def __reduce__(self) -> Any:
-        """As the call that made it: its rule is found and bound anew."""
+        """Pickle as the call that made it; its rule is found and bound again."""
         if self.guard is not None:
             self.guard.check()
         return _pullback_again, (self.call, self.operands, self.options)
@@ -206,12 +206,12 @@ class Pullback:
         theirs = tuple(flatten(theirs)[0]) if isinstance(y_bar, Tangent) else theirs
         given: list[Any] = []
         for bar, x in zip(bars, operands, strict=True):
-            # A rule may give one array for several operands; whoever receives them may write.
+            # A rule may return one array for several operands, and the caller may write to it.
             given.append(_leaving(bar, x, (*theirs, *given)))
         return tuple(given)
 
     def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
-        """Place one entry per operand; indices, conditions and the like have none to be given."""
+        """Return one entry per operand, with zeros for operands without a cotangent."""
         empty = {True: None, False: NoTangent(), None: ZeroTangent()}
         bars: list[Any] = [empty[w] for w in self.wanted]
         for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
@@ -219,7 +219,7 @@ class Pullback:
         return bars
 
     def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
-        """Compute the cotangents that are wanted, None for the others."""
+        """Compute the cotangents that are wanted, with None for the others."""
         if len(wanted) != len(self.operands):
             msg = (
                 f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
@@ -245,7 +245,7 @@ def _pullback_again(call: Any, operands: Any, options: Any) -> Any:
 
 
 def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:
-    """Run what may raise an error of a library's, and tell what is known of it."""
+    """Run a function that may raise another library's error, and add advice to the error."""
     try:
         return run(*operands, **options)
     except Exception as error:
@@ -257,7 +257,7 @@ def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:
 
 
 _plans = Cache()
-"""The rule for a function, types and mode, where the operands of a call go to it unchanged."""
+"""The rule for a function, types and mode, for calls whose operands are passed to it unchanged."""
 
 
 def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str) -> Any:
@@ -266,9 +266,9 @@ def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str)
     Returns
     -------
     f, native, bind_for, made_by
-        The primitive, what is called in its place, what binds its rule for wanted operands, and
-        what makes the call once more. Of a call of several operations, ``native``, the first is
-        None.
+        The primitive, the function called in its place, the function that binds its rule for
+        wanted operands, and the arguments that make the call again. For a call of several
+        operations, ``native``, the first is None.
     options, operands
         Those of the primitive.
     """
@@ -276,7 +276,7 @@ def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str)
     if not options:
         try:
             return *_plans.table[key], operands
-        except (KeyError, TypeError):  # not yet called so, or unhashable
+        except (KeyError, TypeError):  # not cached, or unhashable
             pass
     plans, config = _plans.open(), None
     called, xs = f, operands
@@ -289,7 +289,7 @@ def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str)
         return None, native, None, made_by, given, xs
     for x in xs:
         if type_info(type(x)).is_number:
-            kind_of(x)  # which raises for classes derived from numbers
+            kind_of(x)  # raises for classes derived from numbers
     classes = tuple(map(type, xs))
     rule, config = demand(primal, classes, config, mode)
     bind_for = functools.cache(
@@ -302,7 +302,7 @@ def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str)
 
 
 def space_is_discrete(y: Any) -> bool:
-    """Tell whether a result is an integer or a boolean, so that it has no tangent."""
+    """Return whether a result is an integer or a boolean, so that it has no tangent."""
     of = space(y)
     return type(of) is Space and of.kind == "int"
 

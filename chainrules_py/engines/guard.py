@@ -1,8 +1,8 @@
-"""Guards: arrays that a derivative depends on, and that a program could still write to.
+"""Guards for arrays that a derivative depends on, and that a program could still write to.
 
-Those are the arrays that are differentiated in, and the plain arrays that records saved. Inside
-`grad`, `value_and_grad` and a tape's block they are read-only. Each is also compared, before a
-derivative is taken, with a sample of it from the time when it was recorded.
+They watch the arrays with respect to which a function is differentiated, and the plain arrays that
+records saved. Inside `grad`, `value_and_grad` and the block of a tape these are read-only. Before a
+derivative is computed, each is also compared with a sample from when it was recorded.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info
 
 GuardMode: TypeAlias = Literal["lock", "sample", "full", "off"]
-"""How closely arrays are watched; see `Guard`."""
+"""How arrays are guarded; see `Guard`."""
 MODES: tuple[GuardMode, ...] = ("lock", "sample", "full", "off")
 
 
 _SMALL = 64
-"""Locked arrays of so few elements are compared as well: views made before can still be written."""
+"""Locked arrays of at most this size are also compared: earlier views can still be written to."""
 _locking: dict[int, tuple[dict[int, int], list[Any]]] = {}
-"""By the id of a guard that locks: `Guard._places` and `Guard._locks`."""
+"""By the id of a locking guard: `Guard._places` and `Guard._locks`."""
 
 
 class _Shared:
     """A lock that several guards share: it is undone when the last of them drops it.
 
-    The call, by which a guard undoes a lock of its own, does nothing. Both are calls in C.
+    Calling it, as a guard does to undo its own lock, has no effect. Both are calls in C.
     """
 
     __slots__ = ("__del__",)  # Python calls the value
@@ -45,25 +45,24 @@ class _Shared:
 
 @final
 class Guard:
-    """Guard of one differentiation: the arrays that it watches.
+    """The arrays that one differentiation guards.
 
     Parameters
     ----------
     mode : {"lock", "sample", "full", "off"}
         With ``"lock"`` arrays are read-only until the guard is unlocked; those that cannot be
-        locked, as parts of other arrays, are compared in a sample, with ``"sample"`` all. With
-        ``"full"`` every byte is compared, with ``"off"`` nothing.
+        locked, such as parts of other arrays, are compared by a sample. With ``"sample"`` all
+        arrays are compared by a sample, with ``"full"`` by every byte, with ``"off"`` not at all.
 
     Attributes
     ----------
     held : dict
         From the id of an array to the array, its name, the `Memory` of its library, its
-        fingerprint, and how many locks there were before.
+        fingerprint, and the number of earlier locks.
     compares : bool
-        Whether there is an array whose content `check` compares.
+        Whether `check` compares the contents of any array.
     undo : callable
-        ``undo()`` makes writable what this guard alone had locked, once and for all. It is one call
-        in C, so that an interrupt is raised before it or after it.
+        ``undo()`` makes writable, once, what only this guard has locked. It is one call in C, so that an interrupt is raised either before or after it.
     """
 
     __slots__ = ("__del__", "_groups", "_locks", "_places", "compares", "held", "mode", "undo")
@@ -73,22 +72,22 @@ class Guard:
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
         self.compares = False
         self.undo: Callable[[], object] = bool
-        self._locks: list[Any] = []  # made when there is something to lock: numbers have nothing
-        self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
+        self._locks: list[Any] = []  # made with the first lock, as numbers need none
+        self._places: dict[int, int] = {}  # from the id of the owner of memory to its lock
         self._groups: list[tuple[list[Any], Any, Any, list[Any]]] = []  # of small arrays
         if mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
 
     def hold(self, x: Any, name: Any = None) -> None:
-        """Watch an array from now on; nothing happens for values without memory.
+        """Guard an array from now on; values without memory are ignored.
 
         Parameters
         ----------
         x : array
-            It is kept, so that its id stays its own.
+            It is referenced, so that its id stays unique.
         name : object or tuple, optional
-            Its name, as text, or the pull of the record that saved it, in a tuple.
+            Its name as text, or a tuple with the pull of the record that saved it.
         """
         key, mode, count = id(x), self.mode, 0
         if key in self.held or mode == "off":
@@ -111,9 +110,9 @@ class Guard:
         self.compares = True
 
     def hold_all(self, xs: Sequence[Any], name: Any = None) -> Sequence[Any]:
-        """Watch those of many arrays that have memory of their own, locked together.
+        """Guard those of several arrays that own their memory, locked together.
 
-        Returns those that are still to be held one by one.
+        Return the arrays that must still be passed to `hold` one by one.
         """
         alike = self.mode == "lock" and len(set(map(type, xs))) == 1
         memory = type_info(type(xs[0])).memory if alike else None
@@ -130,7 +129,7 @@ class Guard:
         return [x for x in xs if id(x) not in self.held]
 
     def _begin(self) -> list[Any]:
-        """Prepare what undoes the locks, before there is one."""
+        """Prepare the function that undoes the locks, before there is one."""
         key = id(self)
         self._locks.append(functools.partial(_locking.pop, key, None))
         self.undo = self.__del__ = at_once(self._locks)
@@ -138,7 +137,7 @@ class Guard:
         return self._locks
 
     def _shares(self, owner: int) -> bool:
-        """Tell whether another guard has locked an array, and share its lock."""
+        """Return whether another guard has locked an array, and share its lock if so."""
         if owner in self._places:
             return True
         for places, locks in [*_locking.values()]:
@@ -151,24 +150,24 @@ class Guard:
         return False
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
-        """Watch an array that was an operand, if the record of the call saved it."""
+        """Guard an operand if the record of the call saved it."""
         for saved in record:
             if saved is x:
                 self.hold(x, record[:1])
                 return
 
     def check(self, name_of: Callable[[Any], str | None] = lambda x: None) -> None:
-        """Raise if an array was written to since it is held.
+        """Raise if an array was written to since it was passed to `hold`.
 
         Parameters
         ----------
         name_of : callable, optional
-            Gives the name of an array that was held without one.
+            Returns the name of an array that was held without one.
 
         Raises
         ------
         MutationError
-            It names the array.
+            The message names the array.
         """
         for arrays, name, contents, before in self._groups:
             now = contents(arrays)
@@ -182,7 +181,7 @@ class Guard:
                 refuse_written(x, name_of(x) if name is None else name)
 
     def explain(self, error: Any) -> None:
-        """Raise in place of a library's error about an array that is read-only, if some are locked.
+        """Raise in place of a library's error about a read-only array, if this guard locks arrays.
 
         Raises
         ------
@@ -198,12 +197,12 @@ class Guard:
             ) from error
 
     def settle(self, since: int) -> None:
-        """Let go of the arrays of records that were dropped, which will be made again.
+        """Release the arrays of dropped records, which will be made again.
 
         Parameters
         ----------
         since : int
-            How many arrays were held when the first of the records was made.
+            The number of arrays that were held when the first of these records was made.
         """
         newest = [*itertools.islice(reversed(self.held), len(self.held) - since)]
         if newest and self.mode == "lock":
@@ -216,7 +215,7 @@ class Guard:
             del self.held[key]
 
     def unlock(self) -> None:
-        """Make the arrays writable again, and compare samples of them from now on."""
+        """Make the arrays writable again, and compare them by samples from now on."""
         if self.mode == "lock":
             for key, (x, name, memory, fingerprint, _) in [*self.held.items()]:
                 if fingerprint is None:
@@ -225,7 +224,7 @@ class Guard:
             self._free()
 
     def release(self) -> None:
-        """Watch nothing any more."""
+        """Stop guarding any array."""
         if self.mode == "lock":
             self._free()
         self.held.clear()
@@ -242,7 +241,7 @@ class Guard:
 
 
 def watching(record: tuple[Any, ...], y: Any, operands: tuple[Any, ...]) -> Guard | None:
-    """Return a guard of the arrays that a record saved of a call; None if there are none."""
+    """Return a guard of the arrays of a call that its record saved, or None."""
     guard = Guard()
     for x in (y, *operands):
         if type_info(type(x)).memory is not None:
@@ -263,7 +262,7 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     Raises
     ------
     MutationError
-        It names the array, by the name that `Guard.hold` got.
+        The message names the array, by the name passed to `Guard.hold`.
     """
     msg = (
         f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "

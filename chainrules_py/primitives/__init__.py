@@ -1,1 +1,1 @@
-"""Functions that engines see being called: primitives, aliases in libraries, closures."""
+"""Functions whose calls engines see: primitives, aliases of library functions, closures."""

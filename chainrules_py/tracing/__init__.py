@@ -1,1 +1,1 @@
-"""Tracers: arrays that record what is done with them, in any mode of differentiation."""
+"""Tracers: arrays that record operations on them, in any mode of differentiation."""

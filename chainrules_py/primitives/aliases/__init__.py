@@ -1,1 +1,1 @@
-"""Rows: which operation each function of a library is, and what it does with the arguments."""
+"""Aliases: which operation each library function is, and where its arguments go."""

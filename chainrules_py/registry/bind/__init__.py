@@ -1,1 +1,1 @@
-"""Binding: a rule made ready for operands of given types, once for all calls like it."""
+"""Binding: specialising a rule for operands of given types, once for all such calls."""
