@@ -62,7 +62,8 @@ class Guard:
     compares : bool
         Whether `check` compares the contents of any array.
     undo : callable
-        ``undo()`` makes writable, once, what only this guard has locked. It is one call in C, so that an interrupt is raised either before or after it.
+        ``undo()`` makes writable, once, what only this guard has locked. It is one call in C, so
+        that an interrupt is raised either before or after it.
     """
 
     __slots__ = ("__del__", "_groups", "_locks", "_places", "compares", "held", "mode", "undo")

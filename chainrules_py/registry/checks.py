@@ -1,6 +1,6 @@
 """Checks of a user's statement: the primal that it is about, and its parameters.
 
-A statement that no engine would ever see, or that takes other operands than its primal, is an
+A statement that no engine would see, or whose operands differ from those of its primal, is an
 error where it is made.
 """
 
@@ -20,15 +20,15 @@ from chainrules_py.registry.table import declare, name_of, primal_of
 from chainrules_py.values.arrays import Numeric
 
 Types = tuple[Any, ...] | None
-"""Types that a rule is stated for in place of annotations: one per operand, or None."""
+"""Dispatch types of a rule in place of annotations: one per operand, or None."""
 
 
 def find_primal(
     f: Callable[..., Any], constructor: str, *, written: Any = None
 ) -> Primitive[..., Any]:
-    """Find the primitive that a statement is about.
+    """Return the primitive that a statement is about.
 
-    A rule for a function that no engine can see being called would be passed by in silence.
+    A rule for a function whose calls no engine sees would be silently ignored, so it raises.
     """
     if not callable(f):
         msg = f"{constructor}({f!r}): not a function; pass the function itself"
@@ -40,7 +40,7 @@ def find_primal(
     if primal is None and isinstance(f, type) and primal_of(f.__call__):
         primal = primal_of(f.__call__)
     if primal is None and isinstance(f, MethodType) and isinstance(f.__self__, type):
-        primal = primal_of(f.__func__)  # of a method of a class, which is an operand of it
+        primal = primal_of(f.__func__)  # of a class method, whose class is an operand
     at = f" at {where_defined(written)}" if written is not None else ""
     name = name_of(f)
     if primal is not None:
@@ -70,7 +70,7 @@ def find_primal(
 
 
 def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
-    """Refuse a bare rule constructor above a rule: it would take the rule for the primal."""
+    """Raise for a bare rule constructor above a rule, as it would take the rule for the primal."""
     if (
         type(f) is FunctionType
         and f.__name__ != "<lambda>"
@@ -85,7 +85,7 @@ def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
 
 
 def _interceptable(f: Any) -> bool:
-    """Tell whether NumPy's protocols show calls of f to the operands: a ufunc or overridable."""
+    """Return whether NumPy's protocols dispatch calls of f: a ufunc or an overridable function."""
     kind = type(f)
     return (
         kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
@@ -94,12 +94,12 @@ def _interceptable(f: Any) -> bool:
 
 
 def any_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
-    """Return the types of a statement about operands of any types."""
+    """Return the signature of a statement about operands of any types."""
     return (object,) * len(primal.operands), object if primal.variadic else None
 
 
 def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
-    """Return the types that a declaration's rules are for: its annotations, if of numbers."""
+    """Return the types of a declaration's annotations, or `Numeric` if they have no dispatch."""
     try:
         return operand_types(primal.__wrapped__)
     except RuleError:
@@ -107,7 +107,7 @@ def declared_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
 
 
 def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -> None:
-    """Check that a half takes what it will be given: these, the operands, the options.
+    """Check that a half takes its arguments: those in ``first``, the operands, the options.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
 
 
 def _parameters(primal: Primitive[..., Any], first: tuple[str, ...]) -> str:
-    """Write the parameters of a half."""
+    """Return the parameters of a half as text."""
     variadic = (f"*{primal.variadic}",) if primal.variadic else ()
     star = ("*",) if primal.options and not variadic else ()
     return ", ".join((*first, *primal.operands, *variadic, *star, *primal.options))

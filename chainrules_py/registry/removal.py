@@ -1,4 +1,4 @@
-"""Taking rules back: for good, or for the time of a block."""
+"""Removal of rules, permanently or within a block."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import name_of, primal_of, remove, stated
 
 _blocks = itertools.count(2)
-"""The layers of blocks, each over all that was stated before it; below is ``override=True``."""
+"""The layers of blocks, each above all earlier ones; below them is ``override=True``."""
 
 
 def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
-    """Take back what the caller's layer stated about a function, or all statements of some types.
+    """Remove the statements of the caller's layer about a function, or those of given types.
 
     Parameters
     ----------
     f : callable
         The function.
     *types : type
-        The types that the statements are dispatched on, whoever stated them. Without any, what the
-        layer of the calling module stated goes: in a program what programs stated, in a package of
-        rules what that package stated.
+        The types that the statements are dispatched on, whoever made them. Without types, the
+        statements of the calling module's layer are removed: in a program those of users, in a
+        package of rules those of that package.
 
     Returns
     -------
     list of Statement
-        What was taken out, which prints with its place; `chainrules_py.extend.enter` puts each
-        back.
+        The removed statements, whose repr shows where they were made;
+        `chainrules_py.extend.enter` adds each again.
 
     Raises
     ------
     RuleError
-        If there is none.
+        If there are none.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
     """
     wanted = tuple([checked_annotation(t, "an operand", f, True) for t in types])
     caller = owner_of(Source.caller("unregister", 2).module)
-    known = [s for s in rules_for(f) if s.override < 2]  # those of blocks go with their blocks
+    known = [s for s in rules_for(f) if s.override < 2]  # blocks remove their own
     found = [s for s in known if (s.signature == wanted if types else s.owner == caller)]
     if not found:
         shown = f"({', '.join(map(str, types))})" if types else " here"
@@ -78,20 +78,20 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
 
 
 def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
-    """Choose among packages of rules that state derivatives of one function for the same types.
+    """Select among packages of rules that state derivatives of a function for the same types.
 
     Parameters
     ----------
     f : callable, optional
-        The function; by default all of which several packages have rules.
+        The function; by default all functions with rules of several packages.
     prefer : str
-        The package whose rules are taken, as the error names it. Rules of your own come before
-        those of any package.
+        The package whose rules are used, as the error names it. A user's rules take precedence
+        over those of any package.
 
     Raises
     ------
     RuleError
-        If there is no package of rules of that name.
+        If there is no package of rules with that name.
 
     Examples
     --------
@@ -117,23 +117,23 @@ def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
 def overriding(
     f: Callable[..., Any], stated: Callable[..., Any], *, types: Types = None
 ) -> Iterator[None]:
-    """Have another rule for a function in a ``with`` block, in the whole process.
+    """Replace the rule of a function in a ``with`` block, in the whole process.
 
     Parameters
     ----------
     f : callable
         The function.
     stated : callable
-        As under `rule`: ``stated(*operands) -> (y, (LinearMap, ...))``. It beats all others for the
-        types that it is annotated with.
+        As for `rule`: ``stated(*operands) -> (y, (LinearMap, ...))``. It takes precedence over all
+        others for the annotated types.
     types : tuple, optional
-        Dispatched on instead of the annotations.
+        Dispatch types, instead of the annotations.
 
     Notes
     -----
-    A block is a layer over what is stated: for other types, and other rules of `override`, nothing
-    changes, and of two blocks for a type the later one counts. What was recorded inside is played
-    back by the rule of the block, also after it.
+    A block is a layer above all other statements: nothing changes for other types, or for other
+    uses of `override`. Of two blocks for the same types, the later one applies. What was recorded
+    inside the block uses its rule in the backward pass, even after the block.
 
     Examples
     --------
@@ -159,5 +159,5 @@ def overriding(
 
 
 def _end(f: Callable[..., Any], block: int) -> None:
-    """Take out what a block has stated, with what was hung on it; the second time nothing."""
+    """Remove the statements of a block, with hooks attached to them; idempotent."""
     remove([s for s in rules_for(f) if s.override == block])

@@ -1,7 +1,7 @@
-"""Many tangents at once: a leading axis, of tangents alone, counts directions.
+"""Batches of tangents: a leading axis, of tangents only, counts directions.
 
-A half of a rule that takes such a batch says so (``batched=`` in the constructors); any other is
-given the directions one by one, and what it makes of them is put together again.
+A half of a rule that takes such a batch says so (``batched=`` in the constructors). Any other gets
+the directions one by one, and its results are stacked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def batched(half: Any) -> Callable[..., Any]:
 
 
 def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a push or pull of one direction into one that takes several.
+    """Wrap a push or pull of one direction to take several.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count(t: Any) -> int | None:
-    """Count the directions that a tangent, or a tuple of them, holds; None if all are zero."""
+    """Return the number of directions in a tangent, or in a tuple of them; None if all are zero."""
     t = unthunk(t)
     if is_zero(t):
         return None
@@ -67,7 +67,7 @@ def _parts(t: tuple[Any, ...] | Tangent[Any]) -> list[Any]:
 
 
 def direction(t: Any, i: int) -> Any:
-    """Pick one of the directions that a tangent holds, or a tuple of them."""
+    """Return one of the directions in a tangent, or in a tuple of them."""
     t = unthunk(t)
     if is_zero(t):
         return t
@@ -79,9 +79,9 @@ def direction(t: Any, i: int) -> Any:
 
 
 def gather(ts: Sequence[Any], like: Any) -> Any:
-    """Stack tangents of single directions into one of all; ``like`` says in which library.
+    """Stack tangents of single directions; ``like`` gives the library.
 
-    Of tuples a tuple. Where some are zero and others are not, zeros are written out.
+    Tuples give a tuple. If only some tangents are zero, these become dense.
     """
     ts = [unthunk(t) for t in ts]
     if type(ts[0]) is tuple:
@@ -101,7 +101,7 @@ def gather(ts: Sequence[Any], like: Any) -> Any:
 
 
 def _scalar(t: Any, like: Any) -> Any:
-    """Turn a Python number's tangent, which is in no library, into a 0-d array of one."""
+    """Convert the tangent of a Python number, which has no library, to a 0-d array of one."""
     like = _array(like)
     if kind_of(t) == "none":
         refuse_tangent(t)
@@ -117,17 +117,17 @@ def _scalar(t: Any, like: Any) -> Any:
 
 
 def _array(like: Any) -> Any:
-    """Find an array in a tangent, or in a tuple of them."""
+    """Return an array in a tangent, or in a tuple of them, or None."""
     if isinstance(like, (tuple, Tangent)):
         return next((a for a in map(_array, _parts(like)) if a is not None), None)
     return None if is_zero(like) else like
 
 
 def aligned(t: Any, ndim: int) -> Any:
-    """Insert axes of length one behind the first of a tangent, or `Space`, as broadcasting would.
+    """Insert axes of length one after the first of a tangent or `Space`, as broadcasting would.
 
-    ``ndim`` counts the axes besides that of directions. Without, ``(n, 3)`` would meet a ``(2, 3)``
-    with its n on the 2.
+    ``ndim`` counts the axes except that of directions. Otherwise an ``(n, 3)`` would broadcast its
+    axis of directions against the 2 of a ``(2, 3)``.
     """
     if is_zero(t) or len(getattr(t, "shape", (0,) * (ndim + 1))) > ndim:
         return t
@@ -137,18 +137,18 @@ def aligned(t: Any, ndim: int) -> Any:
 
 
 def lengthened(of: Any, n: int) -> Any:
-    """Return the space of n tangents at once; anything that is no space is left as it is."""
+    """Return the space of n tangents at once; other values unchanged."""
     return of.with_shape((n, *of.shape)) if type(of) is Space else of
 
 
-# ------------------------------------------------------------------- what Jacobians are made of
+# ------------------------------------------------------------------- parts of Jacobians
 
 
 def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
-    """Build the basis of a product of spaces: for each a batch of as many as there are in all.
+    """Return the basis of a product of spaces: per space a batch of its total size.
 
     A complex space counts its complex dimensions. Spaces of Python numbers need one of arrays,
-    beside them or as ``lender``, whose library they are in.
+    among the others or as ``lender``, to determine their library.
 
     Examples
     --------
@@ -171,9 +171,9 @@ def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
 
 
 def column(dots: Any, places: slice, y: Space, x: Space) -> Any:
-    """Compute the Jacobian of y in x from y's tangents for the basis of x, at these places.
+    """Compute the Jacobian of y in x from y's tangents for the basis of x, at these indices.
 
-    Its shape is ``y.shape + x.shape``; for two Python numbers it is one.
+    Its shape is ``y.shape + x.shape``; for two Python numbers it is a Python number.
     """
     part = _at(dots, places)
     if x.shape:
@@ -183,7 +183,7 @@ def column(dots: Any, places: slice, y: Space, x: Space) -> Any:
 
 
 def row(bars: Any, places: slice, y: Space, x: Space) -> Any:
-    """Compute the Jacobian of y in x from x's cotangents for the basis of y, at these places."""
+    """Compute the Jacobian of y in x from x's cotangents for the basis of y, at these indices."""
     part = _at(bars, places)
     return _reshaped(part, (*y.shape, *x.shape)) if y.shape else _entry(part, y, x)
 
@@ -193,7 +193,7 @@ def _at(ts: Any, places: slice) -> Any:
 
 
 def _entry(part: Any, y: Space, x: Space) -> Any:
-    """Return the only direction of a number."""
+    """Return the only direction, which is a number for two Python numbers."""
     part = index(part, 0)
     if x.dtype is None is y.dtype and not isinstance(part, Tracer):
         return complex(part) if kind_of(part) == "complex" else float(part)
@@ -205,12 +205,12 @@ def _reshaped(t: Any, shape: tuple[int, ...]) -> Any:
 
 
 def block(t: Any, y: Space, x: Space) -> Any:
-    """Shape the Jacobian of y in x from a tangent of one of them, where the other is one number."""
+    """Reshape a tangent of y or x to the Jacobian of y in x, where the other one is a number."""
     shape = (*y.shape, *x.shape)
     return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
 
 
 def zero_block(y: Space, x: Space) -> Any:
-    """Return the Jacobian, all zero, of a y that does not depend on x."""
+    """Return the zero Jacobian of a y that does not depend on x."""
     of = x if y.dtype is None or (x.kind == "complex" and x.dtype is not None) else y
     return of.with_shape((*y.shape, *x.shape)).zeros()

@@ -1,7 +1,7 @@
-"""Statements that hold for arrays of some dtype or device: chosen at the call, among their kin.
+"""Statements for arrays of particular dtypes or devices: chosen at each call.
 
-A class says nothing of either. So what stands in the table for the class is a choice, which looks
-at the operands, and runs what fits them best, or else what would be found without it.
+A class does not determine either. So the table has one choice for the class, which inspects the
+operands and runs the statement that matches best, or the one that would be found without it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def choice(
     otherwise: Callable[[tuple[type, ...]], Statement | None],
     mode: str,
 ) -> Statement:
-    """Make the statement that stands for several of one signature of classes."""
+    """Return a statement that chooses among several with one signature of classes."""
     first = max(statements, key=lambda s: s.rank)
     return Statement(
         first.primal,
@@ -40,7 +40,7 @@ chooser.append(choice)
 
 
 class ChoiceRecipe(Recipe):
-    """Statements of kinds of arrays, and where to look if none of them fits."""
+    """A choice among statements for kinds of arrays, or what is found if none matches."""
 
     constructor = "rule"
 
@@ -56,7 +56,7 @@ class ChoiceRecipe(Recipe):
         self._rules: dict[Statement, Rule] = {}
 
     def chosen(self, xs: Sequence[Any], classes: tuple[type, ...]) -> Statement:
-        """Choose for a call: what asks for most, then the layer."""
+        """Return the statement for a call: the strictest that matches, then by layer."""
         found = [s for s in self.statements if all(map(_fits, _signature(s, len(xs)), xs))]
         best = [s for s in found if not any([_stricter(t, s, len(xs)) for t in found])]
         top = [s for s in best if s.rank == max([t.rank for t in best])]
@@ -92,7 +92,7 @@ class ChoiceRecipe(Recipe):
         )
 
     def forward(self, request: Request) -> Bound:
-        """Bind the push of what is chosen."""
+        """Bind the push of the chosen statement."""
         primal, active = request.primal, request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -105,7 +105,7 @@ class ChoiceRecipe(Recipe):
         return Bound(request, run)
 
     def reverse(self, request: Request) -> Bound:
-        """Bind the pull of what is chosen, which is saved with what it saves."""
+        """Bind the pull of the chosen statement, which is saved with its values."""
         primal, active = request.primal, request.active
 
         def pull(y_bar: Any, half: Any, wanted: Any, *saved: Any) -> Any:
@@ -130,7 +130,7 @@ class ChoiceRecipe(Recipe):
 
 
 def narrowed(rule: Rule, xs: Sequence[Any]) -> Rule | None:
-    """Return the rule for these operands, where a choice stands in the table; None for none."""
+    """Return the rule for these operands with any choice made, or None if there is none."""
     found: list[Any] = [rule.forward, rule.reverse]
     for i, s in enumerate(found):
         if s is not None and isinstance(s.recipe, ChoiceRecipe):
@@ -152,7 +152,7 @@ def _fits(annotation: Any, x: Any) -> bool:
 
 
 def _stricter(a: Statement, b: Statement, n: int) -> bool:
-    """Tell whether a statement asks for all that another asks for, and more."""
+    """Return whether a statement requires all that another requires, and more."""
     pairs = list(zip(_signature(a, n), _signature(b, n), strict=True))
     return all([_within(x, y) for x, y in pairs]) and not all([_within(y, x) for x, y in pairs])
 

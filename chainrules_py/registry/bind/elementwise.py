@@ -1,12 +1,12 @@
-"""Binding element-by-element statements: the form that the speed of an engine hangs on.
+"""Binding of elementwise statements, on which the speed of engines depends most.
 
-What is decided when a rule is bound is not decided again at each call: which function computes the
-primal, which partials are constants or operands themselves, where a complex conjugate or a strong
-zero is needed. What is left for the call is one test of shape and dtype, which picks the pull:
+Decisions are made once, when a rule is bound: which function computes the primal, which partials
+are constants or operands, where a complex conjugate or a strong zero is needed. Each call only
+tests shape and dtype, which selects the pull:
 
 - *fast*: operands and result agree in both, so the products are the cotangents;
-- *broadcast*: they agree in dtype, and a plan says along which axes to sum;
-- *general*: dtypes differ, and projection puts everything right.
+- *broadcast*: they agree in dtype, and a plan gives the axes to sum over;
+- *general*: dtypes differ, and projection converts the products.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ElementwiseRecipe(Pushes):
         return False
 
     def reverse(self, request: Request) -> Bound:
-        """For each operand y_bar conj(p), brought to the operand."""
+        """Bind y_bar conj(p) for each operand, fitted to the operand."""
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
         pulls = Pulls(self, request, saved)
         shaped = [cls for cls in request.operands if not type_info(cls).is_plain_number]
@@ -74,7 +74,7 @@ class ElementwiseRecipe(Pushes):
         return Bound(request, _run_binary(request.primal, saved, fast, broadcast, general))
 
     def _computed_with(self, request: Request) -> list[int]:
-        """List the arrays that a partial does more with than multiply: their dtype matters."""
+        """List the arrays that a partial does not only multiply by, so that their dtype matters."""
         if all([self.forms[i][0] != "computed" for i in request.active]):
             return []
         return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
@@ -120,7 +120,7 @@ def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callab
         y = primal(x)
         try:
             dtype = y.dtype
-        except AttributeError:  # it is no array, which is refused there
+        except AttributeError:  # no array, which `general` refuses
             return general(links, y, x)
         if dtype != x.dtype:
             return general(links, y, x)
@@ -140,7 +140,7 @@ def _run_half(
     general: Any,
     alike: bool,
 ) -> Callable[..., Any]:
-    """Two operands, the k-th wanted; ``alike``: the dtype of the other has to agree as well."""
+    """Run two operands, the k-th wanted; ``alike``: the other's dtype has to agree as well."""
     keep = _keeper(saved)
 
     def run(links: Any, x: Any, y: Any) -> Any:
@@ -148,7 +148,7 @@ def _run_half(
         wanted, other = (y, x) if k else (x, y)
         try:
             dtype = z.dtype
-        except AttributeError:  # 1j * np.float64(2) is a complex of Python's
+        except AttributeError:  # 1j * np.float64(2) is a Python complex
             return general(links, z, x, y)
         if dtype != wanted.dtype or (alike and other.dtype != dtype):
             return general(links, z, x, y)
@@ -162,7 +162,7 @@ def _run_half(
 
 
 def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Build the function that takes the values to be saved from the result and the operands."""
+    """Return a function that selects the values to be saved from the result and the operands."""
     if len(saved) > 1:
         return operator.itemgetter(*saved)
     slots = slice(saved[0], saved[0] + 1) if saved else slice(0)
@@ -172,7 +172,7 @@ def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 def _run_binary(
     primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
 ) -> Callable[..., Any]:
-    """Two operands, both wanted."""
+    """Run two operands, both wanted."""
     keep = _keeper(saved)
 
     def run(links: Any, x: Any, y: Any) -> Any:
@@ -192,6 +192,6 @@ def _run_binary(
 
 
 def _used(partial: Partial) -> Slots:
-    """Which of the result and the operands a partial reads: names that do not start with _."""
+    """Return the indices of the slots that a partial reads: names without a leading _."""
     names = parameters_of(partial).names
     return tuple([i for i, name in enumerate(names) if not name.startswith("_")])

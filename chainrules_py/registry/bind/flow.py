@@ -1,10 +1,10 @@
-"""Pulls in which a zero that is known by structure stays zero, whatever it is multiplied with.
+"""Pulls in which a structural zero stays zero, whatever it is multiplied by.
 
-An operation that selects, as `where`, an index, or `max`, pulls zeros to what it did not choose. A
-*probe*, positive random numbers, is pulled beside the cotangent through such operations: where it
-arrives as zero, nothing can flow, and a partial that is infinite or NaN there counts for nothing.
-A cotangent that happens to be zero is none of that: ``log(1 + exp(x))`` at 800 has 1 / inf before
-`exp`, and its derivative is 1.
+A selecting operation, such as `where`, an index, or `max`, pulls zeros back to elements that it did
+not select. A *probe*, an array of positive random numbers, is pulled back with the cotangent
+through such operations. Where it is zero, no derivative can flow, and an infinite or NaN partial
+does not count. A cotangent that is zero by its value is different: ``log(1 + exp(x))`` at 800 has
+1 / inf before `exp`, and its derivative is 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REDUCTIONS = {
 def probe_like(x: Any, alive: Any = True) -> Any:
     """Return a probe of the shape and dtype of a cotangent, zero where it is not alive.
 
-    Of the tangent of a structure, that itself.
+    The tangent of a structure is returned unchanged.
     """
     if isinstance(x, AbstractTangent):
         return x
@@ -49,7 +49,7 @@ def probe_like(x: Any, alive: Any = True) -> Any:
 
 
 def selects(pull: Any) -> bool:
-    """Tell whether what a pull leaves out is zero by structure."""
+    """Return whether zeros that a pull returns are structural."""
     statement = getattr(pull, "statement", None)
     if statement is None:
         return False
@@ -62,7 +62,7 @@ def selects(pull: Any) -> bool:
 
 
 def leaves_out(pull: Any) -> bool:
-    """Tell whether a pull may give a zero that is known by structure."""
+    """Return whether a pull may return a structural zero."""
     statement = getattr(pull, "statement", None)
     if statement is None:
         return True
@@ -75,23 +75,23 @@ def leaves_out(pull: Any) -> bool:
 def strong_pull(
     pull: Callable[..., Any], y_bar: Any, probe: Any, saved: tuple[Any, ...], n: int
 ) -> tuple[list[Any], list[Any]]:
-    """Pull a cotangent back to n operands, and a probe beside it.
+    """Pull a cotangent back to n operands, together with a probe.
 
     Parameters
     ----------
     pull, saved
-        Those of a record.
+        The pull and the saved values of a record.
     y_bar : array or number
         The cotangent.
     probe : array or number
-        Of the same shape; zero where no cotangent can flow.
+        An array of the same shape; zero where no cotangent can flow.
     n : int
-        How many cotangents the pull gives.
+        The number of cotangents that the pull returns.
 
     Returns
     -------
     bars, probes : list
-        One for each operand.
+        One per operand.
     """
 
     def listed(y_bar: Any, saved: tuple[Any, ...]) -> list[Any]:
@@ -105,7 +105,7 @@ def strong_pull(
     strong = statement is not None and statement.primal is strong_multiply
     each = strong or isinstance(recipe, ElementwiseRecipe)
     if each and not whole:
-        # A product's pull brings what it gives to the shape of what was saved.
+        # The pull of a product fits its result to the shape of the saved values.
         shape = getattr(alive, "shape", ())
         fits = [not strong or getattr(x, "shape", None) == shape for x in saved]
         saved = tuple([_safe(x, alive) if f else x for x, f in zip(saved, fits, strict=True)])
@@ -113,7 +113,7 @@ def strong_pull(
     product = isinstance(recipe, BilinearRecipe) and not strong
     if product and not whole:
         bars = _strong_product(listed, y_bar, alive, saved, bars)
-    # A factor that is differentiated further out is zero by its value alone.
+    # A factor that an outer level differentiates is zero only by its value.
     masks = strong and n == 1 and not any([issubclass(type(x), Tracer) for x in saved])
     if selects(pull) or masks:
         probes = listed(probe, saved)
@@ -135,13 +135,13 @@ def _is_number(x: Any) -> bool:
 
 
 def _ones(x: Any) -> Any:
-    """Return ones like what was saved, if that is numbers."""
+    """Return ones like a saved value, if it is an array or a number."""
     info, plain = type_info(type(x)), untraced(x)
     return info.namespace.ones_like(plain) if info.is_array else 1.0 if info.is_number else x
 
 
 def _safe(x: Any, alive: Any) -> Any:
-    """Return what was saved, with 1 where the cotangent is dead: no partial counts there."""
+    """Return a saved value with 1 where the cotangent is dead, so that no partial counts there."""
     return where(alive, x, 1.0) if _is_number(x) else x
 
 
@@ -154,7 +154,7 @@ def _summed(probe: Any, bar: Any) -> Any:
 def _strong_product(
     listed: Callable[..., Any], y_bar: Any, alive: Any, saved: tuple[Any, ...], bars: list[Any]
 ) -> list[Any]:
-    """Return cotangents of a product, where what is not finite counts only for what is alive."""
+    """Return cotangents of a product in which non-finite values only count where it is alive."""
     places = [_is_number(x) and getattr(x, "ndim", 0) > 0 for x in saved]
     finite = [isfinite(untraced(x)) if p else None for x, p in zip(saved, places, strict=True)]
     if all([f is None or bool(f.all()) for f in finite]):

@@ -1,8 +1,8 @@
-"""Whole numbers as operands of people's rules: maps are those of the real numbers that they are.
+"""Integers as operands of users' rules: the maps are those of the corresponding real numbers.
 
-The value is that of the operands as they are. A derivative is another number, and may wrap where
-the value does not. So a rule that has a derivative in a whole number is run once more, with real
-numbers in the place of these. What has none, or is annotated ``int``, may be an index.
+The value is computed with the integers. A derivative is another number, and may overflow where the
+value does not. So a rule with a derivative in an integer is run once more, with real numbers in
+place of the integers. An operand without one, or annotated ``int``, may be an index.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chainrules_py.values.pytree import flatten, map_leaves
 
 
 def whole_operands(xs: Sequence[Any]) -> list[int]:
-    """List the operands that are, or hold, arrays of whole numbers."""
+    """List the indices of operands that are, or contain, arrays of integers."""
     found = []
     for i, x in enumerate(xs):
         if _is_whole(x) or (
@@ -29,7 +29,7 @@ def whole_operands(xs: Sequence[Any]) -> list[int]:
 
 
 def in_reals(xs: Sequence[Any], places: Sequence[int], y: Any) -> tuple[Any, ...]:
-    """Return operands with real numbers at some places, as wide as a result or the default."""
+    """Replace integers at some indices by real numbers, as wide as a result or the default."""
     read = lambda leaf: real_numbers(leaf, y) if _is_whole(leaf) else leaf
     return tuple([map_leaves(read, x) if i in places else x for i, x in enumerate(xs)])
 
@@ -43,26 +43,26 @@ def once_more(
     *,
     pushes: bool = False,
 ) -> Any:
-    """Run a rule with real numbers for the whole ones that it has a derivative in, if any.
+    """Run a rule with real numbers in place of integers in which it has a derivative, if any.
 
     Parameters
     ----------
     run : callable
-        Runs it, of a tuple of operands.
+        Runs the rule on a tuple of operands.
     xs, ts : sequence
         The operands, and a tangent or cotangent of each.
     y
         The value.
     statement : Statement
-        Whose rule it is, to be named where it takes no real numbers.
+        The statement of the rule, named in errors if it takes no real numbers.
     pushes : bool
-        Whether ``ts`` are tangents. A zero among cotangents says that the rule has no derivative in
-        that operand, one among tangents says nothing: then what refuses real numbers is an index.
+        Whether ``ts`` are tangents. A zero cotangent means that the rule has no derivative in that
+        operand. A zero tangent does not; then an operand that refuses real numbers is an index.
 
     Returns
     -------
     object or None
-        What the run gave, None where there was none.
+        The result of the run, or None if there was none.
     """
     among = statement.signature
     kept = {i for i, annotated in enumerate(among) if annotated in (int, bool)}
@@ -79,7 +79,7 @@ def once_more(
 def with_reals(
     run: Callable[..., Any], xs: Sequence[Any], places: Sequence[int], y: Any, statement: Statement
 ) -> Any:
-    """Run a rule with real numbers at some places."""
+    """Run a rule with real numbers at some indices."""
     try:
         return run(in_reals(xs, places, y))
     except (TypeError, IndexError) as error:

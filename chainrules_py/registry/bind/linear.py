@@ -1,4 +1,4 @@
-"""Binding statements about linear functions: no elements of a linear operand are saved."""
+"""Binding of statements about linear functions: elements of linear operands are not saved."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from chainrules_py.values.type_info import alike, hosted, type_info
 
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
-    """Find a library's own for operands of one class, with its cotangents' classes, or None.
+    """Return a library's own version of an adjoint and its cotangents' classes, or None.
 
-    Where another engine sees the calls, a cotangent may be what its arrays and numbers stand for.
+    If another engine sees the calls, a cotangent may also be of a class that its values trace.
     """
     classes = {*request.operands}
     library = type_info(hosted(classes)).library
@@ -46,9 +46,9 @@ def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
 
 
 class LinearRecipe(SharedRun):
-    """Linear in some operands jointly: a transpose for each of them.
+    """Jointly linear in some operands: a transpose for each of them.
 
-    It is constant in those with a zero; of those with None nothing is known, should they vary.
+    It is constant in those with a zero; for those with None no derivative is stated.
     """
 
     constructor = "linear_rule"
@@ -68,19 +68,19 @@ class LinearRecipe(SharedRun):
         self.batched = batched
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
-        """In which of n operands the function is linear."""
+        """Return for each of n operands whether the function is linear in it."""
         return tuple(map(callable, self._each(n)))
 
     def _each(self, n: int) -> tuple[Any, ...]:
-        """Return what is stated of each of n operands."""
+        """Return the transpose, or zero, or None, of each of n operands."""
         fixed = len(self.transposes) - self.variadic
         return self.transposes[:fixed] + self.transposes[fixed:] * (n - fixed)
 
     def checked(self, request: Request) -> Callable[..., Any]:
-        """Return what computes the value, and raises where nothing is stated of what varies."""
+        """Return a function that computes the value; it raises where a transpose is missing."""
         primal, statement = request.primal, request.statement
         if statement.layer < Layer.THIRD_PARTY:
-            return primal  # in our own, None is for operands that a function is constant in as well
+            return primal  # in these packages' rules, None may also mean a constant
         each = zip(self._each(len(request.operands)), request.wanted, strict=True)
         unstated = [i for i, (t, wanted) in enumerate(each) if t is None and wanted]
 
@@ -105,7 +105,7 @@ class LinearRecipe(SharedRun):
         return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
 
     def forward(self, request: Request) -> Bound:
-        """Bind the function itself: of one tangent like its operand at once."""
+        """Bind the function itself; a tangent like its operand takes a short path."""
         if request.active != (0,) or sum(self.stated_in(len(request.operands))) > 1:
             return super().forward(request)
         primal, operation, (push, _, _) = (
@@ -124,7 +124,7 @@ class LinearRecipe(SharedRun):
         return Bound(request, run)
 
     def halves(self, request: Request) -> Halves:
-        """Return the function itself, of tangents, and its transposes."""
+        """Return the function itself, applied to tangents, and its transposes."""
         linear = self.stated_in(len(request.operands))
         primal, operation, active = request.primal, request.statement.primal, request.active
         transposes = [self._transpose(i) for i in active]
@@ -169,11 +169,11 @@ class LinearRecipe(SharedRun):
         return push, pull, save
 
     def _lengthened(self, xs: list[Any], options: dict[str, Any]) -> Any:
-        """Return operands and options of a call with directions in front; None for one by one."""
+        """Return operands and options of a call with leading directions; None for one by one."""
         return self.batched(tuple(xs), options) if callable(self.batched) else (xs, options)
 
     def reverse(self, request: Request) -> Bound:
-        """Bind the transposes, of the cotangent and of the operands' spaces."""
+        """Bind the transposes, applied to the cotangent and the operands' spaces."""
         linear = self.stated_in(len(request.operands))
         primal = request.primal
         pull = _joined(tuple([self._pull(i, request, linear) for i in request.active]), request)
@@ -245,7 +245,7 @@ class LinearRecipe(SharedRun):
 
 
 class BilinearRecipe(SharedRun):
-    """Linear in each of two operands: the two adjoints, of ``(y_bar, a, b)``."""
+    """Linear in each of two operands: the two adjoints, with parameters ``(y_bar, a, b)``."""
 
     constructor = "bilinear_rule"
     is_smooth = saves_values = True
@@ -261,7 +261,7 @@ class BilinearRecipe(SharedRun):
         return False
 
     def halves(self, request: Request) -> Halves:
-        """Return the function itself, of one tangent and one operand, and its adjoints."""
+        """Return the function itself, applied to one tangent and one operand, and its adjoints."""
         primal, operation, active = request.primal, request.statement.primal, request.active
         adjoints = [self.adjoints[i] for i in active]
 
@@ -296,7 +296,7 @@ class BilinearRecipe(SharedRun):
             a, b = xs
             spaces = space(a), space(b)
             if not ZEROS.isdisjoint(map(type, spaces)):
-                spaces = known_space(a), known_space(b)  # NumPy would compute with what is in them
+                spaces = known_space(a), known_space(b)  # raises for objects and texts
             y = primal(a, b, **options)
             kept = (a if 1 in active else spaces[0], b if 0 in active else spaces[1])
             return y, (options, space(y), *kept)
@@ -329,7 +329,7 @@ class BilinearRecipe(SharedRun):
         return annotate(pull_one, request, batched=pull_many if self.batched else None)
 
     def reverse(self, request: Request) -> Bound:
-        """Bind the adjoints; an operand whose elements nobody will read is kept as its space."""
+        """Bind the adjoints; an operand whose elements are not read is saved as its space."""
         primal, active = request.primal, request.active
         pull = _joined(tuple([self._pull(i, request) for i in active]), request)
         owns = [_own_of(f, request) for f in self.adjoints]
@@ -361,18 +361,18 @@ class BilinearRecipe(SharedRun):
 
 
 class ConstantRecipe(Recipe):
-    """Constant wherever it is continuous, or no number to vary: no derivative flows."""
+    """Constant wherever it is continuous, or not a differentiable number: no derivative flows."""
 
     constructor = "non_differentiable"
     is_constant = is_smooth = True
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
-        """In which of n operands a derivative is stated: in none."""
+        """Return for each of n operands whether a derivative is stated: never."""
         return (False,) * n
 
 
 def fits(t: Any, y: Any) -> bool:
-    """Tell whether a tangent has the dtype and shape of its array, or those of a space."""
+    """Return whether a tangent has the dtype and shape of an array or a space."""
     dtype = getattr(t, "dtype", None)
     return dtype is not None and dtype is getattr(y, "dtype", None) and t.shape == y.shape
 
@@ -392,7 +392,7 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
 
 
 def _dense(t: Any, x: Any) -> Any:
-    """Fill in a tangent where an operation is jointly linear in several operands: all needed."""
+    """Return a tangent, dense if it is zero: a jointly linear operation needs all of them."""
     if not is_zero(t):
         return unthunk(t)
     of = space(x)
@@ -400,13 +400,13 @@ def _dense(t: Any, x: Any) -> Any:
         return of.zeros()
     if (kind := kind_of(x)) != "bool":
         return refuse_numbers(x) if kind == "other" else t
-    # Among numbers, as in where(condition, x, False), a boolean is one; the operation promotes its
-    # zero.
+    # Next to numbers, as in where(condition, x, False), a boolean is a number; the operation
+    # promotes its zero.
     return full_like(x, shape=x.shape, fill=0) if hasattr(x, "shape") else 0
 
 
 def _arrayed(spaces: list[Any], tangents: tuple[Any, ...]) -> list[Any]:
-    """Return spaces in which a number is an array: so many tangents of a number are one."""
+    """Replace spaces of numbers by those of arrays: a batch of tangents of a number is an array."""
     if not any([type(of) is Space and of.dtype is None for of in spaces]):
         return spaces
     like = unthunk(next(t for t in tangents if not is_zero(t)))
@@ -419,7 +419,7 @@ def _arrayed(spaces: list[Any], tangents: tuple[Any, ...]) -> list[Any]:
 
 
 def _shape_of(x: Any) -> Any:
-    """Return the space of an operand; of a boolean, which has none, a space of its shape."""
+    """Return the space of an operand; for a boolean, which has none, a space of its shape."""
     of = space(x)
     if type(of) is not Space and (kind := kind_of(x)) in ("bool", "other"):
         return Space(x) if kind == "bool" else refuse_numbers(x)

@@ -1,6 +1,6 @@
-"""Element-by-element statements with several outputs, or with values that partials share.
+"""Elementwise statements with several outputs, or with values that partials share.
 
-They are bound as functions that give linear maps: what is shared is computed once, at the call,
+They are bound as functions that return linear maps: shared values are computed once, at the call,
 and saved.
 """
 
@@ -29,7 +29,7 @@ def maps_of_partials(
     complex: str | None,
     outputs: int,
 ) -> Callable[..., Any]:
-    """Make the function behind `rule` of partials that `scalar_rule` was given."""
+    """Return a function for `rule` from the partials passed to `scalar_rule`."""
     product = strong_multiply if singular else multiply
     several = outputs > 1
 
@@ -48,7 +48,7 @@ def maps_of_partials(
             )
             raise NoRuleError(msg)
         saved = (*(() if setup is None else (setup(y, *xs),)), y, *xs)
-        # Of an operand that is not wanted nobody looks at what is given.
+        # The map of an operand that is not wanted is ignored.
         maps = [p and LinearMap(*halves(p), *saved) for p in partials]
         return y, tuple([m or ZeroTangent() for m in maps])
 

@@ -1,7 +1,7 @@
-"""Pushing tangents through element-by-element statements: at once, or later.
+"""Pushes of elementwise statements, of tangents known at the call or later.
 
-The general way promotes the operands, multiplies, and brings the sum to the result. Where operands,
-tangents and result agree in shape and dtype nothing of that is needed, and one test finds out.
+The general path promotes the operands, multiplies, and fits the sum to the result. If operands,
+tangents and result agree in shape and dtype, none of that is needed, which one test determines.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ SELECTING = {
     v.choose, v.clip, v.clip_above, v.clip_below, v.fmax, v.fmin, v.maximum,
     v.minimum, v.nan_to_num,
 }  # fmt: skip
-"""Operations whose partials are zero in what they do not choose: known by structure."""
+"""Operations whose partials are structural zeros where they do not select an element."""
 Partial = Callable[..., Any]
 Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[..., Any]
 
 
 class ByDtype(dict[Any, Any]):
-    """What is made for a dtype that operands and result agree in, at the dtype's first sight."""
+    """Table by the dtype that operands and result share, filled on first use of a dtype."""
 
     def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ class Pushes(SharedRun):
     complex: str | None
 
     def stated_in(self, n: int) -> tuple[bool, ...]:
-        """In which of n operands there is a partial."""
+        """Return for each of n operands whether it has a partial."""
         return tuple([p is not None for p in self.partials])
 
     def check(self, request: Request, y: Any, *xs: Any) -> None:
-        """Raise for structures, and complex numbers that the statement does not mention."""
+        """Raise for structures, and for complex numbers without a stated meaning of partials."""
         if self.complex is None and "complex" in map(kind_of, (y, *xs)):
             self.refuse_complex(request.statement)
         if (type(y), getattr(y, "dtype", None)) not in known_results:
@@ -86,7 +86,7 @@ class Pushes(SharedRun):
             raise RuleError(msg)
 
     def refuse_complex(self, statement: Statement) -> None:
-        """Raise: what a partial means for complex numbers was not said."""
+        """Raise because the meaning of a partial for complex numbers is not stated."""
         msg = (
             f"{statement.primal.__name__} has no rule for complex numbers; its scalar_rule "
             f"({statement.where}) does not say complex='holomorphic' or complex='real'"
@@ -94,9 +94,9 @@ class Pushes(SharedRun):
         raise NoRuleError(msg)
 
     def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
-        """Make the terms of a tangent and a partial, each with the partial where it is computed."""
+        """Return a term per active operand, with its partial if that has to be computed."""
         found: list[tuple[Term, Partial | None]] = []
-        # A tracer's own method is at once where an array's asks the tracer only in the end.
+        # p * t calls a tracer's method directly; t * p would first call an array's.
         traced = any([issubclass(cls, Tracer) for cls in request.operands])
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         if request.statement.primal in SELECTING:
@@ -110,7 +110,7 @@ class Pushes(SharedRun):
         return found
 
     def forward(self, request: Request) -> Bound:
-        """Sum over the operands of x_dot p, brought to the result."""
+        """Bind the sum over the operands of x_dot p, fitted to the result."""
         primal, terms = request.primal, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
@@ -135,7 +135,7 @@ class Pushes(SharedRun):
         return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
 
     def halves(self, request: Request) -> Halves:
-        """Return the sums of products with the partials, and what computes these."""
+        """Return the sums of products with the partials, and the function that computes these."""
         terms, primal = self._terms(request), request.primal
         push = annotate(
             self._pushing(terms, request), request, batched=self._pushing(terms, request, 1)
@@ -161,7 +161,7 @@ class Pushes(SharedRun):
     def _pushing(
         self, terms: list[tuple[Term, Partial | None]], request: Request, batch: int = 0
     ) -> Callable[..., Any]:
-        """Make a push of the sum of terms, for one direction or for a batch of them."""
+        """Return a push of the sum of terms, for one direction or for a batch of them."""
 
         def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
             y_dot: Any = None
@@ -177,7 +177,7 @@ class Pushes(SharedRun):
         return push
 
     def _spread(self, y_dot: Any, y: Any, request: Request, batch: int = 0) -> Any:
-        """Bring a tangent to the result, or its space: a real function has no complex partial."""
+        """Fit a tangent to the result, or its space; a real function has no complex partial."""
         try:
             if self.complex is None and type(of := space(y)) is Space:
                 check_real(y_dot, of)
@@ -188,9 +188,9 @@ class Pushes(SharedRun):
 
 
 class _Slot:
-    """A parameter, or what is minus one, while a partial is called to see what it gives.
+    """A placeholder for a parameter, or its negative, with which a partial is called once.
 
-    It takes part in nothing: who computes with it, or asks about it, gets a TypeError.
+    Any computation or test with it raises a TypeError.
     """
 
     __slots__ = ("place", "sign")
@@ -210,9 +210,9 @@ class _Slot:
 
 
 def form_of(partial: Partial) -> tuple[str, Any]:
-    """Classify a partial by what it gives: a constant, one of its parameters, or computed.
+    """Classify a partial by its result: a constant, one of its parameters, or computed.
 
-    Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
+    A computed one comes with its quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
     code = getattr(partial, "__code__", None)
     if type(partial) is not FunctionType or code is None or code.co_freevars:
@@ -221,7 +221,7 @@ def form_of(partial: Partial) -> tuple[str, Any]:
         return ("computed", _quotient_of(partial, code))
     try:
         value = partial(*[_Slot(i) for i in range(code.co_argcount)])
-    except TypeError:  # it computes with them
+    except TypeError:  # it computes with its parameters
         return ("computed", None)
     if type(value) in NUMBERS:
         return ("constant", value)
@@ -229,7 +229,7 @@ def form_of(partial: Partial) -> tuple[str, Any]:
 
 
 def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
-    """Constant, slot above, slot below of what is ``divide(2, x)`` or ``divide(-z, y)``."""
+    """Return constant, slot above and slot below of ``divide(2, x)`` or ``divide(-z, y)``."""
     name, *others = code.co_names
     operation = getattr(partial, "__globals__", {}).get(name)
     if others or not any([operation is quotient for quotient in QUOTIENTS]):
@@ -237,7 +237,7 @@ def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] |
     slots = [_Slot(i) for i in range(code.co_argcount)]
     try:
         above, below = FunctionType(code, {name: lambda x, y: (x, y)})(*slots)
-    except TypeError:  # it computes with them, or with the quotient
+    except TypeError:  # it computes with its parameters, or with the quotient
         return None
     if type(below) is not _Slot or below.sign < 0:
         return None
@@ -247,7 +247,7 @@ def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] |
 
 
 def _chosen(t: Any, p: Any) -> Any:
-    """Return the product; what is not chosen counts for nothing, and be it infinite."""
+    """Return the product, with zero for elements that are not selected, even if infinite."""
     return strong_multiply(p, t)
 
 
@@ -256,7 +256,7 @@ def _mirrored(t: Any, p: Any) -> Any:
 
 
 def times_constant(c: Any) -> Term:
-    """Make the product with a constant partial."""
+    """Return the product with a constant partial, as a function."""
     if c == 1:
         return lambda t, *_: t
     return _negated if c == -1 else lambda t, *_: t * c
@@ -267,18 +267,18 @@ def _negated(t: Any, *_: Any) -> Any:
 
 
 def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
-    """Add one more term to a sum; a term that is only negated is subtracted."""
+    """Add a term to a sum; a term that only negates is subtracted."""
     try:
         if y_dot is None:
             return term(t, p)
         return y_dot - t if term is _negated else y_dot + term(t, p)
     except TypeError:
-        check_is_tangent(p)  # a person's partial may be no number
+        check_is_tangent(p)  # a user's partial may be no number
         raise
 
 
 def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
-    """Build the push for Python's numbers."""
+    """Build the push for Python numbers."""
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
@@ -319,10 +319,10 @@ def _push_one_array(
 def _push_arrays(
     primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
 ) -> Callable[..., Any]:
-    """Build the push where the arrays, which are the ``shaped`` operands, are of one dtype.
+    """Build the push for arrays, which are the ``shaped`` operands, of one dtype.
 
-    What is asked of the tangents, zeros have not; the product itself can still be of another dtype.
-    A person's partial may be no number at all: `finish` says so.
+    Zero tangents lack the attributes that are read here, and the product may have another dtype. A
+    user's partial may be no number. `finish` handles all these cases.
     """
     if len(terms) == len(shaped) == 1:
         (term, partial), place = terms[0], shaped[0]
@@ -349,7 +349,7 @@ def _push_arrays(
                     y_dot = y_dot + term(t, partial and partial(y, *xs))
             if y_dot.dtype == dtype and y_dot.shape == y.shape:
                 return y, y_dot
-        except (AttributeError, TypeError):  # no array, which is refused there; np.float64 * 1j
+        except (AttributeError, TypeError):  # no array, which `finish` refuses; np.float64 * 1j
             pass
         return finish(y, tangents, *xs)
 

@@ -1,4 +1,4 @@
-"""The pulls of element-by-element statements: what is multiplied, and along which axes to sum."""
+"""The pulls of elementwise statements: the factors, and the axes to sum over."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Pulls:
         self.shared = recipe.singular and self.short.both(self.quotients, saved)
 
     def fast(self, kind: str, dtype: Any = None) -> Any:
-        """For operands and result of one shape, and of one dtype, which is of this kind."""
+        """Return the pull for operands and result of one shape and one dtype of this kind."""
         return self._held(dtype, kind, self._fast(kind))
 
     def broadcast(self, kind: str, dtype: Any) -> Any:
-        """For operands and result of one dtype and different shapes: the fast parts, then sums."""
+        """Return the pull for one dtype and different shapes: the fast parts, then sums."""
         return self._held(dtype, kind, self._broadcast(kind))
 
     def _held(self, dtype: Any, kind: str, pull: Any) -> Any:
-        """Hold cotangents to a dtype, where a partial may be wider than its operands.
+        """Convert cotangents to a dtype, where a partial may be wider than its operands.
 
-        It may be of constants, which are as wide as the library makes them. Of whole numbers it is
-        that of the real numbers that they are.
+        A partial of constants is as wide as the library makes it. For integers, the dtype is that of
+        the corresponding real numbers.
         """
         if kind in ("int", "bool"):
             n = len(self.saved)
@@ -70,7 +70,7 @@ class Pulls:
             together = _TOGETHER.get((*self.forms, self.saved))
         if together is None:
             together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
-        # A function of its own, for what is written on it differs from rule to rule.
+        # A separate function per rule, as its annotations differ.
         pull = together if len(parts) == 1 else _copy(together)
         return annotate(pull, self.request, parts, batched=True)
 
@@ -87,7 +87,7 @@ class Pulls:
                     return fast(y_bar, *kept[:n])
                 if summed is not None:
                     return summed(plan, y_bar, *kept[:n])
-                if constant:  # less to multiply
+                if constant:  # summing first leaves less to multiply
                     return fast(plan(y_bar), *kept[:n])
                 return plan(fast(y_bar, *kept[:n]))
 
@@ -103,7 +103,7 @@ class Pulls:
         return annotate(pull_sum, self.request, made, batched=True)
 
     def _summed(self, position: int, kind: str, part: Any) -> Any:
-        """``summed(plan, y_bar, *saved)`` for one operand, where the product need not be made."""
+        """Return ``summed(plan, y_bar, *saved)`` for one operand, if it needs no product, or None."""
         if kind == "complex":
             return None
         if self.recipe.singular:
@@ -116,7 +116,7 @@ class Pulls:
         return lambda plan, y_bar, *kept: plan.of_product(y_bar, kept[k])
 
     def general(self) -> Any:
-        """For anything: the conjugate is taken, and projection sees to the rest."""
+        """Return the pull for any operands: it takes the conjugate, and projects the product."""
         parts, n = self._parts(conjugate=True), len(self.saved)
 
         def make(position: int, batch: int = 0) -> Any:
@@ -140,7 +140,7 @@ class Pulls:
         return tuple([self._part(i, conjugate) for i in self.request.active])
 
     def _part(self, i: int, conjugate: bool) -> Any:
-        """``y_bar conj(p)`` for one operand, as a function of y_bar and just the saved values."""
+        """Return ``y_bar conj(p)`` for one operand, as a function of y_bar and the saved values."""
         recipe, saved = self.recipe, self.saved
         partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
@@ -156,24 +156,24 @@ class Pulls:
         times = strong_multiply if recipe.singular else operator.mul
         if conjugate:
             return lambda y_bar, *kept: times(y_bar, conj(p(*kept)))
-        if len(saved) == len(recipe.partials) == 1 and not recipe.singular:  # a call less
+        if len(saved) == len(recipe.partials) == 1 and not recipe.singular:  # saves a call
             of_y = lambda y_bar, y: y_bar * partial(y, None)
             return (lambda y_bar, x: y_bar * partial(None, x)) if saved[0] else of_y
         return lambda y_bar, *kept: times(y_bar, p(*kept))
 
     def _checked(self, partial: Partial, p: Partial, conjugate: bool) -> Any:
-        """``y_bar conj(p)`` for a partial that a person wrote."""
+        """Return ``y_bar conj(p)`` for a user's partial."""
         statement, real = self.request.statement, self.recipe.complex is None
         times = strong_multiply if self.recipe.singular else operator.mul
         alone = self.saved == (1,) and len(self.recipe.partials) == 1
 
-        # A product that is like the cotangent shows that the partial fits: no frame for the check.
+        # A product with the form of the cotangent shows that the partial is valid, without a call.
         def pull(y_bar: Any, *kept: Any) -> Any:
             part = partial(None, *kept) if alone else p(*kept)
             try:
                 bar = times(y_bar, conj(part) if conjugate else part)
             except TypeError:
-                check_is_tangent(part)  # it is no number
+                check_is_tangent(part)  # raises, as it is no number
                 raise
             if type(bar) is type(y_bar) and (type(bar) in NUMBERS or form(bar) == form(y_bar)):
                 return bar
@@ -182,7 +182,7 @@ class Pulls:
         return pull
 
 
-# Pairs of partials whose two products are best made by one function: the product and the sum.
+# Pairs of partials whose products are faster in one function: those of a product and of a sum.
 _PRODUCT = (("slot", 2), ("slot", 1), (1, 2))
 _TOGETHER: dict[Any, Callable[..., Any]] = {
     _PRODUCT: lambda z_bar, x, y: (
@@ -193,7 +193,7 @@ _TOGETHER: dict[Any, Callable[..., Any]] = {
 
 
 _WIDEST = {"real": 8, "complex": 16}
-"""The bytes of a number from which on nothing that rules are written with is wider."""
+"""The itemsize from which on no partial is wider than its operands, by kind."""
 
 
 def _like(y_bar: Any, bar: Any) -> Any:
@@ -203,12 +203,12 @@ def _like(y_bar: Any, bar: Any) -> Any:
 
 
 def _held(part: Any) -> Any:
-    """Wrap what gives one cotangent, so that it has the dtype of what is pulled back."""
+    """Wrap the pull of one cotangent, to give it the dtype of the incoming cotangent."""
     return lambda y_bar, *kept: _like(y_bar, part(y_bar, *kept))
 
 
 def _with_numbers(pull: Any, n: int) -> Any:
-    """Wrap a pull, so that the n values it saved reach it as numbers of the cotangent's kind."""
+    """Wrap a pull, to convert its n saved values to numbers of the cotangent's kind."""
     return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept[:n]], *kept[n:])
 
 
@@ -243,7 +243,7 @@ _NARROWED: dict[Any, Callable[[Partial], Partial]] = {
 
 
 def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
-    """Narrow a partial to a function of the saved values alone."""
+    """Narrow a partial to a function of only the saved values."""
     if saved == tuple(range(n + 1)):
         return partial
     if (n, saved) in _NARROWED:

@@ -1,9 +1,9 @@
-"""Pulls through quotients in as few passes as can be, where nothing is singular.
+"""Pulls through quotients in as few passes as possible, where nothing is singular.
 
-A strong product asks whether the partial is finite. Of 1 / d it is the quotient itself that is
-asked, and the partial is not computed; of z / y the partial in y says that of both: it is finite
-only where y is not 0. What is not finite is computed again, strongly; so is what is traced, as the
-cotangent may be, or the saved values of a tape that is differentiated itself.
+A strong product tests whether the partial is finite. For 1 / d the quotient itself is tested, and
+the partial is not computed. For z / y the partial in y is tested for both, as it is finite only
+where y is not 0. Non-finite results are computed again, by the strong product; so are traced
+values, such as the cotangent, or the saved values of a tape that is itself differentiated.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from chainrules_py.values.type_info import finite_test, finite_tests, hosted
 
 Pull: TypeAlias = Callable[..., Any]
 Quotient: TypeAlias = tuple[float, int | None, int]
-"""What a partial is: a constant, times a slot or nothing, over a slot."""
+"""A partial: a constant, times a slot or nothing, over a slot."""
 _REAL = (int, float)
 
 
 class Quotients:
-    """The short ways for operands of some classes; ``finite`` is None where there are none."""
+    """Short paths for operands of given classes; ``finite`` is None if there are none."""
 
     def __init__(self, classes: tuple[type, ...]) -> None:
         self.finite = finite_test(classes)
         self.numbers = [cls in _REAL for cls in classes]
-        if self.finite is not None:  # the silent division, without being looked up
+        if self.finite is not None:  # the silent division, looked up once
             cls = hosted([cls for cls in classes if cls in finite_tests])
             self.divide: Any = divide.plain_implementation((cls, cls))
 
     def part(self, quotient: Quotient | None, saved: tuple[int, ...], strong: Pull) -> Pull:
-        """``y_bar p`` for one operand, as ``strong`` computes it as well."""
+        """Return a pull of ``y_bar p`` for one operand, with the same result as ``strong``."""
         finite = self.finite
         if finite is None or quotient is None:
             return strong
@@ -61,14 +61,14 @@ class Quotients:
         return self._ratio(c, strong) if self.sums(quotient, saved) else strong
 
     def sums(self, quotient: Quotient | None, saved: tuple[int, ...]) -> bool:
-        """Tell whether a quotient's part takes a plan as well, and sums over broadcast axes."""
+        """Return whether the part of a quotient takes a plan, and sums over broadcast axes."""
         if self.finite is None or quotient is None:
             return False
         c, above, below = quotient
         return above is not None and saved == (above, below) and c in (1, -1)
 
     def _ratio(self, c: float, strong: Pull) -> Pull:
-        """``y_bar p`` for c n / d, with a plan the sum of that over broadcast axes."""
+        """Return a pull of ``y_bar p`` for c n / d, summed over broadcast axes if given a plan."""
         finite: Any = self.finite
         over = self.divide
 
@@ -89,13 +89,13 @@ class Quotients:
         return pull_ratio
 
     def both(self, quotients: list[Quotient | None], saved: tuple[int, ...]) -> bool:
-        """Tell whether partials are 1 / d and -z / d, of the result z: it is a quotient by d."""
+        """Return whether partials are 1 / d and -z / d, with the result z: a quotient by d."""
         return self.finite is not None and (
             saved == (0, 2) and quotients == [(1, None, 2), (-1, 0, 2)]
         )
 
     def together(self, strong: Pull) -> Pull:
-        """Build the pull of a quotient by d, for both cotangents; ``strong`` computes them too."""
+        """Return a pull of both cotangents of a quotient by d; its results equal those of ``strong``."""
         finite: Any = self.finite
 
         def pull_both(z_bar: Any, z: Any, d: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Refusals of what a person's partial derivatives and maps give.
+"""Checks of the results of users' partial derivatives and maps.
 
-A partial that is larger than the result would make a derivative of another shape, and the imaginary
-part of a complex one would be lost. A function whose map gives zero would lose what it captured.
+A partial that is larger than the result would give a derivative of another shape, and the imaginary
+part of a complex one would be lost. If the map of a function is zero, the derivative in what the
+function captured would be lost.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any:
-    """Return a cotangent times a partial derivative.
+    """Return the product of a cotangent and a partial derivative, after checking it.
 
     Raises
     ------
     ProjectionError
-        If the partial is no number for each element, or complex where the function is ``real``.
+        If the partial is not one number per element, or is complex for a ``real`` function.
     """
     kinds = kind_of(bar), kind_of(y_bar)
     if isinstance(bar, AbstractTangent):
-        return bar  # a derivative that is zero, or that nobody has stated
+        return bar  # a derivative that is zero, or not stated
     if "none" not in kinds and (shape_of(bar) or ()) != (shape_of(y_bar) or ()):
         what = "has a number for more than the elements of the result"
     elif real and kinds[0] == "complex" != kinds[1]:
@@ -48,9 +49,9 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
 
 
 def functions_in(request: Request) -> frozenset[int]:
-    """List the operands that are functions, with values in them that are differentiated.
+    """Return the indices of operands that are functions with differentiated values in them.
 
-    Our own operations that are given functions may find that one is never called.
+    These packages' own operations on functions are excluded, as they may never call one.
     """
     statement = request.statement
     if isinstance(statement.primal, HigherOrder) and statement.source.is_ours:
@@ -60,12 +61,12 @@ def functions_in(request: Request) -> frozenset[int]:
 
 
 def refuse_functions(request: Request) -> None:
-    """Raise for such an operand of a forward rule that does not ask the engine for derivatives.
+    """Raise for such an operand of a forward rule that does not require an engine.
 
     Raises
     ------
     NotDifferentiableError
-        It says how to push through a function.
+        The message says how to push through a function.
     """
     if functions_in(request):
         msg = (
@@ -78,7 +79,7 @@ def refuse_functions(request: Request) -> None:
 
 
 def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
-    """Return the map of an operand; for a function's, one that raises where it would give zero."""
+    """Return the map of an operand; if that is a function, raise where the map gives zero."""
     if not of_function:
         return m
     if type(m) is not LinearMap:
@@ -91,7 +92,7 @@ def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
 
 
 def flowing(t: Any, statement: Statement) -> Any:
-    """Return what a rule gives for a function, which would be lost if it were zero."""
+    """Return a rule's derivative in a function; raise if it is zero, as it would be lost."""
     t = unthunk(t)
     if is_zero(t):
         msg = (

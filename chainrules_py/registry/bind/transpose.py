@@ -1,4 +1,4 @@
-"""Statements of one mode: the other is its transpose, by the operation `transposed`."""
+"""Statements of one mode, whose other mode is the transpose, by the operation `transposed`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chainrules_py.registry.table import enter
 
 
 class OneMode(Recipe):
-    """Recipe of one ``mode``, as a person wrote it: a subclass has the method of that mode."""
+    """Recipe of one ``mode``, as written: a subclass has the method of that mode."""
 
     mode: str
 
@@ -37,22 +37,23 @@ def state(
     requires: frozenset[Capability] = frozenset(),
     override: int = 0,
 ) -> None:
-    """Enter what a person stated; of one mode, with its transpose for the other.
+    """Enter a statement, and if it is of one mode, its transpose for the other.
 
     Parameters
     ----------
     primal : Primitive
-        What it is about.
+        The function that it is about.
     types : tuple
-        The types that it is dispatched on: of the operands, and of the variadic ones, or None.
+        The types that it is dispatched on: those of the operands, and that of variadic ones or
+        None.
     source : Source
         Where it was written.
     recipe : Recipe
         How it is bound.
     requires : frozenset of Capability
-        What the written modes ask of the engine.
+        What the written modes require of the engine.
     override : int
-        Its layer, as of a `Statement`.
+        Its layer of overrides, as in `Statement`.
     """
     stated = (recipe.mode,) if isinstance(recipe, OneMode) else MODES
     follows = tuple([mode for mode in MODES if mode not in stated])
