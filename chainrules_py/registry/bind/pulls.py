@@ -43,8 +43,8 @@ class Pulls:
     def _held(self, dtype: Any, kind: str, pull: Any) -> Any:
         """Convert cotangents to a dtype, where a partial may be wider than its operands.
 
-        A partial of constants is as wide as the library makes it. For integers, the dtype is that of
-        the corresponding real numbers.
+        A partial of constants is as wide as the library makes it. For integers, the dtype is that
+        of the corresponding real numbers.
         """
         if kind in ("int", "bool"):
             n = len(self.saved)
@@ -103,7 +103,7 @@ class Pulls:
         return annotate(pull_sum, self.request, made, batched=True)
 
     def _summed(self, position: int, kind: str, part: Any) -> Any:
-        """Return ``summed(plan, y_bar, *saved)`` for one operand, if it needs no product, or None."""
+        """Return ``summed(plan, y_bar, *saved)`` for one operand if no product is needed."""
         if kind == "complex":
             return None
         if self.recipe.singular:

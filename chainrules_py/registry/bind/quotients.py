@@ -95,7 +95,7 @@ class Quotients:
         )
 
     def together(self, strong: Pull) -> Pull:
-        """Return a pull of both cotangents of a quotient by d; its results equal those of ``strong``."""
+        """Return a pull of both cotangents of a quotient by d; ``strong`` has the same results."""
         finite: Any = self.finite
 
         def pull_both(z_bar: Any, z: Any, d: Any) -> Any:
