@@ -55,7 +55,7 @@ def demand(
     Raises
     ------
     NoRuleError
-        If there is none.
+        If there is no rule.
     """
     if config is None:
         rule = find_rule(f, operands)

@@ -366,8 +366,8 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
     """Return the line on which a library raised for a traced value, and what to write, or None.
 
     C code that calls back may continue after a refusal, and fail elsewhere. ``held`` says that it
-    had tracers, if an array of objects may hold them. For supported libraries only stated advice is
-    used, as their errors may have any other cause.
+    had tracers, as an array of objects may hold them. For supported libraries, only stated advice
+    is used, as their errors may have any other cause.
     """
     line = Line.of(error)
     if line is not None and any(line.traced()):

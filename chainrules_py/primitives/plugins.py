@@ -56,7 +56,7 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
     groups = _in_folders()
     if ENGINES in groups:
         return tuple(sorted(set(groups.get(group, ()))))
-    import importlib.metadata  # 22 ms, mostly of the standard library's e-mail parser
+    import importlib.metadata  # takes 22 ms, mostly for the e-mail parser
 
     found = importlib.metadata.entry_points(group=group)
     if not found and not importlib.metadata.entry_points(group=ENGINES):
@@ -127,7 +127,7 @@ def _layers() -> dict[str, Layer]:
 @functools.cache
 def is_library(name: Any) -> bool:
     """Return whether a module is installed, rather than part of a user's program."""
-    root = name.partition(".")[0] if type(name) is str else "builtins"  # as of Cython's classes
+    root = name.partition(".")[0] if type(name) is str else "builtins"  # Cython classes
     if root == "__main__":  # whatever was started, such as a tool that runs a user's program
         return False
     if root in sys.stdlib_module_names or root.startswith("chainrules_"):

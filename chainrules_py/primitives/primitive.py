@@ -131,7 +131,7 @@ class Primitive(Generic[P, R]):
         self._methods: MethodTable[Callable[..., Any]] = MethodTable(self.__name__)
         self._fallback: Callable[..., Any] | None = None
         self._cache = Cache()
-        self.stated: tuple[tuple[Any, ...], dict[Any, Any]] = (), {}  # rules, and tables of them
+        self.stated: tuple[tuple[Any, ...], dict[Any, Any]] = (), {}  # statements, and their tables
 
     def __call__(self, *operands: P.args, **options: P.kwargs) -> R:
         """Compute the result, or let the highest tracer among the operands trace the call."""

@@ -118,7 +118,7 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     )
 
 
-_TOLD: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by id: all have one
+_TOLD: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by id
 
 
 def tell_parameters(function: Callable[..., Any], like: Callable[..., Any]) -> None:

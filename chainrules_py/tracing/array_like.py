@@ -55,7 +55,7 @@ class ArrayLike(PythonProtocols):
     Attributes
     ----------
     engine : str
-        The name of its mode: calls with tracers of one engine only use shorter paths.
+        The name of its mode: calls whose tracers all have one engine use shorter paths.
     config : Config
         The configuration that rules are found and bound with.
     array_members : dict
@@ -205,7 +205,7 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, xs: Any = (), keywords: Any = None) -> Any:
-        """Handle PyTorch's call of a function, or of an operator of the other operand."""
+        """Trace a PyTorch function; return NotImplemented for operators and in-place methods."""
         if "_" in (f.__name__[0], f.__name__[-1]):
             return NotImplemented
         if f.__qualname__.startswith("Tensor") and leaves_to_array(*xs):

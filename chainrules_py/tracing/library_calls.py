@@ -119,7 +119,7 @@ SEQUENCES = (list, tuple)
 
 
 def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
-    """Convert values that are read as arrays, if the function or an operand has such a library."""
+    """Convert operands that are read as arrays to the library of a tracer or of the function."""
     tracers = [type_info(type(x)).dispatch_type for x in operands if isinstance(x, Tracer)]
     homes = [
         *[type_info(cls).home for cls in tracers],

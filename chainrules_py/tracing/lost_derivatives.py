@@ -96,7 +96,7 @@ def warn_unused(f: Any, note: Notes) -> None:
 
 
 def note_step(at: Any, y: Any) -> Any:
-    """Return the result of a function whose derivative is zero, and note it if it is not integer.
+    """Return the result of a function whose derivative is zero, and note it if it is no integer.
 
     Most of these calls are comparisons.
     """

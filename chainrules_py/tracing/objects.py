@@ -93,7 +93,7 @@ class Objects:
         )
 
     def refuse(self, fact: str) -> NoReturn:
-        """Raise because NumPy would compute with an element as with no other number."""
+        """Raise because an array of numbers would compute differently with an element."""
         msg = (
             f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
             f"take it for another number; {self.instead} there"

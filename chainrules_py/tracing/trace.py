@@ -181,7 +181,7 @@ class Trace(ABC):
         if not found:
             if looked_into(primitive, classes, self.config):
                 return primitive.__wrapped__(*operands, **options)
-            return demand_rule(primitive, classes, self.config, self.half)  # which says why
+            return demand_rule(primitive, classes, self.config, self.half)  # raises with the reason
         if bound is None:
             return note_step(at, (primal or primitive)(*payloads, **options))
         taken = [i for i, w in enumerate(bound.wanted) if w]
