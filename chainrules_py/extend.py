@@ -9,15 +9,15 @@ These are the names that a complete engine uses (examples/engine.py); all others
 are fast, adapters to PyTorch and JAX, and array libraries.
 
 =================  =================================================================================
-Tracer             base class of an engine's traced values
+Tracer             base class of an engine's tracers
 new_level          number of a new differentiation, above all that are under way
 kind_of            whether a value is real, complex, an integer, or no number
-see                imports the packages that support a library, when it is first seen
-aliases            rows of the libraries' functions, which give the operations of a call
+see                imports the aliases of a library when it is first seen
+aliases            the aliases of libraries' functions: the call in operations
 find_rule          rule for a function and the types of its operands, or None
-demand_rule        the same, but raises with what to write if there is no rule
+demand_rule        the same, or an error that says what to write
 bind               rule for operands of these types, in one mode, ready to run
-partition          splits operands into selected values and the tree around them
+partition          splits operands: the selected values, and the tree around them
 unflatten          puts values together again by a tree
 flatten_tangent    splits a tangent in the order of a tree's values
 unflatten_tangent  puts the parts of a tangent together
