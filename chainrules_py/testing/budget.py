@@ -1,4 +1,4 @@
-"""How many calls of the function that is judged, or how many seconds, a judgement may take."""
+"""Limit the calls of the checked function, or the seconds, that a check may take."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import numpy as np
 
 @final
 class BudgetSpentError(BaseException):
-    """The budget is spent: what was begun says nothing, and the rest is not tried.
+    """The budget is spent: the running check has no result, and the others are not tried.
 
-    No `Exception`, as an interrupt is none: checks catch those of the function.
+    Like an interrupt, it is not an `Exception`: checks catch the exceptions of the function.
     """
 
 
 @final
 class Budget:
-    """Calls that are counted, up to a limit of them, or of seconds.
+    """Counter of calls, with a limit on calls or seconds.
 
-    A run of one half of a rule counts as a call: it computes the function's value.
+    Running one half of a rule counts as a call: it computes the function's value.
 
     Parameters
     ----------
     limit : int or float, optional
-        Calls, or seconds if it is a float; without it there is no limit.
+        Number of calls, or of seconds if it is a float; without it there is no limit.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -51,12 +51,12 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def spend(calls: int = 1) -> None:
-    """Count calls, before they are made.
+    """Count calls before they are made.
 
     Raises
     ------
     BudgetSpentError
-        If there are no calls, or seconds, left.
+        If no calls, or no seconds, are left.
     """
     budget = _current.get()
     if budget is not None:
@@ -67,6 +67,6 @@ def spend(calls: int = 1) -> None:
 
 @contextlib.contextmanager
 def unlimited() -> Iterator[None]:
-    """Count nothing inside: a mistake that is found is named, whatever that takes."""
+    """Count nothing inside: the diagnosis of a mistake is not limited."""
     with Budget().running():
         yield

@@ -1,4 +1,4 @@
-"""The call that is to be judged: its operands filled in, in words, and what to write without it."""
+"""The call to be checked: fill in its operands, show it, and name the samples it lacks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ R = TypeVar("R")
 def options_first(
     names: set[str], run: Callable[..., R]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give f what it has an option of that name for, and not the check.
+    """Pass the keywords that f has as options to f, and not to the check.
 
-    Where it has any of the names that are given, ``run(f, operands, given)`` parts them.
+    If f has an option called like one of ``names`` and it is given, ``run(f, operands, given)``
+    splits the keywords.
     """
 
     def decorate(check: Callable[P, R]) -> Callable[P, R]:
@@ -36,7 +37,7 @@ def options_first(
 
 
 def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
-    """Say at what a rule of a function is to be judged, in a sentence with the line to write.
+    """Return a sentence with the line that adds a sample for a rule of a function.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
 
 
 def is_own(cls: Any) -> bool:
-    """Tell whether values of a class can only come from whoever wrote it."""
+    """Return whether a class is user-defined, so that its values cannot be drawn."""
     root = getattr(cls, "__module__", "").partition(".")[0]
     return isinstance(cls, type) and root not in ("builtins", "numpy", "chainrules_py")
 
@@ -63,7 +64,7 @@ def is_own(cls: Any) -> bool:
 def filled(
     f: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Add the operands that were left to their defaults, or given by name."""
+    """Add the operands that are left to their defaults, or passed by name."""
     g, given = unbind(f, operands)
     operation = primal_of(g)
     if operation is None or (operation is not g and operation.__wrapped__ is not g):

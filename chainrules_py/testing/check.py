@@ -1,4 +1,4 @@
-"""The judge: one call checks everything that a rule promises, at a point and around it."""
+"""`check_rule`: check everything that a rule promises, at a point and around it."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 }
 """The checks by name, in the order in which they run."""
 
-# What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
-# every other.
+# Checks that still run after a rule gave wrong numbers: one wrong derivative explains all others.
 _CONDUCT = ("types", "zeros", "conduct", "owned")
 DERIVED = (
     "nearby",
@@ -67,15 +66,15 @@ DERIVED = (
     "points",
     "whole numbers",
 )
-"""The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
-has said at what else a rule is to be judged. Samples say that themselves."""
+"""Checks of calls that `check_rule` derives from the given one. They do not run on samples, which
+state their own variations."""
 
 THOROUGH = tuple(CHECKS)[tuple(CHECKS).index("accumulation") :]
-"""The checks that run where somebody asks for them."""
+"""The checks that run only on request."""
 
 _VARIATIONS = ("shapes", "options", "complex", "float32", *DERIVED)
 _LARGE = ("random", "conduct", "value", "push", "adjoint", "types", "varied")
-"""What a large call is asked itself; the rest is asked of the same call with less of everything."""
+"""Checks that run on a large call itself; the others run on a smaller version of the call."""
 
 
 _SETTINGS = {"vary", "seed", "checks", "rtol", "gauge", "smooth", "thorough", "budget"}
@@ -106,50 +105,50 @@ def check_rule(
     f : callable
         A primitive, a library's function, or an object whose class's ``__call__`` has a rule.
     *operands
-        Where: arrays of any library, numbers, structures of them, and whatever f takes besides.
+        Where to check: arrays of any library, numbers, structures of them, and other operands of f.
     vary : bool or mapping
-        Other calls are judged besides the one that is given: other shapes, each sign of ``axis``,
-        ``keepdims``. A mapping gives values of other options, or of operands, by name; False
-        judges the one call alone.
+        Whether to check other calls besides the given one: other shapes, each sign of ``axis``,
+        ``keepdims``. A mapping gives further values of options or operands, by name; False checks
+        the given call alone.
     seed : int
-        Where directions are drawn from.
+        Seed of the random directions.
     checks : tuple of str, optional
-        The names of the checks to run, of `CHECKS`.
+        Names of the checks to run, out of `CHECKS`.
     rtol : float, optional
-        What may differ from finite differences, relative to the largest derivative: 1e-8 for double
+        Tolerance against finite differences, relative to the largest derivative: 1e-8 for double
         precision by default.
     gauge : callable, optional
-        Applied to the result before derivatives are compared, where only that is determined, as of
-        singular vectors; written in words, so that it can be differentiated.
+        Function applied to the result before derivatives are compared, where only that value is
+        determined, as for singular vectors; written in operations, to be differentiable.
     smooth : bool
-        False at a kink, where finite differences mean nothing.
+        False at a kink, where finite differences are meaningless.
     thorough : bool
-        Whether to run the checks of `THOROUGH` as well, and to look along every direction. Without
-        it a rule of one array of three numbers is judged in 60 calls of f.
+        Whether to also run the checks of `THOROUGH`, and to check every direction. Without it, the
+        rule of a function of one array of three numbers is checked in 60 calls of f.
     budget : int or float, optional
-        So many calls of f, or seconds if it is a float, may be spent; what is left is not tried,
-        and the report says so. A mistake that is found is named, whatever that takes.
+        Budget: a number of calls of f, or of seconds if it is a float. Checks that no longer fit
+        are not tried, and the report lists them. Diagnosing a mistake does not count.
     **options
-        Options of f. One that is called like a parameter of the judge is f's.
+        Options of f. An option of f takes precedence over a parameter of the same name.
 
     Returns
     -------
     Report
-        What each check said; what could not be judged here is named.
+        The outcome of each check; checks that could not run here are listed.
 
     Raises
     ------
     RuleCheckError
-        If a check fails: with what is wrong in words, the entries that differ most, the place of
-        the rule, and the line that checks it again.
+        If a check fails. The message states what is wrong, the entries that differ most, the
+        location of the rule, and the line that repeats the check.
 
     Notes
     -----
-    The push is compared with central finite differences, whose steps are chosen where they agree
-    best, and the pull with the push by Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>. Complex
-    numbers count as two real ones. Second derivatives are taken by the installed engine, and
-    compared with differences of the gradient. Where differences do not settle, as at a kink, the
-    check is skipped; that is no failure, and no pass.
+    The push is compared with central finite differences at the step sizes where they agree best,
+    and the pull with the push by Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>. Complex numbers
+    count as two real ones. Second derivatives are taken by the installed engine, and compared with
+    differences of the gradient. Where differences do not converge, as at a kink, the check is
+    skipped, which is neither a failure nor a pass.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def check_frule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
 
 
 def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
-    """Check the reverse half of a rule, against differences; parameters are those of `check_rule`.
+    """Check the reverse half of a rule against differences; parameters are those of `check_rule`.
 
     Examples
     --------
@@ -188,14 +187,14 @@ def check_rrule(f: Callable[..., Any], *operands: Any, **given: Any) -> Report:
     return judge(f, operands, *Settings.split(f, given, "pull"), "check_rrule")
 
 
-for _half in (check_frule, check_rrule):  # which hand all parameters on
+for _half in (check_frule, check_rrule):  # both pass all parameters on
     _half.__signature__ = inspect.signature(check_rule)  # type: ignore[attr-defined]
 
 
 @final
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings by which a rule is to be judged."""
+    """Settings of a check of a rule."""
 
     vary: Mapping[str, tuple[Any, ...]] | bool = True
     seed: int = 0
@@ -215,7 +214,7 @@ class Settings:
 
     @classmethod
     def split(cls, f: Any, given: dict[str, Any], *halves: str) -> tuple[dict[str, Any], Settings]:
-        """Part the options of a function from the settings, for one half or for both."""
+        """Split the options of a function from the settings, for one half or for both."""
         names = set(cls.__slots__) - cls.named_by(f)
         own = {name: given.pop(name) for name in names if name in given}
         return given, cls(**own, halves=halves or ("push", "pull"))
@@ -269,7 +268,7 @@ def judge(
             if name not in _CONDUCT and any(map(_is_enough, report.failures)):
                 continue
             if name == "owned" and report.verdict("conduct") == "failed":
-                continue  # who writes to what is given hands it out as well
+                continue  # a rule that writes to its arguments also returns them
             judged = case if small is None or name in _LARGE else small
             soft = settings.checks is None or settings.asks_for_all
             how_run = {"derived": judged is small, "softly": soft}
@@ -289,12 +288,12 @@ def judge(
 
 
 def _is_enough(finding: Finding) -> bool:
-    """Tell whether a mistake is found; where a rule raises, there may be wrong numbers besides."""
+    """Return whether a mistake is found; a rule that raises may also return wrong numbers."""
     return "(raises " not in finding.pattern
 
 
 def place_of_rule(case: Case) -> str:
-    """Return ``file:line`` of the rule of a call."""
+    """Return ``file:line`` of the rule for a call."""
     rule = find_rule(case.f, tuple(map(type, case.operands)))
     statement = None if rule is None else rule.reverse or rule.forward
     return "none" if statement is None else where_defined(statement)
@@ -310,9 +309,9 @@ def run_check(
     derived: bool = False,
     softly: bool = False,
 ) -> tuple[Finding, BaseException | None]:
-    """Run a check, and return what it finds, with the error that it met.
+    """Run a check, and return its finding and the error that it met.
 
-    With ``softly``, an error in what nobody has to state is no mistake.
+    With ``softly``, an error in an optional part of a rule is not a mistake.
     """
     try:
         check(case)
@@ -346,7 +345,7 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _why_no_higher(error: Exception) -> str:
-    """Say why a rule need not have derivatives: it is right to first order, and says no more."""
+    """Return why a rule that is right to first order has no higher derivatives."""
     place = f" ({line_of(error)})" if line_of(error) else ""
     text = str(error).partition("\n")[0]
     return (
@@ -356,7 +355,7 @@ def _why_no_higher(error: Exception) -> str:
 
 
 def _named(error: Exception) -> str:
-    """Name what a known error says about a rule; empty for other errors."""
+    """Return the name of the mistake that a known error reports; empty for other errors."""
     if isinstance(error, MutationError):
         known = [x for x in ("cotangent", "tangent", "operand") if f"to its {x} " in str(error)]
         state = "state between calls (what was saved is written to)"
@@ -369,13 +368,13 @@ def _named(error: Exception) -> str:
 def _told(
     case: Case, name: str, wrong: WrongError, constructor: str
 ) -> tuple[Finding, tuple[Any, ...]]:
-    """Report a failure, with what the whole Jacobian says about wrong numbers."""
+    """Return the finding of a failure, with a diagnosis from the whole Jacobian."""
     text, pattern = wrong.text, wrong.pattern
     if wrong.derivative and not pattern:
         try:
             pattern, table = diagnose(case)
             pattern = pattern or name_by_smaller(case)
-        except Exception:  # the rule raises elsewhere; its numbers are wrong here all the same
+        except Exception:  # the rule raises elsewhere; its numbers are wrong here regardless
             table = None
         if table is not None and not table.is_within:
             text = f"{table.titles[0]} and {table.titles[1]} differ\n{table}"
@@ -394,7 +393,7 @@ def _told(
 def jacobian_of(
     case: Case, call: tuple[tuple[Any, ...], dict[str, Any]] | None = None
 ) -> Table | None:
-    """Compare the whole Jacobians of a call, or a derived one, by the first half that is wrong."""
+    """Compare the whole Jacobians of a call, or a derived one, in the first half that is wrong."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if call is not None:
@@ -406,7 +405,7 @@ def jacobian_of(
 
 
 def _find_modes(case: Case, report: Report, halves: tuple[str, ...]) -> None:
-    """Read from the registry which halves are stated; a rule without any is wrong."""
+    """Read from the registry which halves a rule states; a rule without any fails."""
     modes = {"push": "forward", "pull": "reverse"}
     missing = {half: missing_mode(case, mode, transposed=False) for half, mode in modes.items()}
     case.has_push, case.has_pull = (not missing[h] and h in halves for h in ("push", "pull"))
@@ -426,7 +425,7 @@ def again_line(
     settings: Settings,
     kept: str = "report.operands",
 ) -> str:
-    """Write the line to paste, which checks the same again."""
+    """Return the line of code that repeats the check."""
     given = [
         *[_literal(f"{kept}[{i}]", x) for i, x in enumerate(operands)],
         *[f"{k}={v!r}" for k, v in options.items()],
@@ -447,7 +446,7 @@ def again_line(
 
 
 def _literal(place: str, x: Any) -> str:
-    """Write a value as a literal; a large array is taken from the report of the failure."""
+    """Write a value as a literal; a large array is referred to by its place in the report."""
     if isinstance(x, np.ndarray) and x.size <= _SHOWN:
         shape = f".reshape({x.shape})" if 0 in x.shape else ""
         return f"np.array({x.tolist()!r}, np.{x.dtype}){shape}"

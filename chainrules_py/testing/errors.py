@@ -1,4 +1,4 @@
-"""Answers of a check other than a pass: nothing can be said, or a mistake was found."""
+"""Exceptions that a check raises when it cannot decide, or finds a mistake."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, final
 
 @final
 class SkippedCheckError(Exception):
-    """A check cannot say anything here."""
+    """A check cannot decide here."""
 
 
 def skip_if(unseen: object, why: str) -> None:
-    """Raise a `SkippedCheckError` that says why, if something is so."""
+    """Raise a `SkippedCheckError` with a reason if a condition holds."""
     if unseen:
         raise SkippedCheckError(why)
 
@@ -26,11 +26,11 @@ class WrongError(Exception):
     text : str
         What is wrong, in a sentence.
     pattern : str
-        Its name in a few words: "factor 2", "transposed"; empty if it has none.
+        Its short name, as "factor 2" or "transposed"; empty if it has none.
     derivative : bool
-        Whether a derivative has wrong numbers, so that more can be told from the whole Jacobian.
+        Whether a derivative has wrong numbers, so that the whole Jacobian can be diagnosed.
     call : tuple, optional
-        The operands and the options of the call that was judged, where that is a derived one.
+        The operands and options of the checked call, if it is a derived one.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class WrongError(Exception):
 
 
 def line_of(error: BaseException) -> str:
-    """Return the last line of a person's own that an error came through, as ``file:line``."""
+    """Return the last line of user code that an error came through, as ``file:line``."""
     own = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)

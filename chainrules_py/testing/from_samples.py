@@ -1,8 +1,8 @@
-"""`sample_tests`: samples of operations, on all libraries, as one line in a test file.
+"""`sample_tests`: tests of the samples of operations, on all libraries, in one line.
 
-Three depths. Without marks: every check on NumPy, and on the other libraries the cheap core (value,
-pull against push, shape, dtype, device) on two samples of each operation. Marked ``slow``: every
-check everywhere. Marked ``nightly``: twenty more draws of every sample.
+There are three depths. Without marks: every check on NumPy, and on the other libraries the cheap
+core (value, pull against push, shape, dtype, device) on two samples of each operation. Marked
+``slow``: every check everywhere. Marked ``nightly``: twenty more draws of every sample.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NIGHTLY = tuple(range(1, 21))
 def sample_tests(
     operations: Operations | None = None, *, backends: Backends | None = None
 ) -> Callable[..., None]:
-    """Make the samples of operations tests: one per operation, sample and array library.
+    """Generate tests from the samples of operations: one per operation, sample and array library.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def sample_tests(
     Returns
     -------
     function
-        A parametrised test. It is collected under the name that it is given.
+        A parametrised test, collected under the name that it is assigned to.
 
     Notes
     -----
-    On the first library all checks run. On the others the cheap core runs on two samples of each
-    operation, and all checks on all samples in tests that are marked ``slow``. Tests that are
-    marked ``nightly`` draw every sample twenty times more.
+    All checks run on the first library. On the others, the cheap core runs on two samples of each
+    operation, and tests marked ``slow`` run all checks on all samples. Tests marked ``nightly``
+    draw every sample twenty more times.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def sample_tests(
     def test_samples(judged: _Run, request: pytest.FixtureRequest) -> None:
         __tracebackhide__ = True
         outcomes = judged()
-        # The plugin counts what reports carry; so the sum is right with pytest-xdist too.
+        # The plugin counts what reports carry, so that the sum is also right with pytest-xdist.
         request.node.user_properties += [("chainrules_py", o.as_dict()) for o in outcomes]
         failures = [o for o in outcomes if not o.passed]
         for failure in failures:
@@ -89,7 +89,7 @@ def sample_tests(
 
 
 def _tests(operations: Operations | None, backends: Backends | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the name of each test, what runs it, and its marks."""
+    """Yield the name of each test, the function that runs it, and its marks."""
     libraries = libraries_of(backends)
     for operation in map(SampledOperation.find, operations_of(operations)):
         if operation.lacks_samples:

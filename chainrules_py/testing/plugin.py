@@ -1,7 +1,7 @@
-"""The pytest plugin: markers, a test per array library, and what the samples came to.
+"""The pytest plugin: markers, a test per array library, and a summary of the samples.
 
-``pytest -p chainrules_py.testing.plugin`` turns it on, or ``addopts`` in the project's settings: it
-is active nowhere else.
+It is active only if ``pytest -p chainrules_py.testing.plugin``, or ``addopts`` in the project's
+settings, turns it on.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known, and begin to count."""
+    """Register the markers and the collector of outcomes."""
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
-    # With pytest-xdist every worker reports to one process, and that one counts.
+    # With pytest-xdist every worker reports to one process, which alone collects.
     if not hasattr(config, "workerinput"):
         path = config.getoption("--chainrules-json")
         folder = config.invocation_params.dir
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave nightly tests out unless the expression of marks speaks of them."""
+    """Deselect nightly tests unless the expression of ``-m`` names them."""
     if "nightly" in (config.getoption("-m") or ""):
         return
     left_out = [item for item in items if item.get_closest_marker("nightly")]
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a GPU where there is none."""
+    """Skip tests that need a GPU where there is none."""
     if item.get_closest_marker("gpu"):
         from chainrules_py.testing.data.backends import KNOWN
 
@@ -79,8 +79,8 @@ def _installed() -> list[str]:
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Each installed array library on each of its devices.
 
-    ``backend.asarray`` makes an array of a NumPy array, ``backend.numpy`` brings it back;
-    ``backend.xp``, ``backend.device`` and ``backend.name`` are what they say.
+    ``backend.asarray`` converts a NumPy array to the library, and ``backend.numpy`` converts back;
+    ``backend.xp`` is the library, ``backend.device`` the device, ``backend.name`` their name.
     """
     from chainrules_py.testing import backends
 
@@ -96,13 +96,13 @@ class _Ledger:
         self.kept: list[dict[str, Any]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what the tests that were made of samples say."""
+        """Keep the outcomes of tests that were generated from samples."""
         if report.when == "call":
             said: list[tuple[str, Any]] = report.user_properties
             self.kept += [outcome for key, outcome in said if key == "chainrules_py"]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say in one line what the samples came to, and write the file that was asked for."""
+        """Print a summary of the samples in one line, and write the requested file."""
         if not self.kept and self.path is None:
             return
         summary = self._summary()

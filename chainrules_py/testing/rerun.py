@@ -1,7 +1,7 @@
 """Checks of functions and rules where a program uses them: they run again, and are compared.
 
-Nothing is looked up in code or objects, but the names that a rule's own functions captured, for
-the message. So it is slow, and what it says is what happened.
+No code or object is inspected, except for the names that a rule's functions captured, which appear
+in messages. So the checks are slow, and report only what happened.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from chainrules_py.values.type_info import type_info
 
 
 class DebugError(ChainRulesError, AssertionError):
-    """A function or rule is none of its operands: it gave another value when it ran again.
+    """A function or rule depends on more than its operands: it gave another value when rerun.
 
-    Raised inside `debug` alone. What writes to what it was given raises `MutationError` there.
+    Raised only inside `debug`. A write to an argument raises `MutationError` there.
     """
 
 
@@ -50,32 +50,32 @@ class DebugError(ChainRulesError, AssertionError):
 def debug(*, nans: bool = True) -> Iterator[None]:
     """Check functions and rules where they are used, by running them more than once.
 
-    Inside, for every function that is differentiated: it gives the same value when it runs again,
-    with and without tracing. For every rule that a person stated: its value is that of the
-    function; it writes to nothing that it was given or saved; and its pull and push give the same
-    twice, and at the time of the pull what they gave at the call. A compiled program gives what
-    its function gives. Arrays that a derivative depends on are compared in every element.
+    Every function that is differentiated inside must give the same value when it runs again, with
+    and without tracing. Every user-defined rule must give the value of the function, and must not
+    write to its arguments or saved values; its push and pull must give the same result twice, and
+    at the time of the pull the same as at the call. A compiled program must give the result of its
+    function. Arrays that a derivative depends on are compared in every element.
 
     Parameters
     ----------
     nans : bool
-        Whether a call that makes a NaN of what was none is an error.
+        Whether it is an error if a call without NaN in its arguments gives a NaN.
 
     Raises
     ------
     DebugError
-        By the call that is checked: it names the function or rule, what differs, and what to write.
+        By the checked call; the message names the function or rule, the difference and the remedy.
     MutationError
-        For a write to what a rule was given or saved, or to what a gradient depends on.
+        For a write to an argument or a saved value of a rule, or to an array of a gradient.
     NanError
         For a NaN.
 
     Notes
     -----
-    It holds in the block, in its thread or task. Functions run more often than otherwise: what they
-    print is printed again. Random numbers are drawn again from the same states, where the
-    generators are NumPy's shared ones or captured by name. ``CHAINRULES_DEBUG=1`` in the
-    environment turns it on for the whole program.
+    The checks hold in the block, in its thread or task. Functions run more often than otherwise, so
+    that what they print is printed again. Random numbers are drawn again from the same states, for
+    NumPy's global generators and those captured by name. ``CHAINRULES_DEBUG=1`` in the environment
+    turns the checks on for the whole program.
 
     Examples
     --------
@@ -99,13 +99,13 @@ _blocks = 0
 
 
 def start(*, everywhere: bool = False) -> None:
-    """Have rules bound with their checks from now on, which run in blocks, or everywhere."""
+    """Bind rules with their checks from now on, which run in blocks, or everywhere."""
     global _blocks
     with _lock:
         _blocks += 1
         if _blocks == 1:
             debugging.checks = Running(everywhere)
-            invalidate()  # engines keep rules bound as they were
+            invalidate()  # engines cache bound rules
 
 
 def _stop() -> None:
@@ -137,7 +137,7 @@ class Running:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Tell whether a call is to be checked: in a block, and not for another check."""
+        """Yield whether to check a call: it is in a block, and not part of another check."""
         if not (self.everywhere or _on.get()):
             yield False
             return
@@ -151,7 +151,7 @@ class Running:
     # ------------------------------------------------------------------------------- functions
 
     def function(self, f: Callable[..., Any], primals: tuple[Any, ...]) -> Callable[[Any], None]:
-        """Return what raises if a function gives another value than while it is traced."""
+        """Return a check that raises if a function gives another value than while it is traced."""
         with self._alone() as first:
             if not first or not is_plain(primals):
                 return lambda y: None
@@ -182,7 +182,7 @@ class Running:
         raise DebugError(msg)
 
     def rebuilt(self, x: Any, new: Any, values: Sequence[Any]) -> None:
-        """Raise if a registered structure was rebuilt around other values than were given."""
+        """Raise if a registered structure was rebuilt around other values than the given ones."""
         if self.everywhere or _on.get():
             check_rebuilt(x, new, values)
 
@@ -199,7 +199,7 @@ class Running:
     # ----------------------------------------------------------------------------------- rules
 
     def bound(self, bound: Any, mode: str, primal: Callable[..., Any]) -> Any:
-        """Return a bound rule that is checked at each call, if a person stated it."""
+        """Return a bound rule that is checked at each call, if it is user-defined."""
         if bound.statement.source.is_ours and not self.ours:
             return bound
         new = copy.copy(bound)
@@ -242,7 +242,7 @@ class Running:
             watched.check(rule, "the rule")
             self._check_value(rule, draws, primal, xs, options, y)
             with draws(), _quietly():
-                other = bound.run(links, *xs, **options)[1]  # a call of its own, to compare with
+                other = bound.run(links, *xs, **options)[1]  # a separate call, to compare with
             both = ("push", "pull")
             names = both if mode == "both" else both[1:] if mode == "reverse" else both[:1]
             n, saved = len(names), record[2:]
@@ -301,7 +301,7 @@ class Running:
             earlier = half(given, *saved)
             watched.check(rule, f"the {name}")
             kept = copied(earlier)
-            probe.again()  # which writes to scratch that it shares with the first call
+            probe.again()  # overwrites scratch arrays that calls share
             rule.check_own(f"the {name}", kept, earlier)
             found = half(seed, *saved)
             rule.check_same(f"the {name}", kept, found)
@@ -311,9 +311,9 @@ class Running:
 
 
 class _Probe:
-    """A half of another call like it: what it gives for a seed that is drawn, now and later.
+    """A half of a separate call, and its result for a random seed, at the call and later.
 
-    A half that takes no such seed is not compared.
+    A half that rejects that seed is not compared.
     """
 
     def __init__(self, half: Any, of: Any, saved: tuple[Any, ...], many: bool) -> None:
@@ -333,14 +333,14 @@ class _Probe:
         ]
 
     def again(self) -> Any:
-        """Run the half once more for that seed, if it takes it."""
+        """Run the half again for that seed; None if it rejects the seed."""
         if self.found is None:
             return None
         with _quietly():
             return self.half(copied(self.seed), *self.saved)
 
     def check(self, rule: Named, name: str) -> None:
-        """Raise if the half gives something else by now."""
+        """Raise if the half now gives another result."""
         now = self.again()
         problem = None if self.found is None else different(now, self.found)
         if problem is not None:
@@ -357,7 +357,7 @@ class _Probe:
 
 @final
 class Named:
-    """A statement, as messages name it."""
+    """A statement, formatted for messages."""
 
     def __init__(self, statement: Any) -> None:
         self.statement = statement
@@ -367,11 +367,11 @@ class Named:
         return f"{self.primal} ({self.statement.source})"
 
     def draws(self) -> Any:
-        """Return what has generators draw again, of those that all share or that it captured."""
+        """Return a block in which the global and the captured generators draw the same again."""
         return generators([*self.statement.recipe.functions, self.statement.primal])
 
     def check_same(self, what: str, kept: Any, again: Any) -> None:
-        """Raise if a half gave another result the second time."""
+        """Raise if a half gave another result when it ran again."""
         if (problem := different(again, kept)) is not None:
             msg = (
                 f"{what} of {self} gives something else when it runs again: {problem}; it writes "
@@ -394,14 +394,14 @@ class Named:
 
 @final
 class Watch:
-    """Arrays, by what they are for a rule, with the fingerprints of all of their elements."""
+    """Arrays by their role in a rule, with the fingerprints of all of their elements."""
 
     def __init__(self, **given: Any) -> None:
         self.given = given
         self.before = {what: prints(x) for what, x in given.items()}
 
     def check(self, rule: Named, who: str) -> None:
-        """Raise if one was written to."""
+        """Raise if an array was written to."""
         for what, x in self.given.items():
             now = prints(x)
             for (leaf, was), (other, mark) in itertools.zip_longest(
@@ -417,7 +417,7 @@ class Watch:
 
 
 def _named(error: Exception, pattern: str) -> Exception:
-    """Give an error the name of the mistake, which stands in the report of `check_rule`."""
+    """Attach to an error the name of the mistake, which the report of `check_rule` shows."""
     error.pattern = pattern  # type: ignore[attr-defined]
     return error
 
@@ -426,7 +426,7 @@ def _named(error: Exception, pattern: str) -> Exception:
 
 
 def is_plain(x: Any) -> bool:
-    """Tell whether values can be copied and compared: nothing in them stands for another value."""
+    """Return whether values can be copied and compared: none of them wraps another value."""
     leaves = [unthunk(leaf) if isinstance(leaf, Thunk) else leaf for leaf in flatten(x)[0]]
     traced = any([issubclass(type(y), Tracer) or hasattr(y, "__dispatch_type__") for y in leaves])
     return not traced and not any([type_info(type(y)).is_hidden for y in leaves])
@@ -443,7 +443,7 @@ def prints(x: Any) -> list[tuple[Any, Any]]:
 
 
 def copied(x: Any) -> Any:
-    """Return a value as it is now: every array in it is a copy."""
+    """Return a copy of a value, in which every array is copied."""
     return map_leaves(_copied, x)
 
 
@@ -455,7 +455,7 @@ def _copied(leaf: Any) -> Any:
 
 
 def different(y: Any, want: Any) -> str | None:
-    """Say in what a value differs from another beyond rounding; None if in nothing."""
+    """Describe how a value differs from another beyond rounding; None if it does not."""
     mine, theirs = (flatten(copied(x))[0] for x in (y, want))
     if len(mine) != len(theirs):
         return f"{describe(y)}, not {describe(want)}"
@@ -468,7 +468,7 @@ def different(y: Any, want: Any) -> str | None:
 
 
 def _apart(a: Any, b: Any) -> str | None:
-    """Say where arrays differ, and what is there."""
+    """Describe where arrays differ, and their entries there; None if they do not."""
     if a.shape != b.shape:
         return f"{describe(a)}, not {describe(b)}"
     if a.size == 0 or a.tobytes() == b.tobytes():
@@ -489,7 +489,7 @@ def _has_nan(x: Any) -> bool:
 
 
 def _functions(xs: tuple[Any, ...]) -> list[Any]:
-    """List the functions among values, and those that linear maps are of."""
+    """List the functions among values, and those of linear maps among them."""
     found = []
     for x in flatten(xs)[0]:
         parts = (x.push, x.pull) if type(x).__name__ == "LinearMap" else (x,)
@@ -498,10 +498,10 @@ def _functions(xs: tuple[Any, ...]) -> list[Any]:
 
 
 def generators(functions: Iterable[Any]) -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """Return a block in which is drawn once more what is drawn at random from here on.
+    """Return a block in which random draws from here on are repeated.
 
-    Of generators that all share, and of those that functions captured by name. A function that is
-    run again for its derivative, maybe much later, has to draw what it drew for the value.
+    It restores the states of the global generators, and of those that functions captured by name. A
+    function that is run again for its derivative, maybe much later, must draw the same numbers.
     """
     held = [y for f in functions for _, y in named(f)]
     among = [y for y in held if is_generator(type(y))], True
@@ -522,7 +522,7 @@ def generators(functions: Iterable[Any]) -> Callable[[], contextlib.AbstractCont
 
 
 def named(f: Any) -> list[tuple[str, Any]]:
-    """List what a function captured, and its defaults, by name: itself, and nothing behind."""
+    """List the variables that a function captured, and its defaults, by name."""
     if isinstance(f, functools.partial):
         given = [(f"argument {i}", y) for i, y in enumerate(f.args)]
         return [*named(f.func), *given, *f.keywords.items()]
@@ -535,7 +535,7 @@ def named(f: Any) -> list[tuple[str, Any]]:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Leave out the warnings of what runs once more."""
+    """Suppress the warnings of a repeated run."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

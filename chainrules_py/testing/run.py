@@ -1,4 +1,4 @@
-"""Samples of all operations, on all libraries, as one call."""
+"""Run the samples of operations on array libraries."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _BY_DIFFERENCES = ("push", "adjoint", "second order")
 
 
 def operations_of(operations: Operations | None = None) -> tuple[Callable[..., Any], ...]:
-    """Return the operations that are meant: one, several, those of a module, or by default all.
+    """Return the selected operations: one, several, those of a module, or by default all.
 
     Parameters
     ----------
     operations : callable, module, or iterable of callables, optional
-        Of a module those that it, or a module in it, defines. By default every operation of
-        `chainrules_py.ops`, and every other that has samples.
+        A module selects the operations that it, or a module in it, defines. By default all of
+        `chainrules_py.ops`, and every other operation that has samples.
 
     Raises
     ------
     NoRuleError
-        If these are no operations, or none: where nothing is judged nothing is found wrong.
+        If no operation is selected, or something else than an operation.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def operations_of(operations: Operations | None = None) -> tuple[Callable[..., A
 
 
 def _nothing(given: Any, why: str) -> NoRuleError:
-    """Return the error of what would judge nothing, and say that nothing failed."""
+    """Return the error of a selection that contains nothing to check."""
     said = repr(given) if isinstance(given, str) else describe(given)
     what = getattr(given, "__name__", said)
     return NoRuleError(
@@ -90,7 +90,7 @@ def _nothing(given: Any, why: str) -> NoRuleError:
 
 
 def _primitives(module: types.ModuleType) -> list[Primitive[..., Any]]:
-    """Those that a module, or package, defines: what it imports belongs to others."""
+    """Return the operations that a module, or a package, defines, without those it imports."""
     own = f"{module.__name__}."
     found = [x for x in vars(module).values() if isinstance(x, Primitive)]
     return list(dict.fromkeys([x for x in found if f"{x.__module__}.".startswith(own)]))
@@ -101,7 +101,7 @@ def _called(operation: Callable[..., Any]) -> str:
 
 
 def libraries_of(backends: Backends | None) -> tuple[Backend, ...]:
-    """Return the libraries that are meant, by default all that are installed."""
+    """Return the selected libraries, by default all that are installed."""
     if backends is None:
         return installed()
     backends = (backends,) if isinstance(backends, str) else backends
@@ -109,7 +109,7 @@ def libraries_of(backends: Backends | None) -> tuple[Backend, ...]:
 
 
 def _some(name: str, given: Iterable[T]) -> tuple[T, ...]:
-    """Return several of what every sample runs with; without one nothing would be judged."""
+    """Return the values of an argument as a tuple; raise if there are none."""
     if several := tuple(given):
         return several
     msg = f"{name}={given!r}: nothing would be judged; give one, or leave it out"
@@ -117,7 +117,7 @@ def _some(name: str, given: Iterable[T]) -> tuple[T, ...]:
 
 
 def two_samples(of: Sequence[Instance]) -> list[Instance]:
-    """Two samples for the cheap core: the first, and the last complex one, or else the last."""
+    """Return two samples for the cheap core: the first, and the last complex one, or the last."""
     of = [i for i in of if i.sample.raises is None]
     last = [i for i in of if i.complex] or of
     return list(dict.fromkeys([*of[:1], *last[-1:]]))
@@ -126,7 +126,7 @@ def two_samples(of: Sequence[Instance]) -> list[Instance]:
 @final
 @dataclasses.dataclass(frozen=True)
 class SampledOperation:
-    """An operation with its samples, as far as a library takes them."""
+    """An operation with its samples."""
 
     operation: Callable[..., Any]
     all: tuple[Instance, ...]
@@ -135,7 +135,7 @@ class SampledOperation:
     @classmethod
     def find(cls, operation: Callable[..., Any]) -> SampledOperation:
         """Find the samples of an operation."""
-        rules = rules_for(operation)  # loads what says that np.sin is the operation sin
+        rules = rules_for(operation)  # loads the rules, which alias np.sin to the operation sin
         primal = primal_of(unbind(operation, ())[0])
         if primal is None:
             raise _nothing(operation, "is not an operation")
@@ -143,7 +143,7 @@ class SampledOperation:
         return cls(operation, (*found, *errors), bool(rules) and not found)
 
     def on(self, backend: Backend, alone: bool) -> list[Instance]:
-        """Return the samples for a library; calls without arrays belong to the first alone."""
+        """Return the samples for a library; calls without arrays run only with ``alone``."""
         return [
             i
             for i in self.all
@@ -173,7 +173,7 @@ def run_samples(
         The array libraries; by default all that are installed. Samples without arrays run on the
         first.
     seeds : iterable of int
-        Operands and directions are drawn anew for each.
+        Seeds of the operands and directions.
     depth : {"full", "cheap"}
         All checks on all samples; or value, pull against push, shape, dtype and device on two
         samples of each operation.
@@ -181,7 +181,7 @@ def run_samples(
     Returns
     -------
     Summary
-        It prints as one line, followed by the failures.
+        The outcomes; it prints as one line, followed by the failures.
 
     Examples
     --------
@@ -212,19 +212,19 @@ def check_module(
     Parameters
     ----------
     module : str or module
-        It is imported, if it is given by its name.
+        A module, or its name, which is imported.
     backends, seeds
-        As of `run_samples`.
+        As in `run_samples`.
 
     Returns
     -------
     Summary
-        A rule that no sample reaches fails, with the line to write.
+        The outcomes; a rule that no sample reaches fails, with the line that adds one.
 
     Raises
     ------
     NoRuleError
-        If this is no module, or states no rule.
+        If the argument is not a module, or states no rule.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def check_module(
 
 
 def _reaches(instance: Instance, statement: Statement) -> bool:
-    """Tell whether the derivatives of a call, with NumPy's arrays, are those of a statement."""
+    """Return whether the derivatives of a call with NumPy arrays come from a statement."""
     operands, _ = instance.build(backend_named("numpy"))
     rule = find_rule(instance.operation, tuple(map(type, operands)))
     return rule is not None and statement in (rule.forward, rule.reverse)
@@ -280,7 +280,7 @@ def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) 
     except Exception as error:
         text = f"raised {type(error).__name__}: {error}"
         findings, caught = [Finding("call", "failed", text)], error
-    # Drawn once more a sample may hit a kink; where it stands it should not.
+    # Drawn from another seed a sample may hit a kink; with seed 0 it must not.
     if not caught and seed == 0 and sample.smooth and (kink := _kink(findings)):
         text = f"say smooth=False, or draw from where the function is smooth: {kink}"
         findings.append(Finding("sample", "failed", text))
@@ -291,7 +291,7 @@ def judge_sample(instance: Instance, backend: Backend, seed: int, depth: Depth) 
 def _refused(
     operation: Any, operands: Any, options: dict[str, Any], want: tuple[type[Exception], str]
 ) -> Finding:
-    """Find whether a call, or the derivative of it, raises what it has to."""
+    """Return the finding whether a call, or its derivative, raises the expected error."""
     told = "raised nothing"
     try:
         operation(*operands, **options)
@@ -305,7 +305,7 @@ def _refused(
 
 
 def _kink(findings: list[Finding]) -> str:
-    """Return what the differences at the sample itself say, if they do not settle."""
+    """Return why differences at the sample do not settle; empty if they do."""
     unsettled = [
         f.text
         for f in findings

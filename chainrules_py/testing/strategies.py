@@ -1,8 +1,8 @@
-"""Strategies of hypothesis: what operands and options of a function of arrays can be.
+"""Hypothesis strategies for operands and options of functions of arrays.
 
 They shrink towards few axes, small sizes, whole slices, zeros and identity matrices, so that the
-example which is left of a failure is the smallest that fails. Numbers are multiples of 1/1024:
-exact in every precision, and either on a kink or not near it.
+reported example of a failure is the smallest. Numbers are multiples of 1/1024: exact in every
+precision, and either on a kink or not near it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _Shape: TypeAlias = tuple[int, ...]
-# hypothesis gives every strategy its element type, and arrays of NumPy have none worth stating.
+# Strategies are generic in their element type, which for NumPy arrays carries no information.
 _Strategy: TypeAlias = st.SearchStrategy[Any]
 _Draw: TypeAlias = Callable[[_Strategy], Any]
 
@@ -54,14 +54,14 @@ _DTYPES = {
 def shapes(
     *, min_dims: int = 0, max_dims: int = 3, min_side: int = 0, max_side: int = 4
 ) -> st.SearchStrategy[_Shape]:
-    """Shapes, empty ones among them.
+    """Return a strategy for shapes, including empty ones.
 
     Parameters
     ----------
     min_dims, max_dims : int
         The number of axes.
     min_side, max_side : int
-        The sizes along them.
+        The lengths of the axes.
 
     Examples
     --------
@@ -77,16 +77,16 @@ def shapes(
 def broadcastable_shapes(
     n: int = 2, *, max_dims: int = 3, min_side: int = 0, max_side: int = 4
 ) -> st.SearchStrategy[tuple[_Shape, ...]]:
-    """Tuples of n shapes that broadcast against each other.
+    """Return a strategy for tuples of n shapes that broadcast against each other.
 
     Parameters
     ----------
     n : int
-        How many shapes.
+        The number of shapes.
     max_dims : int
         The largest number of axes.
     min_side, max_side : int
-        The sizes along them.
+        The lengths of the axes.
 
     Examples
     --------
@@ -100,12 +100,12 @@ def broadcastable_shapes(
 
 
 def dtypes(*kinds: str) -> st.SearchStrategy[np.dtype[Any]]:
-    """NumPy's dtypes of the kinds ``"real"``, ``"complex"``, ``"integer"``, ``"bool"``.
+    """Return a strategy for NumPy dtypes of some kinds.
 
     Parameters
     ----------
     *kinds : str
-        By default all four.
+        ``"real"``, ``"complex"``, ``"integer"``, ``"bool"``; by default all four.
 
     Examples
     --------
@@ -123,14 +123,14 @@ def dtypes(*kinds: str) -> st.SearchStrategy[np.dtype[Any]]:
 def numbers(
     low: float = -2.0, high: float = 2.0, *, avoid: tuple[float, ...] = ()
 ) -> st.SearchStrategy[float]:
-    """Multiples of 1/1024 in an interval.
+    """Return a strategy for multiples of 1/1024 in an interval.
 
     Parameters
     ----------
     low, high : float
         The interval, with both ends.
     avoid : tuple of float
-        Numbers that are left out: kinks, poles, ends of the interval.
+        Excluded numbers: kinks, poles, ends of the interval.
 
     Examples
     --------
@@ -150,18 +150,18 @@ def arrays(
     high: float = 2.0,
     avoid: tuple[float, ...] = (),
 ) -> _Strategy:
-    """Arrays with numbers of an interval.
+    """Return a strategy for arrays with numbers in an interval.
 
     Parameters
     ----------
     shape : tuple of int or strategy, optional
-        By default any of `shapes`.
+        The shape; by default any of `shapes`.
     dtype : dtype or strategy
         Real, complex, integer or boolean.
     low, high : float
-        The interval of reals, integers, and both parts of complex numbers.
+        The interval of reals, of integers, and of both parts of complex numbers.
     avoid : tuple of float
-        Numbers that are left out.
+        Excluded numbers.
 
     Examples
     --------
@@ -202,16 +202,16 @@ def broadcastable_arrays(
     high: float = 2.0,
     avoid: tuple[float, ...] = (),
 ) -> _Strategy:
-    """Tuples of n arrays that broadcast against each other.
+    """Return a strategy for tuples of n arrays that broadcast against each other.
 
     Parameters
     ----------
     n : int
-        How many arrays.
+        The number of arrays.
     max_dims, min_side, max_side : int
-        As of `broadcastable_shapes`.
+        As in `broadcastable_shapes`.
     dtype, low, high, avoid
-        As of `arrays`; a strategy of dtypes is drawn from for each array.
+        As in `arrays`; a strategy of dtypes is drawn from for each array.
 
     Examples
     --------
@@ -237,14 +237,14 @@ def broadcastable_arrays(
 def axes(
     ndim: int, *, none: bool = True, tuples: bool = True, negative: bool = True
 ) -> st.SearchStrategy[int | tuple[int, ...] | None]:
-    """Return a strategy for ``axis=`` of an array with so many axes.
+    """Return a strategy for ``axis=`` of an array with ``ndim`` axes.
 
     Parameters
     ----------
     ndim : int
         The number of axes.
     none, tuples, negative : bool
-        Whether None, tuples of axes, and axes counted from the end are among them.
+        Whether to include None, tuples of axes, and axes counted from the end.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def axes(
     kinds: list[_Strategy] = [st.none()] if none else []
     single = st.integers(0, ndim - 1)
     if negative:
-        # Written as a choice, so that it shrinks to the axis as counted from the front.
+        # Written as a choice, so that it shrinks to the axis counted from the front.
         single = st.builds(lambda k, back: k - ndim if back else k, single, st.booleans())
     if ndim:
         kinds.append(single)
@@ -271,8 +271,8 @@ def axes(
 def indices(shape: _Shape) -> _Strategy:
     """Return a strategy for the index in ``x[...]``, for an array of a shape.
 
-    Integers of both signs, slices with steps of both signs, None, Ellipsis, masks, and arrays of
-    integers in which some are repeated; one of these or a tuple.
+    The index is one of the following or a tuple of them: integers of both signs, slices with steps
+    of both signs, None, Ellipsis, masks, and arrays of integers with repetitions.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def indices(shape: _Shape) -> _Strategy:
         # Every integer array of an index has this shape, so that they broadcast.
         common = draw(st.sampled_from(((2,), (1,), (3,), (2, 2))))
         front = _entries(draw, shape[: n - behind], kind, common)
-        # A mask beside a mask would have to have as many elements that are true.
+        # Two masks in one index would need the same number of true elements.
         back = _entries(draw, shape[split:], "basic" if kind == "mask" else kind, common)
         entries = [*front, *cut, *back]
         if draw(st.booleans()):
@@ -307,7 +307,7 @@ def indices(shape: _Shape) -> _Strategy:
 
 
 def _entries(draw: _Draw, sizes: _Shape, kind: str, common: _Shape) -> list[Any]:
-    """Draw an entry of an index for each of some axes; one mask may cover several."""
+    """Draw an index entry for each of some axes; one mask may cover several axes."""
     entries = [draw(_basic(size)) for size in sizes]
     if kind == "mask" and sizes:
         start = draw(st.integers(0, len(sizes) - 1))
@@ -332,7 +332,7 @@ def _basic(size: int) -> _Strategy:
 
 
 def _unit(shape: _Shape, dtype: Any) -> _Strategy:
-    """Matrices with entries in the unit square, divided so that their norm is at most 1."""
+    """Return a strategy for matrices whose norm is at most 1."""
     limit = 0.5 if np.dtype(dtype).kind == "c" else 1.0
     drawn = arrays(shape, dtype=dtype, low=-limit, high=limit)
     return drawn.map(lambda a: a / max(1, *shape[-2:]))
@@ -341,14 +341,16 @@ def _unit(shape: _Shape, dtype: Any) -> _Strategy:
 def well_conditioned_matrices(
     rows: int, columns: int | None = None, *, batch: _Shape = (), dtype: Any = "float64"
 ) -> _Strategy:
-    """Matrices whose singular values lie between 1 and 3; they shrink to twice the identity.
+    """Return a strategy for matrices with singular values between 1 and 3.
+
+    They shrink to twice the identity.
 
     Parameters
     ----------
     rows, columns : int
         The shape; square by default.
     batch : tuple of int
-        The axes in front.
+        The leading axes.
     dtype : dtype
         Real or complex.
 
@@ -364,14 +366,14 @@ def well_conditioned_matrices(
 
 
 def spd_matrices(n: int, *, batch: _Shape = (), dtype: Any = "float64") -> _Strategy:
-    """Symmetric, or Hermitian, matrices with eigenvalues between 1 and 2.
+    """Return a strategy for symmetric, or Hermitian, matrices with eigenvalues between 1 and 2.
 
     Parameters
     ----------
     n : int
         The number of rows.
     batch : tuple of int
-        The axes in front.
+        The leading axes.
     dtype : dtype
         Real or complex.
 

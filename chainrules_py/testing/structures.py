@@ -1,8 +1,8 @@
-"""Structures that people register: what they state is compared with what it does.
+"""Structures registered by users: compare what their functions state with what they do.
 
-A statement has two halves, one that takes a value apart and one that puts it together, and nothing
-else says that they agree. If they do not, derivatives go to other fields, or nowhere: so inside
-`debug` whatever is rebuilt is taken apart again, and has to hold what was put in.
+A registration has a function that takes a value apart and one that rebuilds it, and nothing else
+checks that they agree. If they do not, derivatives go to other fields, or are lost: so inside
+`debug` every rebuilt value is taken apart again, and must hold the values it was built from.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 _SHARED = (int, bool, str, type(None))
-"""Classes of which one object stands for many values: which of them it was cannot be told."""
+"""Classes whose objects are shared between equal values, so that identity shows nothing."""
 
 
 def check_rebuilt(x: Any, new: Any, values: Sequence[Any]) -> None:
-    """Raise where a value that was rebuilt holds something else than was put in.
+    """Raise if a rebuilt value holds something else than the values it was built from.
 
     Raises
     ------
     RuleError
-        It names the class and the field.
+        The message names the class and the field.
     """
     was, cls = type(x), type(new)
     if cls is not was and issubclass(was, cls):
@@ -45,7 +45,7 @@ def check_rebuilt(x: Any, new: Any, values: Sequence[Any]) -> None:
 
 
 def _fault(old: Any, found: Any, given: Any, values: Sequence[Any]) -> str:
-    """Say what is in the place of a value, unless that was converted."""
+    """Describe what was found in place of a value; empty if it may be a converted value."""
     if found is old and not isinstance(found, _SHARED):
         return "the old value"
     if any([found is value for value in values]) and not isinstance(found, _SHARED):

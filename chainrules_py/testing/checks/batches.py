@@ -1,4 +1,4 @@
-"""The check of batches: several directions at once are the same as one by one."""
+"""The check of batches: several directions at once give the same as one by one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chainrules_py.values.pytree import flatten
 
 
 def check_batched(case: Case) -> None:
-    """Halves that say that they take directions along a leading axis give each what it would get.
+    """Check that a half that takes a batch of directions agrees with the half of each direction.
 
-    Directions of Python numbers alone are not looked at: there is no array to hold several.
+    Directions that hold only Python numbers are skipped: there is no array to hold several.
     """
     rng = np.random.default_rng(0)
     for name, mode in (("push", "linearize"), ("pull", "reverse")):
@@ -38,7 +38,7 @@ def check_batched(case: Case) -> None:
 
 
 def _compare(name: str, half: Any, ts: list[Any], saved: list[Any]) -> None:
-    """Raise a `WrongError` if the directions together give anything else than each by itself."""
+    """Raise a `WrongError` if a batch of directions gives another result than each direction."""
     like = next((x for x in flatten(ts[0])[0] if hasattr(x, "dtype")), None)
     if like is None:
         return

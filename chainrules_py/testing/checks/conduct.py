@@ -1,4 +1,4 @@
-"""The checks of conduct: those of `debug` with calls elsewhere in between, and of randomness."""
+"""The checks of conduct: those of `debug` with other calls in between, and of random state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chainrules_py.testing.rerun import DebugError, Running, copied, different
 
 
 def check_random(case: Case) -> None:
-    """Check that a call gives the same again."""
+    """Check that a repeated call returns the same value."""
     state = np.random.get_state()  # noqa: NPY002
     try:
         if fingerprint(case.call(*case.operands)) != fingerprint(case.y):
@@ -31,7 +31,7 @@ def check_random(case: Case) -> None:
 
 
 def check_conduct(case: Case) -> None:
-    """Check that a rule writes to nothing it is given, and that other calls change nothing of it.
+    """Check that a rule mutates no argument, and keeps no state that other calls change.
 
     These are the checks of `debug`, with a call of the rule at another point in between.
     """
@@ -57,13 +57,13 @@ def check_conduct(case: Case) -> None:
 
 
 def _shared_states() -> tuple[Any, ...]:
-    """Return the states of the generators that all share, to be compared."""
+    """Return the states of the global random generators, for comparison."""
     state: Any = np.random.get_state()  # noqa: NPY002
     return random.getstate(), state[1].tobytes(), *state[2:]
 
 
 def _run_with_calls_between(case: Case) -> None:
-    """Run both halves under the checks of `debug`, and once more after a call elsewhere."""
+    """Run both halves under the checks of `debug`, and again after a call at another point."""
     running, again = Running(True, nans=False, ours=True), []
     for mode, has in (("forward", case.has_push), ("reverse", case.has_pull)):
         found = bound_rule(case, mode) if has else None
@@ -93,7 +93,7 @@ def _push_again(found: Bound, given: Any, before: Any) -> None:
 
 
 def _check_alias(case: Case, y: Any) -> None:
-    """Check that a rule's value shares memory with operands only where the function's does."""
+    """Check that a rule's value shares memory with an operand only if the function's does."""
     for x in case.operands:
         arrays = type(x) is np.ndarray and type(y) is np.ndarray is type(case.y)
         if arrays and np.shares_memory(x, y) and not np.shares_memory(x, case.y):
@@ -102,7 +102,7 @@ def _check_alias(case: Case, y: Any) -> None:
 
 
 def _elsewhere(case: Case) -> None:
-    """Call the rule at another point, and use what it gives."""
+    """Call the rule at another point, and run its halves there."""
     other = case.beside(tuple(case.inputs.moved(case.u[:, -1] / 8)))
     try:
         if case.has_push:
@@ -111,4 +111,4 @@ def _elsewhere(case: Case) -> None:
             y, pullback = other.pullback()
             pullback(random_tangent(y, 0))
     except (ChainRulesError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
-        return  # the function does not take that point
+        return  # the function rejects that point

@@ -22,7 +22,7 @@ from chainrules_py.values.structure import fields_of
 
 
 def check_types(case: Case) -> None:
-    """Tangents have the shape, dtype, realness, device and structure of what they belong to."""
+    """Check the shape, dtype, realness, device and structure of tangents against their primals."""
     problems = []
     if case.has_push:
         problems.append(mismatch(case.kept_push()[1], case.y, "y_dot"))
@@ -37,7 +37,7 @@ def check_types(case: Case) -> None:
 
 
 def check_zeros(case: Case) -> None:
-    """Zeros in the places of some tangents, and what is not wanted, change nothing of the rest."""
+    """Check that zero tangents, and unwanted operands, do not change the other derivatives."""
     if case.has_push:
         _check_zero_tangents(case)
     if case.has_pull:
@@ -96,7 +96,7 @@ def _pulled_alone(case: Case, pullback: Any, y_bar: Any, keys: list[Any], key: A
 
 
 def check_owned(case: Case) -> None:
-    """Check that people own what they receive: writable, and nobody else's memory."""
+    """Check that returned arrays are writable and share no memory with anything else."""
     if case.has_push:
         tangents = case.tangents(case.u[:, -1])
         y, y_dot = case.frule(tangents)
@@ -142,7 +142,7 @@ def _arrays(t: Any) -> list[Any]:
 
 
 def check_accumulation(case: Case) -> None:
-    """Adding into a buffer adds to it what the pull gives."""
+    """Check that accumulating into a buffer adds the cotangent of the pull to it."""
     f, types = case.f, tuple(map(type, case.operands))
     takes = isinstance(f, Primitive) and len(types) == len(f.operands)
     rule = cast(Any, find_rule(f, types) if takes else None)

@@ -27,7 +27,7 @@ from chainrules_py.testing.modes import missing_mode
 
 
 def compare(table: Table, pattern: str = "") -> None:
-    """Raise a `WrongError` if a table has entries that differ by more than is allowed."""
+    """Raise a `WrongError` if entries of a table differ by more than is allowed."""
     if not table.is_within:
         msg = f"{table.titles[0]} and {table.titles[1]} differ\n{table}"
         raise WrongError(msg, pattern, derivative=True)
@@ -47,10 +47,10 @@ def check_value(case: Case) -> None:
 
 
 def _agrees(case: Case) -> bool:
-    """Tell whether both halves agree, along a random direction, with one central difference.
+    """Return whether both halves agree with one central difference along a random direction.
 
-    It takes two calls of the function. Where they disagree, or the function bends, nothing is wrong
-    yet: many steps along many directions tell.
+    This takes two calls of the function. A disagreement is not yet a mistake, because the function
+    may bend: it is followed by differences with many steps along many directions.
     """
     if case.agreement is None:
         wrong = wrong_halves(case) if case.few else None
@@ -59,7 +59,7 @@ def _agrees(case: Case) -> bool:
 
 
 def wrong_halves(case: Case) -> list[str] | None:
-    """List the halves that disagree with one central difference; None where it says nothing."""
+    """List the halves that disagree with one central difference; None if it is inconclusive."""
     if not case.smooth or not case.u.size or case.precision > 1e-4:
         return None
     if case.jointly or case.is_extreme:
@@ -105,7 +105,7 @@ def _check_whole_push(case: Case) -> None:
 
 
 def _say_unjudged(case: Case, unsettled: str) -> None:
-    """Say what of a half was skipped, if anything."""
+    """Raise a `SkippedCheckError` if a part of the check was skipped."""
     if is_zero(space(case.y)) or all(is_zero(space(x)) for x in case.operands):
         unsettled = "there is nothing that can be perturbed"
     if held := [name for i, name in enumerate(case.operand_names()) if i in case.held]:
@@ -115,21 +115,21 @@ def _say_unjudged(case: Case, unsettled: str) -> None:
 
 
 def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
-    """Check that no derivative is NaN if all is finite; at a domain's edge it may be infinite."""
+    """Check that no derivative is NaN where all is finite; at a domain's edge it may be inf."""
     given_finite = np.all(np.isfinite(case.vector_of_values()))
-    # In a mixture of several, infinities of both signs cancel to NaN.
+    # In a direction along several coordinates, infinities of both signs cancel to NaN.
     single = _singles(given)
     images = images[:, single]
     bad = np.isnan(images)
     if given_finite and not np.all(np.isfinite(images)) and case.pick is None and case.smooth:
         lost = _vertical(case, half, int(np.sum(single)))
-        # Of an infinite derivative 0 times it makes NaN beside it, and in a complex number's part.
+        # 0 times an infinite derivative is NaN beside it, and in a complex number's other part.
         beside = lost if case.raw.kind == "complex" else lost & ~np.isfinite(images)
         for _ in range(2):
             beside = beside & ~np.isfinite(images)
             beside = beside.any(axis=0, keepdims=True) | beside.any(axis=1, keepdims=True)
         if case.jointly and case.inputs.size == int(np.sum(_singles(case.u))):
-            # Nor is a rule asked for what is smooth along each coordinate, and not along all.
+            # NaN is also allowed where f is smooth along each coordinate, but not along all.
             rough = (np.isinf(case.judged()[1]) & ~case.kinks)[:, : case.inputs.size]
             beside = beside | (rough if half == "push" else rough.T)
         bad = bad & ~(lost | beside)
@@ -144,9 +144,9 @@ def _singles(directions: Any) -> Any:
 
 
 def _vertical(case: Case, half: str, count: int) -> Any:
-    """Tell where quotients grow without end, or there are none: there is no number to be found."""
+    """Return where difference quotients diverge, or do not exist: no derivative to compare."""
     coordinates = np.flatnonzero(_singles(case.u))
-    if len(case.steps) == 1:  # then every direction is that of the one number
+    if len(case.steps) == 1:  # every direction is along the one coordinate
         coordinates = coordinates[:1]
     rows = len(case.sizes if half == "push" else case.steps)
     if case.few or len(coordinates) != len(case.steps):
@@ -187,7 +187,7 @@ def _check_whole_adjoint(case: Case) -> None:
 
 
 def _limit(case: Case, push: Any, slack: Any, rounding: Any) -> Any:
-    """Compute what a pull may differ by from differences, of what these may be off by."""
+    """Return the tolerance of a pull against differences, from the errors of these."""
     with np.errstate(invalid="ignore"):
         loose = np.abs(case.w).T @ np.where(np.isinf(slack), 0.0, rounding)
     lost = np.abs(case.w).T @ np.isinf(slack).astype(float) > 0
@@ -196,12 +196,12 @@ def _limit(case: Case, push: Any, slack: Any, rounding: Any) -> Any:
 
 
 def _is_number(derivatives: Any) -> Any:
-    """Tell where they are finite, and not what overflow has left of an infinite one."""
+    """Return where derivatives are finite, and not the result of an overflow."""
     return np.abs(derivatives) < 1e200
 
 
 def check_linear(case: Case) -> None:
-    """Push and pull are linear: of negative, tiny and huge multiples."""
+    """Check that push and pull are linear, with negative, tiny and huge factors."""
     for half, given, has, names in (
         ("push", case.u, case.has_push, case.output_names()),
         ("pull", case.w, case.has_pull, case.coordinate_names()),
@@ -219,8 +219,8 @@ def _check_linear_half(case: Case, half: str, vector: Any, names: Sequence[str])
     if not np.all(np.isfinite(want)) or not (most or np.all(np.isfinite(have))):
         return
     allowed = 8 * case.rounding_of(half, want, max(1e-10, 1e4 * case.precision))
-    # What iterates ends sooner at little, and what adds to its operands loses digits of them at
-    # much; and neither gives nothing.
+    # Iterations stop sooner at small values, and additions to operands lose digits at large ones;
+    # but neither makes the result zero.
     allowed[:, 1:] += np.abs(want[:, 1:]) / 2
     columns = ["times -0.3", f"times 2**{most}", f"times 2**-{least}"]
     table = Table(have, want, names, columns, allowed, (half, "multiples of it"))
@@ -231,14 +231,14 @@ def _check_linear_half(case: Case, half: str, vector: Any, names: Sequence[str])
 
 
 def _reach(case: Case, *derivatives: Any) -> tuple[int, int]:
-    """Return by which powers of two more and less are numbers yet, and a rule has to be linear."""
+    """Return up and down to which powers of two values stay in range, so that a rule is linear."""
     numbers = np.concatenate([np.ravel(x) for x in (*derivatives, case.steps, case.sizes)])
     numbers = np.abs(numbers[(numbers != 0.0) & np.isfinite(numbers)])
     if case.precision > 1e-4 or np.max(numbers, initial=0.0) > 1e290:
         return 0, 0
     farthest = np.max(np.abs(np.log2(numbers)), initial=0.0)
     end, reach = (330, 100) if case.precision < 1e-10 else (40, 40)
-    return (12 if farthest > end else reach), 22  # what iterates stops where little is left
+    return (12 if farthest > end else reach), 22  # iterations stop at small values
 
 
 def _image(case: Case, half: str, vector: Any) -> Any:
@@ -248,13 +248,13 @@ def _image(case: Case, half: str, vector: Any) -> Any:
 
 
 def check_second_order(case: Case) -> None:
-    """Check that the derivative of the derivative is right, in all four nestings of the modes."""
+    """Check that the second derivative is right, in all four nestings of the modes."""
     engine, loss = _loss(case)
     drawn = case.rng.standard_normal((2, len(loss.sizes)))
     u, w = np.round(16 * drawn) / 16 * loss.sizes
     products = loss.products(engine, u, w, reverse_only=not case.has_push)
     if case.precision > 1e-10:
-        return  # that it runs is all that differences in single precision can say
+        return  # in single precision, differences show only that it runs
     if not case.smooth:
         want, title = products["reverse over reverse"], "reverse over reverse"
         _compare_products(case, loss, products, u, want, 0.0 * want, title)
@@ -271,11 +271,11 @@ def check_second_order(case: Case) -> None:
 def _compare_products(
     case: Case, loss: Loss, products: dict[str, Any], u: Any, want: Any, error: Any, title: str
 ) -> None:
-    # Along directions as long as the operands: what a change of their own size makes of the slope.
+    # Scaled by the sizes of operands: how the slope changes if an operand changes by its size.
     sizes, scale = loss.sizes, scale_of(want * loss.sizes)
     sure = (10 * case.tolerance * scale + 1e3 * case.precision * loss.size) / sizes
     allowed = np.maximum(sure, 50 * error)
-    seen = max(scale, 1e-6 * loss.size)  # of a derivative that is zero, what the loss would show
+    seen = max(scale, 1e-6 * loss.size)  # if the derivative is zero, what the loss shows
     settled = np.all((allowed <= sure) | (allowed * sizes <= 1e-4 * seen))
     skip_if(not settled, "differences of the gradient do not settle")
     names = _active_names(case, loss.inputs)
@@ -298,7 +298,7 @@ def _compare_products(
 
 
 def _loss(case: Case) -> tuple[Any, Loss]:
-    """Return the engine and the loss, if higher derivatives can be judged."""
+    """Return the engine and the loss; skip where second derivatives cannot be checked."""
     engine = default_engine()
     skip_if(engine is None, "no engine is installed")
     loss = Loss(case.call, case.operands, case.gauge, case.rng, case.held)
@@ -313,7 +313,7 @@ def _loss(case: Case) -> tuple[Any, Loss]:
 
 
 def _is_transposed(case: Case) -> bool:
-    """Tell whether engines take the gradient from the forward half, as no other is stated."""
+    """Return whether engines transpose the forward half, because no reverse half is stated."""
     stated = not missing_mode(case, "reverse", transposed=False)
     return not stated and not missing_mode(case, "reverse")
 

@@ -1,7 +1,7 @@
-"""Derivatives of derivatives, by the engine that is installed, in every nesting of the two modes.
+"""Second derivatives by the installed engine, in every nesting of the two modes.
 
-A loss is made of the result: a weighted sum plus half the sum of squares, so that it curves even
-where the function is linear. It is written in words, and so runs under any number of levels.
+The loss is a weighted sum of the result plus half the sum of squares, so that it curves even where
+the function is linear. It is written in operations, and so runs under any number of levels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chainrules_py.values.structure import rebuild
 
 
 def inner(of: Coordinates, w: Any, y: Any) -> Any:
-    """Compute Re<w, y>, the real inner product of tangents, or a tangent and a value, in words."""
+    """Compute Re<w, y>, the real inner product of two tangents, or of a tangent and a value."""
     total: Any = None
     for (leaf, a), (_, b) in zip(of.leaves(w), of.leaves(y), strict=True):
         term = v.multiply(v.conj(a), b) if leaf.kind == "complex" else v.multiply(a, b)
@@ -31,27 +31,27 @@ def inner(of: Coordinates, w: Any, y: Any) -> Any:
 
 
 class Loss:
-    """A real number made of the result of a call, as a function of what can be perturbed in it.
+    """Real loss of the result of a call, as a function of the operands that can be perturbed.
 
     Parameters
     ----------
     f : callable
         The function, with its options.
     operands : tuple
-        Where it is called.
+        The operands of the call.
     gauge : callable, optional
         Applied to the result first.
     rng : numpy.random.Generator
-        Where the weights come from.
+        Generator of the weights.
     held : sequence of int
-        Which operands are not perturbed.
+        Indices of the operands that are not perturbed.
 
     Attributes
     ----------
     sizes : vector
-        How large the operands are around each coordinate.
+        Typical magnitude of the operands around each coordinate.
     size : float
-        How large the loss is by nature.
+        Typical magnitude of the loss.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Loss:
         return bool(self.inputs.size and self.output.size)
 
     def __call__(self, *xs: Any) -> Any:
-        """Compute the loss at other values of the operands that can be perturbed."""
+        """Compute the loss at other values of the perturbed operands."""
         full = list(self.operands)
         for i, x in zip(self.active, xs, strict=True):
             full[i] = x
@@ -90,7 +90,7 @@ class Loss:
         return v.add(linear, v.multiply(0.5, inner(self.output, y, y)))
 
     def moved(self, vector: Any) -> tuple[Any, ...]:
-        """Where the inputs are after a step."""
+        """Return the inputs after a step."""
         return self.inputs.moved(vector)  # type: ignore[no-any-return]
 
     def gradient(self, engine: Any, at: tuple[Any, ...]) -> Any:
@@ -101,7 +101,7 @@ class Loss:
     def products(
         self, engine: Any, u: Any, w: Any, *, reverse_only: bool = False
     ) -> dict[str, Any]:
-        """Compute the Hessian times w, or its product with u from both sides, in the four nestings.
+        """Compute H w, or the product u H w, with the Hessian H, in the four nestings of the modes.
 
         Parameters
         ----------
@@ -110,12 +110,12 @@ class Loss:
         u, w : vector
             Two directions.
         reverse_only : bool
-            Whether there is no forward mode, so that only reverse over reverse is left.
+            Whether there is no forward half, so that only reverse over reverse is possible.
 
         Returns
         -------
         dict
-            By the name of the nesting, inner mode last.
+            The products by the name of the nesting, inner mode last.
         """
         u_dot, w_dot = self._tangents(u), self._tangents(w)
         pulled = self.along(engine, "reverse", self, w_dot)
@@ -161,7 +161,7 @@ def one_difference(loss: Loss, engine: Any, w: Any) -> Any:
 
 
 def second_derivative(loss: Loss, engine: Any, w: Any) -> tuple[Any, Any]:
-    """Compute the Hessian times w by differences of the gradient, with the error of that."""
+    """Compute the Hessian times w by differences of the gradient, with an error estimate."""
 
     def moved(t: float) -> Any:
         try:

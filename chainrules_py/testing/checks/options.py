@@ -1,4 +1,4 @@
-"""Other values of what has no derivative: by type and annotation; all ways to say an axis."""
+"""Other values of arguments without derivative, by type and annotation; other axes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def other_values(f: Any, name: str, given: Any, known: Iterable[str]) -> list[Any]:
-    """List other values of what has no derivative, by its type and annotation.
+    """List other values of an argument without derivative, by its type and annotation.
 
-    None may mean anything: its other values are those of the annotation.
+    For None, only the annotation gives other values.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def other_values(f: Any, name: str, given: Any, known: Iterable[str]) -> list[An
 
 
 def _by_type(name: str, given: Any) -> list[Any]:
-    """List values of the type of one that is given."""
+    """List other values of the type of a given one."""
     whole = name in _NO_NUMBERS
     if type(given) is bool:
         return [not given]
@@ -79,14 +79,14 @@ _OPERATIONS = {
     "approximate": ("none tanh",),
     "method": ("linear lower higher midpoint nearest",),
 }
-"""By the name of an option, the operations that it takes in NumPy and its relatives."""
+"""For names of options, groups of values that they take in NumPy and related libraries."""
 
 _NO_NUMBERS = {"axis", "axes", "dtype", "out", "where", "order", "rng", "seed", "device", "casting"}
 _NO_NUMBERS |= {"tol", "rtol", "atol", "rcond", "eps", "max_steps", "maxiter", "solver"}
 
 
 def _listed_by(hint: Any) -> list[Any]:
-    """List values that an annotation lists: ``Literal["full", "same"]``, members, two flags."""
+    """List the values that an annotation allows: those of a ``Literal`` or an enum, flags."""
     if typing.get_origin(hint) is typing.Literal:
         return [x for x in typing.get_args(hint) if x is not None]
     if isinstance(hint, enum.EnumMeta):
@@ -98,7 +98,7 @@ def _listed_by(hint: Any) -> list[Any]:
 def other_axes(
     names: set[str], given: Mapping[str, Any], ndim: int, default: Any = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """List every way to say the axis, and keepdims, by the name of what may be wrong there."""
+    """Yield every form of the axis, and keepdims, with the name of what may be wrong there."""
     axis = given.get("axis", default)
     if "keepdims" in names and not given.get("keepdims"):
         yield "keepdims=True", {"keepdims": True}

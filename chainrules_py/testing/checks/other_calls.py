@@ -1,7 +1,7 @@
-"""Calls derived from one: other points, shapes and options, from its operands and signature alone.
+"""Calls derived from one call: other points, shapes and options.
 
-Each is one more call of the function that a person would expect its rule to be right for. What the
-function itself does not take is left out.
+Each is a call for which users expect the rule to be right. Calls that the function itself rejects
+are left out.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from chainrules_py.values.pytree import PLAIN, flatten, map_leaves
 
 
 class Call(NamedTuple):
-    """Call of the same function that is judged besides the one that was given.
+    """Call of the same function that is checked besides the given one.
 
-    What is wrong there is "wrong only for" what the name says. At a kink a right rule may have any
-    of several derivatives, so that more directions are looked at.
+    A mistake there is "wrong only for" the name. At a kink a right rule may return any of several
+    derivatives, so that more directions are checked.
     """
 
     name: str
@@ -42,7 +42,7 @@ Calls = Iterator[Call]
 
 
 def value_at(case: Case, operands: tuple[Any, ...], **other: Any) -> Any:
-    """Compute the value of another call; None where the function does not take it."""
+    """Compute the value of another call; None where the function rejects it."""
     try:
         return case.f(*operands, **{**case.options, **other})
     except Exception:
@@ -54,7 +54,7 @@ def _is_floating(x: Any) -> bool:
 
 
 def _leaves(x: Any) -> list[Any]:
-    """List the floating numbers and arrays of an operand that people make: not of a library's."""
+    """List the floating-point numbers and arrays of an operand, or of a container of Python's."""
     plain = isinstance(x, (tuple, list, dict)) or is_dataclass(x)
     return [n for n in (flatten(x)[0] if plain else [x]) if _is_floating(n)]
 
@@ -79,7 +79,7 @@ def _as(x: Any, values: Any) -> Any:
 def _call(
     case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int], **more: Any
 ) -> Call:
-    """Make the call with changed numbers at some places."""
+    """Return the call with changed numbers in the operands at some indices."""
     chosen = set(places)
     xs = [_mapped(change, x) if i in chosen else x for i, x in enumerate(case.operands)]
     return Call(name, tuple(xs), case.options, **more)
@@ -92,11 +92,12 @@ def _put(case: Case, i: int, x: Any) -> tuple[Any, ...]:
 # ------------------------------------------------------------------------------ other points
 
 DISORDER_OF_SEVERAL = "another order of the elements of an operand that increases"
-"""Of several operands one may be a grid, which has to: what is wrong there is told, no more."""
+"""The name where several operands are floating. One may be a grid, which has to increase, so that
+a mistake there is reported, but is no failure."""
 
 
 def near_calls(case: Case) -> Calls:
-    """Other numbers nearby; and in disorder, where they increase."""
+    """Yield a call at other numbers nearby, and in another order if an operand increases."""
     rng = np.random.default_rng(7)
     shaken: Any = lambda x: x * (1.0 + 0.25 * rng.uniform(-1.0, 1.0, x.shape))
     places = _floating(case)
@@ -109,7 +110,7 @@ def near_calls(case: Case) -> Calls:
 
 
 def first_calls(case: Case) -> Calls:
-    """List those that find most mistakes: of other signs, shorter, with one axis more or less."""
+    """Yield the calls that find most mistakes: other signs, shorter, one axis more or less."""
     xs, places, arrays = case.operands, _floating(case), _arrays(case)
     one_sign = any(_has_one_sign(x) for i in places for x in _leaves(xs[i]))
     if one_sign and not any(map(is_sorted, xs)):
@@ -136,9 +137,9 @@ def _has_one_sign(x: Any) -> bool:
 
 
 def point_calls(case: Case) -> Calls:
-    """Other numbers of the same shapes: negated, large and small, equal, at zeros."""
+    """Yield calls at other numbers of the same shapes: negated, large, small, equal, zero."""
     places, xs = _floating(case), case.operands
-    # What iterates may not come there, or not soon.
+    # Iterations may not converge there, or only slowly.
     if not case.options.keys() & _TOLERANCES and not any(map(callable, xs)):
         wide = 30.0, 1000.0, -30.0, -1000.0, 1e-3, 1e-9
         for factor in wide if case.precision < 1e-10 else (30.0, -30.0, 1e-3):
@@ -151,7 +152,7 @@ def point_calls(case: Case) -> Calls:
     for i in places:
         x = xs[i]
         if is_float_array(x) and x.size:
-            # What is sorted stays so.
+            # A sorted operand stays sorted.
             place = int(np.argmin(np.abs(x))) if is_sorted(x) else 0
             zeroed = _put(case, i, make.with_zeros(x, [place]))
             yield Call("a zero", zeroed, case.options, True)
@@ -176,13 +177,13 @@ _TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
 
 
 def shape_calls(case: Case) -> Calls:
-    """Other shapes and layouts: no axes, one more, other lengths, nothing, broadcast, strided."""
+    """Yield calls of other shapes and layouts: 0-d, longer, empty, broadcast, strided."""
     xs, options = case.operands, case.options
     every = [i for i, x in enumerate(xs) if make.is_numpy(x)]
     changed: Any = lambda change: tuple([change(x) if i in every else x for i, x in enumerate(xs)])
-    # Arrays of integers may be indices into others: they fit together in their own way.
+    # Arrays of integers may be indices into others, so that their shapes depend on each other.
     if every and all(case.parts[i].size or not xs[i].size for i in every):
-        if options.get("axis") is None:  # an axis of an array that has none is nobody's promise
+        if options.get("axis") is None:  # a 0-d array has no axis
             yield Call("0-d", changed(lambda x: x.reshape(-1)[:1].sum(keepdims=False)), options)
         yield Call("size 1", changed(lambda x: x[(slice(0, 1),) * x.ndim]), options)
         for place in (slice(0, 0), (..., slice(0, 0))):
@@ -194,7 +195,7 @@ def shape_calls(case: Case) -> Calls:
     for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
         yield _call(case, f"another shape: one {what} fewer", make.cut(axis), arrays)
         yield _call(case, f"another shape: one {what} more", make.extended(axis), arrays)
-    # Whoever takes one axis for another gets no error where they have one length.
+    # A rule that confuses two axes raises no error where they have the same length.
     lengths = {n for i in arrays for n in xs[i].shape}
     apart = next(n for n in range(2, len(lengths) + 3) if n not in lengths)
     for k in (apart, *sorted(n for n in lengths if 1 < n < 5)) if arrays else ():
@@ -218,7 +219,7 @@ _LAYOUTS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _broadcast_calls(case: Case, arrays: list[int]) -> Calls:
-    """List operands with an axis of length 1, or without it, if the result keeps its shape."""
+    """Yield calls with an operand that broadcasts, if the result keeps its shape."""
     for i in arrays if len(arrays) > 1 and hasattr(case.y, "shape") else ():
         x = case.operands[i]
         if not x.ndim or x.shape != case.y.shape or x.shape[0] < 2:
@@ -232,7 +233,7 @@ def _broadcast_calls(case: Case, arrays: list[int]) -> Calls:
 
 
 def _entry_calls(case: Case) -> Calls:
-    """List more entries of a list, tuple or dictionary, or more operands."""
+    """Yield calls with more entries in a list, tuple or dictionary, or with more operands."""
     xs = case.operands
     fixed = len(getattr(case.f, "operands", ())) if getattr(case.f, "variadic", None) else len(xs)
     places = [(i, x) for i, x in enumerate(xs[:fixed]) if type(x) in PLAIN and len(x)]
@@ -246,7 +247,7 @@ def _entry_calls(case: Case) -> Calls:
 
 
 def _index_calls(case: Case) -> Calls:
-    """Other masks and flags; whole numbers that may be indices, repeated, from the end, in turn."""
+    """Yield calls with other masks, and other, repeated, negative or reordered indices."""
     xs, options = case.operands, case.options
     lengths = {n for x in xs if is_float_array(x) for n in x.shape}
     for i, x in enumerate(xs):
@@ -277,7 +278,7 @@ def _index_calls(case: Case) -> Calls:
 
 
 def whole_number_calls(case: Case) -> Calls:
-    """List floating-point numbers in place of whole ones, the same and others; other whole ones."""
+    """Yield calls with floating-point numbers for integers, and with other integers."""
     xs = case.operands
     places = [i for i, x in enumerate(xs) if is_whole(x)]
     for chosen in {tuple(places), *[(i,) for i in places]} if places else ():
@@ -306,7 +307,7 @@ def _numbers(y: Any) -> Any:
 
 _KNOWN = ("axis", "keepdims")
 _PROMISES = ("_", "assume", "symmetric", "hermitian", "overwrite", "check", "unique", "sorted")
-"""How options are called that say of the operands what only who calls can know."""
+"""Prefixes of options that promise a property of the operands, which only the caller knows."""
 
 
 def _is_promise(case: Case, i: int) -> bool:
@@ -315,7 +316,7 @@ def _is_promise(case: Case, i: int) -> bool:
 
 
 def option_calls(case: Case) -> Calls:
-    """Every way to say the axis, and keepdims; other values of the rest, by type and annotation."""
+    """Yield calls with other axes, keepdims, and other values of the remaining options."""
     declared = case.f.options if isinstance(case.f, Primitive) else case.options
     yield from _axis_calls(case, declared)
     for name, default in declared.items():
@@ -340,7 +341,7 @@ def option_calls(case: Case) -> Calls:
 
 
 def _axis_calls(case: Case, declared: Mapping[str, Any]) -> Calls:
-    """List ways to say the axis, and axes of what has one more of them."""
+    """Yield calls with other axes, and with a leading axis added to vectors."""
     names = {*case.options, *declared} & {*_KNOWN}
     arrays = [i for i, x in enumerate(case.operands) if make.is_numpy(x)]
     if not names or not arrays:
@@ -362,7 +363,7 @@ def _default(default: Any) -> list[Any]:
 
 
 def _is_another(case: Case, y: Any, given: Any, value: Any) -> bool:
-    """Tell whether a function takes a value; one of another type only if it makes a difference."""
+    """Return whether a function takes another value; one of another type must change the result."""
     if y is None or value is given or (type(value) is type(given) and repr(value) == repr(given)):
         return False
     return type(value) is type(given) or given is not None or fingerprint(y) != fingerprint(case.y)
@@ -374,6 +375,6 @@ def _shown(value: Any, given: Any = ()) -> str:
 
 
 def _is_count(case: Case, name: str, value: int) -> bool:
-    """Tell whether a function takes a negative number for none, as a count of steps."""
+    """Return whether negative numbers count as zero, as for a count of steps."""
     ys = [value_at(case, case.operands, **{name: n}) for n in (value, value - 1, 0)]
     return all(y is not None and fingerprint(y) == fingerprint(ys[0]) for y in ys)

@@ -1,4 +1,4 @@
-"""The check of tangent spaces: the laws that the algebra of a type's tangents has to keep."""
+"""The check of tangent types: the laws that the algebra of a type's tangents must obey."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 Law: TypeAlias = list[tuple[str, Any, Any]]
-"""What is compared: its name, and two vectors, or two other things that have to be equal."""
+"""Comparisons: a name, and two vectors or other objects that must be equal."""
 
 
 class _Space:
-    """A point of a type, with three tangents there, and their coordinates."""
+    """A point of a type, with three tangents at it, and their coordinates."""
 
     def __init__(self, primal: Any, seed: int) -> None:
         self.primal, self.of = primal, Coordinates(primal)
@@ -31,7 +31,7 @@ class _Space:
 
 
 def _coordinates(s: _Space) -> Law:
-    """Tangents and their coordinates are the same thing, there and back."""
+    """Tangents and their coordinates convert to each other without loss."""
     is_structural = isinstance(s.tangents[0], Tangent)
     return [
         *[("a tangent", s.of.vector(t), u) for t, u in zip(s.tangents, s.vectors, strict=True)],
@@ -63,7 +63,7 @@ def _add(s: _Space) -> Law:
 
 
 def _move(s: _Space) -> Law:
-    """Where one moves along a tangent is a value of the same type, further by the tangent."""
+    """Check that a value moved along a tangent keeps its class, and is further by the tangent."""
     (a, b, _), (u, v, _), start = s.tangents, s.vectors, value_vector(s.primal)
     moved = [move(s.primal, t) for t in (ZeroTangent(), a, add_tangents(a, b))]
     cls = type(s.primal)  # NumPy's arithmetic makes scalars of 0-d arrays
@@ -75,7 +75,7 @@ def _move(s: _Space) -> Law:
 
 
 def _accumulate(s: _Space) -> Law:
-    """Accumulating is adding, and writes only to what it owns."""
+    """Accumulation is addition, and writes only to buffers that it owns."""
     (a, b, c), (u, v, w) = s.tangents, s.vectors
     before = [fingerprint(t) for t in s.tangents]
     total: Any = a
@@ -89,7 +89,7 @@ def _accumulate(s: _Space) -> Law:
 
 
 def _project(s: _Space) -> Law:
-    """Tangents as people may write them come to one form, which is its own projection."""
+    """Tangents as users write them convert to one form, which is its own projection."""
     (a, _, _), (u, _, _), of = s.tangents, s.vectors, s.of.vector
     plain: Any = a
     cls = type(s.primal)
@@ -137,12 +137,12 @@ def check_tangent_type(primal: Any, *, seed: int = 0) -> Report:
     primal : array, number, structure, or class
         A value of the type; a class is called without arguments to make one.
     seed : int
-        Where tangents are drawn from.
+        Seed of the random tangents.
 
     Returns
     -------
     Report
-        What each law said.
+        The outcome of each law.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The checks of other calls: points, shapes, options, kinds of arrays.
 
-Each is judged by a few numbers: value, types, and both halves along one random direction. It is
-left out where the function itself does not take it.
+Each call is checked for its value, its types, and both halves along one random direction. Calls
+that the function itself rejects are left out.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _CHECKS = check_types, check_value, check_push, check_adjoint
 
 
 def _judge(case: Case, call: Call, few: bool = True) -> None:
-    """Judge one other call, if the function takes it; with ``few`` along one random direction."""
+    """Check another call, if the function takes it; with ``few`` along one random direction."""
     name = f"wrong only for {call.name}" if call.name else ""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         varied = _other(case, call, few)
         if varied is None or (not name and any(map(varied.is_held, range(len(call.operands))))):
-            return  # what was a whole number stays one: the rule says so
+            return  # the rule states no derivative for an integer operand
         where = call.operands, call.options
         try:
             for check in _CHECKS:
@@ -68,7 +68,7 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
             if wrong.pattern.startswith("NaN") and _is_nobodys(case, varied, name):
                 return
             if wrong.derivative and (case.rounds or varied.rounds):
-                return  # its differences are those of a staircase
+                return  # differences of a function that rounds are those of a staircase
             with unlimited():
                 part = diagnose(varied, case)[0] if wrong.derivative else ""
             inner = part or wrong.pattern
@@ -82,7 +82,7 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
 
 
 def _other(case: Case, call: Call, few: bool) -> Case | None:
-    """Make the case of another call; None where the function does not take it, or diverges."""
+    """Return the case of another call; None where the function rejects it, or diverges."""
     how = case.gauge, case.smooth, 0, None
     try:
         varied = Case(case.f, call.operands, call.options, *how, few=few, derived=True, near=case)
@@ -99,10 +99,10 @@ def _other(case: Case, call: Call, few: bool) -> Case | None:
 
 
 def _is_nobodys(case: Case, varied: Case, name: str) -> bool:
-    """Tell whether a NaN may be none of the rule's: of overflow, of nothing, or of a distance.
+    """Return whether a NaN may come from overflow, underflow or a distance, and not from the rule.
 
-    Where two operands are equal a distance has no derivative. At zeros they are equal as well:
-    there it is, if it was with other numbers.
+    Where two operands are equal, a distance has no derivative. Operands that are all zero are equal
+    too: they count as a distance only if other numbers showed one before.
     """
     if not varied.settled and "large" in name:
         return True
@@ -129,12 +129,12 @@ _UNSAID: tuple[tuple[str, tuple[type[Exception], ...]], ...] = (
     ("empty", _REFUSES),
     ("axes", (TypeError,)),
 )
-"""Calls that a function may happen to take, and errors by which a rule is not meant for them."""
+"""Calls that a function may take by accident, and errors that a rule may raise there."""
 
 
 def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool:
-    """Tell whether an error of a rule is none that its author would mend."""
-    if is_said(error) or (isinstance(error, IndexError) and not name):  # what was an index
+    """Return whether an error of a rule at another call is no mistake of the rule."""
+    if is_said(error) or (isinstance(error, IndexError) and not name):  # the number is an index
         return True
     shapes = [getattr(c.y, "shape", ()) for c in (case, varied)]
     counts = [f"{k}={n}" for k, n in varied.options.items() if type(n) is int and k != "axis"]
@@ -144,7 +144,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or ("another length" in name and shapes[0] == shapes[1])
         or (not varied.raw.size and isinstance(error, ValueError))
         or any(count in name for count in counts)
-        or isinstance(error, np.linalg.LinAlgError)  # a formula by the inverse, at singular ones
+        or isinstance(error, np.linalg.LinAlgError)  # a formula with an inverse, where singular
     ):
         case.refused.append(f"it raises an error with {name}: {error}")
         return True
@@ -152,11 +152,11 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
 
 
 def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
-    """Judge other calls, each of them once; in half precision there is little to be seen."""
+    """Check other calls, each of them once; half precision shows too little."""
     skip_if(case.precision > 1e-4, "operands are in half precision")
     seen = [case.operands]
     for call in calls:
-        if call.options == case.options and "input" not in call.name:  # another layout
+        if call.options == case.options and "input" not in call.name:  # "input": another layout
             if any(_identical(call.operands, other) for other in seen):
                 continue
             seen.append(call.operands)
@@ -175,7 +175,7 @@ def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
 
 
 _AT_LARGE = ("another point", "negative operands", "another shape: one element fewer")
-"""Calls derived of a large one of which there is no smaller one."""
+"""Calls derived from a large one for which there is no smaller one."""
 
 
 def _identical(xs: tuple[Any, ...], ys: tuple[Any, ...]) -> bool:
@@ -185,13 +185,13 @@ def _identical(xs: tuple[Any, ...], ys: tuple[Any, ...]) -> bool:
 
 
 def _texts(xs: tuple[Any, ...]) -> list[str]:
-    """Write out the operands that are no numbers."""
+    """Return the representations of the operands that are not numbers."""
     plain = [x for x in xs if not is_structure_type(type(x))]
     return [repr(x) for x in plain if kind_of(x) == "none"]
 
 
 def judged_at(calls: Callable[[Case], Iterable[Call]]) -> Callable[[Case], None]:
-    """Make the check that judges such other calls."""
+    """Return a check that checks the calls derived from a case."""
 
     def check(case: Case) -> None:
         skip_if(case.gauge is not None, "the result is determined up to a gauge")
@@ -208,7 +208,7 @@ check_options = judged_at(other_calls.option_calls)
 
 
 def check_whole_numbers(case: Case) -> None:
-    """Check the rule at other whole numbers, and at floating-point ones, where whole are given."""
+    """Check the rule at other integers, and at floating-point numbers in place of integers."""
     calls = list(other_calls.whole_number_calls(case))
     skip_if(not calls, "no operand is a whole number that could be any number")
     _judge_calls(case, calls)
@@ -216,7 +216,7 @@ def check_whole_numbers(case: Case) -> None:
 
 
 def _check_partials_of_whole(case: Case) -> None:
-    """Check the partial of a whole number, if a rule gives any, where its function takes others."""
+    """Check the derivative to an integer, if a rule returns one, where f takes floats there."""
     w = case.w[:, -1]
     for i, x in enumerate(case.operands if case.has_pull and len(w) else ()):
         bar = case.bars()[i] if is_whole(x) else None
@@ -225,7 +225,7 @@ def _check_partials_of_whole(case: Case) -> None:
         value = lambda t, i=i: case.value_there(
             (*case.operands[:i], floating(case.operands[i], t), *case.operands[i + 1 :])
         )
-        with contextlib.suppress(TypeError):  # it takes whole numbers alone
+        with contextlib.suppress(TypeError):  # it takes only integers
             want, error = derivative(value, max(1.0, float(np.max(np.abs(x)))))
             known = np.all(50 * error <= 1e-6 * np.max(np.abs(want), initial=0.0))
             have, right = float(np.sum(bar)), float(w @ want)
@@ -236,7 +236,7 @@ def _check_partials_of_whole(case: Case) -> None:
 
 
 def check_varied(case: Case, vary: Mapping[str, tuple[Any, ...]]) -> None:
-    """Every value that was given for an option, or for an operand by its name."""
+    """Check every value that is given for an option, or for an operand by its name."""
     names = case.operand_names()
     for name, value in [(name, value) for name, values in vary.items() for value in values]:
         plain = np.ndim(value) == 0 or type(value) is tuple
@@ -250,7 +250,7 @@ def check_varied(case: Case, vary: Mapping[str, tuple[Any, ...]]) -> None:
 
 
 def check_single(case: Case) -> None:
-    """Check the rule with operands in single precision: everything is in single precision then."""
+    """Check the rule with operands in single precision: types, and numbers in both halves."""
     narrow = tuple(map(narrowed, case.operands))
     same = all(a is b for a, b in zip(narrow, case.operands, strict=True))
     skip_if(same, "no operand is an array in double precision")
@@ -266,11 +266,11 @@ def check_single(case: Case) -> None:
 
 
 def check_complex(case: Case) -> None:
-    """Check that a rule that takes complex operands has the real adjoint there.
+    """Check that a rule that takes complex operands returns the real adjoint there.
 
-    What is wrong is told, and not held against a rule of which only real operands were asked: many
-    are meant for those alone. It is where the rule says ``complex=``, or something else of the call
-    is complex: another operand, or the result.
+    Many rules are for real operands only, so that a mistake of a rule that is called with real
+    operands is reported, but is no failure. It is a failure if the rule states ``complex=``, or if
+    another operand, or the result, is complex.
     """
     xs = case.operands
     real = [
@@ -288,7 +288,7 @@ def check_complex(case: Case) -> None:
     try:
         varied = _beside(case, operands)
         wrong = None if varied is None else wrong_halves(varied)
-    except Exception:  # the rule refuses it
+    except Exception:  # the rule rejects complex operands
         return
     if wrong:
         halves = " and ".join(wrong)
@@ -297,7 +297,7 @@ def check_complex(case: Case) -> None:
 
 
 def _beside(case: Case, operands: tuple[Any, ...]) -> Case | None:
-    """Make the same call at other operands, along one direction; None where f does not take it."""
+    """Return the case at other operands, along one direction; None where f rejects them."""
     how = case.gauge, case.smooth, 0, None
     try:
         varied = Case(case.f, operands, case.options, *how, derived=True, few=True)

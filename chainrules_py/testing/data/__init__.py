@@ -1,1 +1,1 @@
-"""Data of the judge: libraries, operands, calls, coordinates, values and their differences."""
+"""Data of the checks: libraries, operands, calls, coordinates, values and their differences."""

@@ -1,6 +1,6 @@
 """The array libraries that checks run on, each with its devices.
 
-What is installed is seen without importing it; a library is imported when its arrays are made.
+Installed libraries are found without importing them; a library is imported when it makes an array.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ class Backend:
     Attributes
     ----------
     name : str
-        ``"numpy"``, ``"array_api_strict:device1"``: the library and, if it has several, the device.
+        The library and, if it has several, the device: ``"numpy"``, ``"array_api_strict:device1"``.
     library : str
         The module that is imported.
     find_device : callable, optional
-        Gives the device of the imported module; without it the library's default is taken.
+        Returns the device, from the imported module; by default the library's default device.
     namespace : str, optional
-        The module with the standard's functions, if that is another one.
+        The module with the standard's functions, if it is not ``library``.
     prepare : callable, optional
         Called before the library is used for the first time.
     by_request : bool
-        Whether it is taken only where somebody names it.
+        Whether the library is used only if it is named.
     lacks : callable, optional
-        What is missing for it to be used, where it is installed.
+        Returns why an installed library cannot be used; empty if it can.
     samples : int
-        How many samples of each operation are judged where not all are: two, or one where all is
-        slow.
+        Number of samples of each operation that the cheap core checks: two, or one for a slow
+        library.
     slow : frozenset of str
-        Operations that take longest, of which all tests are slow ones.
+        Operations that take longest: all of their tests are marked slow.
 
     Examples
     --------
@@ -72,18 +72,18 @@ class Backend:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the library is there."""
+        """Whether the library is installed."""
         return importlib.util.find_spec(self.library) is not None
 
     @property
     def missing(self) -> str:
-        """Why it cannot be used; empty if it can."""
+        """Why the library cannot be used; empty if it can."""
         if not self.is_installed:
             return f"{self.library} is not installed"
         return "" if self.lacks is None else self.lacks()
 
     def asarray(self, x: Any) -> Any:
-        """Make an array of this library, on this device, with a NumPy array's numbers and dtype."""
+        """Convert a NumPy array to an array of this library, on this device, of the same dtype."""
         return self.xp.asarray(np.asarray(x), device=self.device)
 
     def numpy(self, x: Any) -> Any:
@@ -96,7 +96,7 @@ class Backend:
 
 def _has_gpu() -> bool:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # CuPy says that there is no CUDA
+        warnings.simplefilter("ignore")  # CuPy warns if there is no CUDA
         return bool(importlib.import_module("cupy").is_available())
 
 
@@ -110,7 +110,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# JAX compiles each operation for each shape: these are made of many, or of loops.
+# JAX compiles each operation for each shape; these consist of many operations, or of loops.
 _SLOW_ON_JAX = _names(
     "adjugate bessel_i betainc cholesky_cotangent cholesky_tangent choose eig eigh eigvals expi "
     "expm expm_frechet fixed_point interp linear_solve lstsq lu_factor minimize odeint "
@@ -144,18 +144,18 @@ KNOWN = (
 def backends() -> tuple[Backend, ...]:
     """Return the array libraries that are installed, with their devices.
 
-    There are others to be had by name: ``"cupy"``, which needs a GPU, ``"torch"`` and ``"jax"``.
+    Further ones are available by name: ``"cupy"``, which needs a GPU, ``"torch"`` and ``"jax"``.
     """
     return tuple(known for known in KNOWN if known.is_installed and not known.by_request)
 
 
 def backend(name: str) -> Backend:
-    """Find the backend of a name.
+    """Return the backend of a name.
 
     Raises
     ------
     LookupError
-        If it is not known, or its library is not installed.
+        If the name is unknown, or its library is not installed.
     """
     for known in KNOWN:
         if known.name == name and known.is_installed:

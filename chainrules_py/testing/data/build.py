@@ -1,4 +1,4 @@
-"""Calls on an array library, built from samples, which are data."""
+"""Calls on an array library, built from samples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Instance:
     sample : Sample
         The sample.
     number : int
-        Which of the operation's samples it is.
+        The index of the sample among those of the operation.
     complex : bool
         Whether real draws are made complex.
     """
@@ -40,7 +40,7 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """What the instance is called among tests: the same in every run."""
+        """The name of the instance in tests, which is the same in every run."""
         shown = re.sub(
             r" at 0x[0-9a-f]+|<function |>", "", repr(self.sample).removesuffix(" complex")
         )
@@ -49,7 +49,7 @@ class Instance:
         return f"{name}{' complex' if self.complex else ''} {self.number}"
 
     def build(self, backend: Backend, seed: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Build operands and options of the call on an array library, the same numbers on each."""
+        """Build the operands and options of the call on an array library, from the same numbers."""
         whence = [zlib.crc32(self.operation.__name__.encode()), self.number, seed]
         rng = np.random.default_rng(whence if seed else whence[:2])
         operands = [
@@ -62,7 +62,7 @@ class Instance:
 
 
 def instances(operation: Primitive[..., Any], *, raising: bool = False) -> Iterator[Instance]:
-    """Yield an operation's samples, some once more with complex operands; or those that raise."""
+    """Yield an operation's samples, some again with complex operands; or those that raise."""
     for number, sample in enumerate(samples_of(operation)):
         if raising is (sample.raises is None):
             continue
@@ -72,14 +72,14 @@ def instances(operation: Primitive[..., Any], *, raising: bool = False) -> Itera
 
 
 def draw(what: Draw, rng: Any, complex: bool = False) -> Any:
-    """Draw an array, or a number, as NumPy has it.
+    """Draw a NumPy array, or a Python number.
 
     Parameters
     ----------
     what : Draw
         What to draw.
     rng : numpy.random.Generator
-        Where the numbers come from.
+        The generator of the numbers.
     complex : bool
         Whether real draws are made complex.
 
@@ -108,7 +108,7 @@ def draw(what: Draw, rng: Any, complex: bool = False) -> Any:
 
 
 def _spread(rng: Any, what: Draw) -> Any:
-    """Numbers in an interval, in random order, no two of them closer than they may be."""
+    """Draw numbers in an interval, in random order, at least ``what.apart`` apart."""
     n = int(np.prod(what.shape or (), dtype=int))
     room = what.high - what.low - what.apart * max(n - 1, 0)
     if room < 0:
@@ -127,7 +127,7 @@ def _operand(x: Any, backend: Backend) -> Any:
 
 
 def _option(name: str, value: Any, backend: Backend) -> Any:
-    """Options that belong to a library are written as text, and found here."""
+    """Return an option, looked up in the library if its text refers to it."""
     if name == "dtype" and isinstance(value, str):
         return getattr(backend.xp, value)
     if name == "device" and value == "same":

@@ -1,4 +1,4 @@
-"""Call of a function, and the two halves of its rule as matrices."""
+"""A call of a function, and the two halves of its rule as matrices."""
 
 from __future__ import annotations
 
@@ -37,53 +37,53 @@ from chainrules_py.testing.errors import SkippedCheckError
 from chainrules_py.testing.samples.sample import ENTERED
 from chainrules_py.values.structure import is_structure_type
 
-# Up to this size every coordinate is a direction of its own; beyond, random directions are taken.
+# Up to this size every coordinate has a direction of its own; beyond, directions are random.
 SMALL = 48
 _RANDOM = 6
-# From so many coordinates on a call is large: one direction of operands does, and two of results.
+# From this many coordinates on, a call is large: one input and two output directions are checked.
 LARGE = 20_000
-# Up to this many entries, and in each row and column, a whole Jacobian is computed to name it.
+# Up to this many entries, and rows or columns, a whole Jacobian is computed for the diagnosis.
 _WHOLE, _LONG = 2_000_000, 5000
-_ILL = 1e3  # from this condition number on rounding of operands does more than that of results
-_ENDS = 1000  # beyond two to the power of this there are no derivatives to be compared
-_LEAST = (1e-10, 1e-306), (1e-4, 1e-44), (1.0, 5e-7)  # several of the least, by precision
+_ILL = 1e3  # from this condition number on, rounding of operands exceeds that of results
+_ENDS = 1000  # beyond two to the power of this, derivatives are not compared
+_LEAST = (1e-10, 1e-306), (1e-4, 1e-44), (1.0, 5e-7)  # least tolerances, by precision
 
 
 @final
 class Case:
-    """Call of a function, with the directions in which its rule is looked at.
+    """Call of a function, with the directions in which its rule is checked.
 
     Attributes
     ----------
     f, operands, options
-        The call, with an object that is called as the first operand.
-    inputs, output : Coordinates
-        Of the operands together, and of the result as the gauge makes it.
+        The call; an object that is called is the first operand.
+    inputs, raw : Coordinates
+        Of the operands together, and of the result before the gauge.
     steps, sizes, sizes_of_result : vector
-        How large the operands are around each coordinate, and the result behind the gauge and
-        before it, as powers of two: the largest number of the array that it is of.
+        Magnitudes around each coordinate of the operands, of the result after the gauge, and of
+        the result before it: the largest number of the array, as a power of two.
     settling : float
-        How well differences have to be known, relative to the largest beside them.
+        The accuracy that differences need, relative to the largest beside them.
     slack : float
-        What numbers may differ by that are equal but for rounding, relative to the largest of them.
+        Tolerance for numbers that are equal up to rounding, relative to the largest of them.
     jointly : bool
-        Whether a number of the result is judged only where it is smooth in a random direction too.
+        Whether a number of the result is checked only where it is smooth in a random direction too.
     is_distance : bool
         Whether derivatives were NaN where two operands are equal.
     is_extreme : bool
-        Whether the operands are derived ones far larger or smaller than those that were given.
+        Whether the operands are derived ones, far larger or smaller than the given ones.
     brief : bool
-        Whether one random direction stands for all, as long as nothing is wrong along it.
+        Whether only one random direction is checked, as long as nothing is wrong along it.
     agreement : bool, optional
-        Whether the rule agrees with one difference, as far as that is known.
+        Whether the rule agrees with one difference; None if that is unknown.
     is_suspect : bool
-        Whether it disagrees with one that says something.
+        Whether the rule disagrees with a conclusive difference.
     halves : tuple of callable
-        Who gives the derivatives, called as `frule` and `rrule`: these two, or an engine.
+        Functions that compute the derivatives, called as `frule` and `rrule`: these, or others.
     u, w : matrix
-        Directions among the inputs, and among the outputs, as columns. In a random one each
-        coordinate moves by as much as its operand is large, or weighs as much as its result is
-        small, so that large and small ones are judged alike.
+        Directions among the inputs, and among the outputs, as columns. In a random direction each
+        coordinate moves in proportion to the size of its operand, or is weighted by the inverse of
+        the size of its result, so that large and small ones are checked alike.
     """
 
     def __init__(
@@ -124,19 +124,19 @@ class Case:
             self.inputs.hold(i)
         self.precision = max([1e-15, *(resolution(x) for x in (*self.operands, self.y))])
         self.least = next(x for p, x in _LEAST if self.precision < p)
-        # A call that nobody chose may lie where a function is badly conditioned.
+        # At a derived call, a function may be badly conditioned.
         self.slack = max(1e-6 if derived else 1e-10, 1e4 * self.precision)
         self.settling = min(max(1e-4, 1e4 * self.precision), 3e-2)
         own = min(max(1e-5 if derived else 1e-8, 1e4 * self.precision), 3e-2)
         self.tolerance = own if tolerance is None else tolerance
         self.few = few or brief
         self.steps = sizes_of(self.inputs, self.operands, alike=True)
-        # What is zero here is as large as it was: its unit is not that of what is beside it.
+        # A zero keeps the size of the number in the original call, not that of its neighbours.
         zero = are_zero(self.inputs, self.operands)
         self.steps = sized_as(self.steps, near and near.steps, zero)
         self.u = self._directions(self.steps, 1 if self.is_large else _RANDOM)
         if derived and not few and 0 < len(self.steps) <= SMALL:
-            # Where numbers are equal they stay so if all of them move alike.
+            # Equal numbers stay equal if all of them move alike.
             together = np.full((len(self.steps), 1), np.max(self.steps))
             self.u = np.hstack([self.u[:, :-1], together, self.u[:, -1:]])
         operation: Any = primal_of(self.f)
@@ -154,24 +154,24 @@ class Case:
         self.is_suspect = False
         nothing: Any = None
         self._pushed = self._push = self._pulled = self._pullback = self._judged = nothing
-        # Where the differences do not settle, and 50 times their errors.
+        # Where differences do not settle, and 50 times their errors.
         self.kinks = self.rounding = nothing
-        self.refused: list[str] = []  # calls beside this one at which the rule raises an error
+        self.refused: list[str] = []  # other calls at which the rule raises an error, or is wrong
 
     @property
     def is_large(self) -> bool:
-        """Whether the call is judged in few directions, and what is derived of it at a part."""
+        """Whether few directions are checked, and other calls are derived from a smaller call."""
         return self.inputs.size + self.raw.size > LARGE
 
     def rounding_of(self, half: str, want: Any, tolerance: float) -> Any:
-        """Compute what rounding may make of what a half gives, one entry or row per coordinate."""
+        """Compute the tolerance for rounding in a half, one entry or row per coordinate."""
         rows = self.sizes if half == "push" else 1.0 / self.steps
         columns = np.ones(np.shape(want)[1:])
         return self.allowed(want, rows, columns, tolerance)
 
     @functools.cached_property
     def whole(self) -> Case:
-        """The same call along all directions, where a brief one along a random one does not do."""
+        """The same call along all directions, for where one random direction does not suffice."""
         if not self.brief:
             return self
         other = Case(*self._made)
@@ -211,16 +211,16 @@ class Case:
         return np.concatenate([np.eye(n), self._random(sizes, 1)], axis=1)
 
     def _random(self, sizes: Any, count: int) -> Any:
-        """Draw directions whose coordinates have few digits: steps along them are not rounded."""
+        """Draw directions whose coordinates have few digits, so that steps along them are exact."""
         drawn = np.round(64 * self.rng.standard_normal((len(sizes), count))) / 64
         return np.where(drawn == 0.0, 1 / 64, drawn) * sizes[:, None]
 
     def naturals(self) -> tuple[Any, Any]:
-        """Return what derivatives that are not large or small have per column of ``w``, ``u``."""
+        """Return the natural sizes of derivatives, per column of ``w`` and of ``u``."""
         return lengths_along(self.w, self.sizes), lengths_along(self.u, 1.0 / self.steps)
 
     def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
-        """Compute what rounding may make of equal derivatives, by their size as of `naturals`."""
+        """Compute the tolerance of derivatives equal up to rounding, by the sizes of `naturals`."""
         natural, relative = in_units(want, rows, columns)
         largest = np.max(relative, initial=-3300.0, where=relative < np.inf)
         either = np.logaddexp2(np.log2(tolerance) + largest, np.log2(16 * self.precision))
@@ -238,11 +238,11 @@ class Case:
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
     def seen(self, y: Any) -> Any:
-        """Return the part of a result that is determined, as a vector."""
+        """Return the determined part of a result, as a vector."""
         return value_vector(y if self.gauge is None else self.gauge(y))
 
     def value_there(self, operands: Any) -> Any:
-        """Return what is seen of the result elsewhere; NaN if it is none, or of another shape."""
+        """Return the determined part of the result elsewhere; NaN if f raises, or shapes differ."""
         try:
             seen = self.seen(self.call(*operands))
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
@@ -250,32 +250,32 @@ class Case:
         return seen if len(seen) == len(self.sizes) else np.full(len(self.sizes), np.nan)
 
     def _jumps(self) -> bool:
-        """Tell whether small steps make another choice of what is determined up to a gauge."""
+        """Return whether small steps make another choice of what is determined up to a gauge."""
         lines = [Coordinates(self.operands).line(d) for d in self.u.T]
         there = [value_vector(self.call(*at(t))) for at in lines for t in (1e-7, -1e-7)]
         return bool(np.max(np.abs(there - value_vector(self.y)), initial=0.0) > 1e-2)
 
     def push(self, vector: Any) -> Any:
-        """Compute the value and the tangent along a direction, as the rule gives them."""
+        """Compute the value and the tangent along a direction by the rule."""
         dense = zip(self.tangents(vector), self.split(vector), strict=True)
         either = [t if type(t) is NoTangent or np.any(s) else ZeroTangent() for t, s in dense]
         return self.frule(tuple(either))
 
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Compute the value and the pullback, to those operands that a rule says anything about."""
+        """Compute the value and the pullback, to the operands whose derivatives the rule states."""
         spend()
         y, pull = self.halves[1](self.f, *self.operands, **self.options)
         wanted = tuple([i not in self.unstated for i in range(len(self.operands))])
         return y, functools.partial(pull, wanted=wanted) if self.unstated else pull
 
     def kept_pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Return the value and the pullback, the same ones at each call."""
+        """Return the value and the pullback, computed once."""
         if self._pullback is None:
             self._pullback = self.pullback()
         return self._pullback  # type: ignore[no-any-return]
 
     def kept_push(self) -> tuple[Any, Any]:
-        """Return the value and the tangent along the last direction, the same ones each time."""
+        """Return the value and the tangent along the last direction, computed once."""
         if self._push is None:
             self._push = self.push(self.u[:, -1])
         return self._push  # type: ignore[no-any-return]
@@ -291,16 +291,16 @@ class Case:
         return sorted({i for found in refused if len(found) < n for i in found})
 
     def _may_hold(self, i: int) -> bool:
-        """Tell whether an operand is of a library, as a sparse matrix, or stands for None."""
+        """Return whether an operand is of a library, as a sparse matrix, or is in place of None."""
         x, near = self.operands[i], () if self.near is None else self.near.operands[i : i + 1]
         plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
         return (is_structure_type(type(x)) and not plain) or any(y is None for y in near)
 
     def is_held(self, i: int) -> bool:
-        """Tell whether the rule says of an operand by `NoTangent` that it cannot be perturbed."""
+        """Return whether the rule states by `NoTangent` that an operand cannot be perturbed."""
         try:
             bar = self.pullback()[1](self.raw.tangent(np.ones(self.raw.size)))[i]
-        except Exception:  # checks say so
+        except Exception:  # checks report it
             return False
         return isinstance(bar, NoTangent) and self.parts[i].size > 0
 
@@ -309,7 +309,7 @@ class Case:
         return self.kept_pullback()[1](self.cotangent(self.w[:, -1]))
 
     def tangents(self, vector: Any) -> tuple[Any, ...]:
-        """Make one tangent per operand, dense wherever something can be perturbed."""
+        """Return one tangent per operand, dense wherever something can be perturbed."""
         cut = zip(self.parts, self.operands, self.split(vector), strict=True)
         return tuple([p.tangent(s) if _varies(p, x) else NoTangent() for p, x, s in cut])
 
@@ -319,11 +319,11 @@ class Case:
         return self.halves[0](tangents, self.f, *self.operands, **self.options)  # type: ignore[no-any-return]
 
     def cotangent(self, vector: Any) -> Any:
-        """Return the cotangent of the result that belongs to a direction behind the gauge."""
+        """Return the cotangent of the result for a direction after the gauge."""
         return self.raw.tangent(vector if self.pick is None else self.pick.T @ vector)
 
     def seen_tangent(self, y_dot: Any) -> Any:
-        """Return a tangent of the result, as the gauge lets it be seen, as a vector."""
+        """Return a tangent of the result after the gauge, as a vector."""
         vector = self.raw.vector(y_dot)
         return vector if self.pick is None else self.pick @ vector
 
@@ -351,23 +351,23 @@ class Case:
         return self._pulled
 
     def _sized(self, directions: Any) -> Any:
-        """List directions and their sizes, where a rule may stop at what is next to nothing."""
+        """List directions and their sizes; all sizes are 1 unless the call is extreme."""
         far = float(self.is_extreme)
         return [(d, power_of_two(np.max(np.abs(d), initial=0.0)) ** far) for d in directions.T]
 
     def entries_pulled(self) -> Any:
-        """Return what is pulled of each number of the result, as pushed tangents of them."""
+        """Return the pulled derivatives of each number of the result, as pushed tangents."""
         return self.pulled()[:, : len(self.sizes)].T @ self.u
 
     def differences(self, u: Any = None) -> tuple[Any, Any]:
-        """Compute a column per input direction by differences in double precision, and errors."""
+        """Compute a column per input direction by differences in double precision, with errors."""
         u = self.u if u is None else u
         names = self.output_names()
         if not u.shape[1]:
             return np.zeros((len(names), 0)), np.zeros((len(names), 0))
         lengths = np.maximum(lengths_along(u, 1.0 / self.steps), 1e-300)
         want, error = self._columns(u, lengths, 0.0)
-        # What an operand's last digit changes no algorithm computes more exactly.
+        # No algorithm is more accurate than the effect of an operand's last digit.
         slope = np.abs(want) / lengths
         known = np.isfinite(slope) & (50 * error <= np.abs(want))
         conditioned = np.max(slope, axis=1, initial=0.0, where=known)
@@ -377,7 +377,7 @@ class Case:
 
     @functools.cached_property
     def rounds(self) -> bool:
-        """Whether the function rounds inside: its differences are those of a staircase."""
+        """Whether the function rounds inside, so that its differences are those of a staircase."""
         wide, d = self.wide(), self.u[:, -1]
         size = 1.0 / np.max(np.abs(d) / self.steps, initial=1e-300)
         with unlimited():
@@ -392,14 +392,14 @@ class Case:
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
 
     def judged(self) -> tuple[Any, Any, str]:
-        """Differences, what they may be off by, and which of them say nothing, if any.
+        """Return the differences, their tolerances, and why some are inconclusive, if any.
 
-        Where they do not settle any number is allowed.
+        The tolerance is infinite where differences do not settle.
 
         Raises
         ------
         SkippedCheckError
-            If the sample says that the function is not smooth here.
+            If the sample states that the function is not smooth here.
         """
         if not self.smooth:
             raise SkippedCheckError("not smooth here, says the sample")
@@ -407,9 +407,9 @@ class Case:
             want, error = self.differences()
             want, allowed, text = self._judge(want, error, self.u)
             self.kinks = np.isinf(allowed) & ~self._is_beyond
-            allowed[(self.precision > 1e-4) & (abs(want) > 65504)] = np.inf  # where halves end
+            allowed[(self.precision > 1e-4) & (abs(want) > 65504)] = np.inf  # float16 overflows
             if self.jointly and want.shape[1]:
-                # Along one coordinate it may look smooth, as min(x, y) does where both are 0.
+                # Along one coordinate f may look smooth, as min(x, y) does where both are 0.
                 rough = np.isinf(allowed[:, -1:]) & (np.count_nonzero(self.u, axis=0) <= 1)
                 allowed = np.where(rough | ~self._is_linear(want, allowed), np.inf, allowed)
             self._judged = want, allowed, text
@@ -417,17 +417,17 @@ class Case:
         return self._judged  # type: ignore[no-any-return]
 
     def settle(self, want: Any, allowed: Any) -> None:
-        """Take differences that the rule agrees with for those that are judged by."""
+        """Replace the differences by some that the rule agrees with."""
         self._judged, self.rounding = (want, allowed, ""), allowed
         self.kinks = np.zeros(want.shape, bool)
 
     def say_fine_structure(self) -> None:
-        """Say that the first differences are none: nothing else is judged by them."""
+        """State that the first differences are inconclusive, so that no other check uses them."""
         text = "other differences, closer by, agree with the rule"
         self._judged = *self.judged()[:2], text
 
     def _is_linear(self, want: Any, allowed: Any) -> Any:
-        """Tell for each number of the result if the differences are those of a linear map."""
+        """Return, for each number of the result, whether differences are those of a linear map."""
         n = self.u.shape[0]
         if self.u.shape[1] <= n:
             return np.ones((len(want), 1), dtype=bool)
@@ -440,7 +440,7 @@ class Case:
     def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:
         exponents, near = in_units(want, self.sizes, lengths_along(u, 1.0 / self.steps))
         natural = np.exp2(np.minimum(exponents, 1023.0))
-        # Each number by itself, but for rounding in a rule, which the largest beside it decides.
+        # Relative to each number; only rounding in a rule scales with the largest number beside it.
         near = np.where(near < np.inf, near, -3300.0)
         most = [np.max(near, axis=k, initial=-3300.0, keepdims=True) for k in (0, 1)]
         beside = np.exp2(np.minimum(np.maximum(*most) + exponents, 1023.0))
@@ -449,7 +449,7 @@ class Case:
         least = np.maximum(16 * self.precision * natural, self.least)
         allowed = np.maximum(np.maximum(sure, least), 50 * error)
         is_zero = (np.abs(want) <= 10 * error) & (50 * error <= 1e-6 * natural)
-        is_zero |= (50 * error <= 1e-9 * natural) | ~np.any(u, axis=0)  # known to be nothing
+        is_zero |= (50 * error <= 1e-9 * natural) | ~np.any(u, axis=0)  # known to be zero
         near_enough = 50 * error <= self.settling * np.maximum(np.abs(want), beside)
         unsettled = ~(near_enough | (50 * error <= floor) | is_zero) | self._is_beyond
         text = ""
@@ -462,13 +462,13 @@ class Case:
 
     @property
     def _is_beyond(self) -> Any:
-        """Which numbers of the result have derivatives where there are no numbers any more."""
+        """Which numbers of the result have derivatives beyond the range of floating point."""
         sizes, steps = np.log2(self.sizes), np.log2(self.steps)
         least, most = (pick(steps, initial=0.0) for pick in (np.min, np.max))
         return np.maximum(sizes - least, most - sizes)[:, None] > _ENDS
 
     def vector_of_values(self) -> Any:
-        """Everything floating in the operands and in the result."""
+        """Return all floating-point numbers in the operands and in the result."""
         return np.concatenate([value_vector(self.operands), value_vector(self.y)])
 
     @property
@@ -479,8 +479,8 @@ class Case:
     def jacobians(self) -> dict[str, Any]:
         """Compute the whole Jacobian by push, by pull and by differences, as far as these exist.
 
-        One row per coordinate of the result, one column per coordinate of the operands; empty if
-        that would be too many. ``"allowed"`` is what the differences may be off by.
+        There is one row per coordinate of the result, one column per coordinate of the operands; the
+        result is empty if that would be too many. ``"allowed"`` is the tolerance of differences.
         """
         n, m = self.inputs.size, len(self.output_names())
         if not n * m or n * m > _WHOLE or max(n, m) > _LONG:
@@ -531,5 +531,5 @@ class Case:
 
 
 def _varies(part: Coordinates, x: Any) -> bool:
-    """Tell whether an operand can be perturbed; a list of indices is one array to NumPy."""
+    """Return whether an operand can be perturbed; a list of indices is one array to NumPy."""
     return (part.is_leaf or part.size > 0) and not is_zero(space(x))

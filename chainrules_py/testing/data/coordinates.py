@@ -1,7 +1,7 @@
 """Tangents as vectors of real numbers: one comparison serves arrays, numbers and structures.
 
-A complex number has two coordinates. Integers and booleans have none: no small step leads from one
-to the next.
+A complex number has two coordinates. Integers and booleans have none, because they cannot change by
+a small step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chainrules_py.values.type_info import type_info
 
 
 def like(x: Any, values: Any) -> Any:
-    """NumPy's numbers as the kind of thing that x is: its library, dtype and device."""
+    """Convert NumPy's numbers to the library, dtype and device of x."""
     cls = type(x)
     if cls is np.ndarray:
         return np.array(values, dtype=x.dtype)
@@ -37,7 +37,7 @@ def like(x: Any, values: Any) -> Any:
 
 @final
 class Names(Sequence[str]):
-    """Names of many things, each of them made up, of its number, when somebody reads it.
+    """Names of many things, each computed from its index on access.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Coordinates:
     Attributes
     ----------
     size : int
-        How many there are.
+        The number of coordinates.
     is_leaf : bool
         Whether the value is an array or number, rather than a structure of them.
 
@@ -100,7 +100,7 @@ class Coordinates:
             self.size = sum(field.size for field in self.fields.values())
 
     def hold(self, key: Any = None) -> None:
-        """Take a field, or all of the value, for what cannot be perturbed."""
+        """Treat a field, or the whole value, as one that cannot be perturbed."""
         if key is None:
             self.is_leaf, self.fields, self.kind, self.size = True, {}, "none", 0
         else:
@@ -108,7 +108,7 @@ class Coordinates:
             self.fields[key].hold()
 
     def vector(self, t: Any) -> Any:
-        """Return a tangent as a vector; zeros where it is zero, or is not there."""
+        """Return a tangent as a vector, with zeros where it is zero or absent."""
         t = unthunk(t)
         if is_zero(t) or not self.size:
             return np.zeros(self.size)
@@ -129,7 +129,7 @@ class Coordinates:
         return np.concatenate(parts)
 
     def tangent(self, vector: Any) -> Any:
-        """Return the tangent of these coordinates; `NoTangent()` where nothing can be perturbed."""
+        """Return the tangent of some coordinates; `NoTangent()` where nothing can be perturbed."""
         if not self.is_leaf:
             return Tangent.of(type(self.x), dict(self._parts(vector, Coordinates.tangent)))
         return (
@@ -137,11 +137,11 @@ class Coordinates:
         )
 
     def moved(self, vector: Any) -> Any:
-        """Move the value along a tangent of these coordinates."""
+        """Move the value along the tangent of some coordinates."""
         return self.line(vector)(1.0)
 
     def line(self, vector: Any) -> Callable[[float], Any]:
-        """Return what moves the value so many times along a tangent of these coordinates."""
+        """Return a function of t that moves the value by t times the tangent of coordinates."""
         if not self.is_leaf:
             lines = [line for _, line in self._parts(vector, Coordinates.line)]
             return lambda t: rebuild(self.x, [line(t) for line in lines])
@@ -151,7 +151,7 @@ class Coordinates:
         return lambda t: like(self.x, values + t * step)
 
     def leaves(self, t: Any) -> list[tuple[Coordinates, Any]]:
-        """List the parts of a tangent, or value, with their coordinates, if any; tracers stay."""
+        """List the leaves of a tangent, or value, that have coordinates; tracers are kept."""
         if self.is_leaf:
             return [(self, t)] if self.size else []
         if is_zero(t):
@@ -198,7 +198,7 @@ def _key(key: Any) -> str:
 
 
 def sizes_of(of: Coordinates, x: Any, *, alike: bool = False) -> Any:
-    """Return, for each coordinate of a value, the largest number of its array, as a power of two.
+    """Return for each coordinate of a value the largest number of its array, as a power of two.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def sizes_of(of: Coordinates, x: Any, *, alike: bool = False) -> Any:
     x : array, number or structure
         The value.
     alike : bool
-        Whether what is zero is taken to be as large as the rest, and not 1.
+        Whether arrays of zeros are as large as the largest array, and not 1.
     """
     largest, counts = [], []
     for leaf, values in of.leaves(x):
@@ -220,19 +220,19 @@ def sizes_of(of: Coordinates, x: Any, *, alike: bool = False) -> Any:
 
 
 def are_zero(of: Coordinates, x: Any) -> Any:
-    """Tell which coordinates are of a number that is zero, real and imaginary part alike."""
+    """Return which coordinates are of a number that is zero in both real and imaginary part."""
     found = [(leaf, np.ravel(to_numpy(values)) == 0) for leaf, values in of.leaves(x)]
     both = [np.tile(zeros, leaf.size // max(zeros.size, 1)) for leaf, zeros in found]
     return np.concatenate([np.zeros(0, bool), *both])
 
 
 def sized_as(sizes: Any, others: Any, places: Any) -> Any:
-    """Return other sizes in some places, if there are as many of them."""
+    """Replace sizes at some indices by others, if there are as many of them."""
     return sizes if np.shape(others) != sizes.shape else np.where(places, others, sizes)
 
 
 def in_units(want: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
-    """Return the exponents of natural sizes, and those of derivatives in units of them."""
+    """Return the binary exponents of natural sizes, and those of derivatives relative to them."""
     with np.errstate(divide="ignore", invalid="ignore"):
         natural = np.maximum(np.add.outer(np.log2(rows), np.log2(columns)), -2200.0)
         return natural, np.log2(np.abs(want)) - natural
@@ -244,15 +244,15 @@ def random_tangent(primal: Any, rng: Any) -> Any:
     Parameters
     ----------
     primal : array, number or structure
-        What it is a tangent of.
+        The value.
     rng : numpy.random.Generator or int
-        Where the numbers come from, or its seed.
+        The generator, or its seed.
 
     Returns
     -------
     tangent
         An array or number of the same library, shape, dtype and device; a `Tangent` of a structure;
-        `NoTangent()` for what no small step leads on from: integers, booleans, strings.
+        `NoTangent()` for values that cannot be perturbed: integers, booleans, strings.
 
     Examples
     --------
@@ -265,19 +265,19 @@ def random_tangent(primal: Any, rng: Any) -> Any:
 
 
 def lengths_along(directions: Any, sizes: Any) -> Any:
-    """Return how long directions are where each coordinate is measured by its size."""
+    """Return the lengths of directions, each coordinate measured in units of its size."""
     return np.max(np.abs(directions) * sizes[:, None], axis=0, initial=0.0)
 
 
 def named(names: Names, columns: int) -> Names:
-    """Name so many directions: one along each coordinate, if they have names, and random ones."""
+    """Name directions: those along single coordinates, if these have names, and random ones."""
     small = names if len(names) < columns else Names(0, str)
     n = len(small)
     return Names(columns, lambda i: small[i] if i < n else f"a random direction ({i - n})")
 
 
 def joined(names: Sequence[str], labels: Sequence[Sequence[str]]) -> Names:
-    """Name the coordinates of several values together, each by its value's name and its label."""
+    """Name the coordinates of several values, each by its value's name and its label."""
 
     def name(i: int) -> str:
         for operand, own in zip(names, labels, strict=True):

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-# Powers of two, so that a step is added to an operand without rounding. The later ones are tried if
-# the first disagree: near a singularity, beyond the edge of the domain, or where a function turns
-# many times between 0 and its operand.
+# Powers of two, so that a step is added to an operand without rounding. Later steps are used if the
+# first disagree: near a singularity, beyond the edge of the domain, or where a function oscillates
+# between 0 and its operand.
 _STEPS = (7, 9, 11, 14, 17, 20, 23, 26, 29, 32, 35, 38, 41, 44, 47, 50)
 _FIRST = 3
 _GOOD = 1e-10
 _EPS = 2.0**-52
 _NORMAL = 2.0**-1022
-"""The least number of full precision: smaller ones are rounded as it is."""
+"""The smallest normal number: smaller numbers have the same absolute rounding error."""
 
 
 def power_of_two(x: Any) -> Any:
-    """Round positive numbers to powers of two, below them; 1 for zero and what is not finite.
+    """Round positive numbers down to powers of two; 1 for zero and numbers that are not finite.
 
     Examples
     --------
@@ -40,18 +40,18 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
     f : callable
         ``f(t)`` is a vector of real numbers, or an array of another shape.
     size : float
-        The t that is comparable to what f is a function of: steps begin at 1/128 of it.
+        The t that is comparable to the argument of f: steps begin at 1/128 of it.
     heights : float or vector
-        How large the numbers are that each element of f(t) is computed of, at least.
+        Lower bounds of the numbers that each element of f(t) is computed from.
 
     Returns
     -------
     value : vector
-        The five-point difference of the step at which neighbouring steps agree best, element by
-        element. The median relative error is about 1e-13.
+        The five-point difference at the step where neighbouring steps agree best, for each element.
+        The median relative error is about 1e-13.
     error : vector
-        How far the two steps are apart, and what rounding of f, or a bend, makes of it; infinite
-        where no two of them are finite.
+        The distance between the two steps, including the effects of rounding and of bends of f;
+        infinite where no two steps are finite.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
             return value.reshape(shape), error.reshape(shape)
         if np.size(center) <= _MANY:
             return _settled(f, size, heights, center, _STEPS)[:2]
-        # Most of many settle at the first steps; others are taken for the rest alone.
+        # Of many elements most settle at the first steps; only the others need more.
         value, error, good = _settled(f, size, heights, center, _STEPS[:_FIRST])
         rest = np.flatnonzero(~good)
         if len(rest):
             some = lambda t: f(t)[rest]
-            # So near, what rounds is the largest: solve(A, A) has zeros that are made of ones.
+            # At short steps the largest number rounds most: zeros of solve(A, A) are made of ones.
             heights = np.maximum(heights, np.max(np.abs(center)))
             heights = np.broadcast_to(heights, np.shape(center))[rest]
             found = _settled(some, size, heights, center[rest], _NEAR)
@@ -84,13 +84,13 @@ def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0)
 
 _MANY = 4096
 _NEAR = (26, 29, 32)
-"""The steps of the last few of many, which may have kinks around: two points do, so near."""
+"""Steps for the last few elements of many, which may be near kinks: these use two points."""
 
 
 def _settled(
     f: Callable[[float], Any], size: float, heights: Any, center: Any, steps: tuple[int, ...]
 ) -> tuple[Any, Any, Any]:
-    """Compute the derivative with its error, and which of its elements are known."""
+    """Compute the derivative, its error, and which of its elements are known."""
     found: list[Any] = []
     noises: list[Any] = []
     bends: list[Any] = []
@@ -112,8 +112,8 @@ def _settled(
         value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
         good = (error <= _GOOD * _within(value, found)) | (error <= 8 * noises[0])
         if count == len(steps) == _FIRST:
-            break  # the next ones are taken for fewer elements
-        # At shorter steps there is more rounding than there is error now.
+            break  # further steps are taken for fewer elements
+        # At shorter steps, rounding exceeds the present error.
         best = (noises[-1] > error) & (error <= 1e-3 * _within(value, found))
         if np.all(good | best) or not np.all(np.isfinite(center)):
             break
@@ -121,16 +121,16 @@ def _settled(
 
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
-"""Factors by which no step is a whole number of waves, as powers of two may be."""
+"""Factors of steps, so that no step is a whole number of periods, as powers of two may be."""
 
 
 def _within(value: Any, found: Any) -> Any:
-    """Return the absolute values, none of them far below the largest."""
+    """Return the absolute values, with a lower bound relative to the largest."""
     return np.maximum(np.abs(value), _floor(np.asarray(found)))
 
 
 def _floor(found: Any) -> Any:
-    """Return what is next to nothing beside the largest: what grows without end counts least."""
+    """Return what is negligible beside the largest; diverging quotients count by their least."""
     least = np.min(np.abs(found), axis=0, initial=np.inf, where=np.isfinite(found))
     return 1e-3 * np.max(least, initial=0.0, where=np.isfinite(least))
 
@@ -138,7 +138,7 @@ def _floor(found: Any) -> Any:
 def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
     apart = np.abs(found[1:] - found[:-1]) + noises[1:]
     # The second difference over the step shrinks with the step where a function is smooth. It does
-    # not across a kink, nor where steps are longer than the waves of a function.
+    # not across a kink, nor where steps exceed the period of a function.
     size = np.maximum(np.abs(found[1:]), np.abs(found[:-1]))
     size = np.maximum(np.where(np.isfinite(size), size, 0.0), _floor(found))
     rough = (bends[1:] > 0.5 * bends[:-1]) & (bends[1:] > 32 * noises[1:])
@@ -148,7 +148,7 @@ def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         score = np.where(apart == 0.0, 0.0, apart / size)
     score = np.where(np.isnan(score), np.inf, score)
-    # Of what is nothing but rounding the longest step has least.
+    # Where all is rounding, the longest step has the least.
     each = np.arange(apart.shape[1])
     least, best = apart.argmin(axis=0), score.argmin(axis=0)
     is_noise = apart[least, each] <= 8 * noises[1:][least, each]
@@ -157,10 +157,10 @@ def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
 
 
 def rounds(f: Callable[[float], Any], size: float = 1.0) -> bool:
-    """Tell whether f rounds inside to fewer digits than it has.
+    """Return whether f rounds inside to fewer digits than it has.
 
-    A kink bends a function at one place, and a wave in turns; rounding inside it, as to single
-    precision, bends it anew at each step, and never by more than a small part of it.
+    A kink bends a function at one point, and a wave alternately; rounding inside it, as to single
+    precision, bends it anew at each step, and never by more than a small part of its value.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def rounds(f: Callable[[float], Any], size: float = 1.0) -> bool:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for h in (2.0 ** np.floor(np.log2(size)) * 2.0**-k for k in (13, 8)):
-            # At even steps, rounding may be alike at each of them.
+            # At equal steps, rounding may be the same at each of them.
             found = np.stack([np.ravel(f(h * (k + k * k / 23))) for k in range(-8, 9)])
             fourth = np.diff(found, 4, axis=0)
             parts = np.quantile(np.abs(fourth), 0.25, axis=0) / np.max(np.abs(found), axis=0)
@@ -182,14 +182,14 @@ def rounds(f: Callable[[float], Any], size: float = 1.0) -> bool:
 
 
 def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
-    """Compute the quotients to both sides of 0, and what rounding and bending make of them.
+    """Compute the one-sided difference quotients at 0, and their tolerance.
 
     Parameters
     ----------
     f, size
-        A function of one number, and which number is comparable to what it is a function of.
+        As in `derivative`.
     digits : int
-        The step is two to the power of minus this, times the size.
+        The step is ``size`` times two to the power of minus this.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Operands like those that are given: of other lengths, with zeros and ties, beside a number."""
+"""Operands derived from given ones: other numbers, shapes, layouts, masks and indices."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 
 
 def is_numpy(x: Any) -> bool:
-    """Tell whether it is an array of NumPy's own class."""
+    """Return whether a value is an array of NumPy's own class."""
     return type(x) is np.ndarray
 
 
 def is_float_array(x: Any) -> bool:
-    """Tell whether it is an array of NumPy of floating numbers, real or complex."""
+    """Return whether a value is a NumPy array of floating-point numbers, real or complex."""
     return type(x) is np.ndarray and x.dtype.kind in "fc"
 
 
 def is_number(x: Any) -> bool:
-    """Tell whether it is a floating number of Python's or NumPy's, real or complex."""
+    """Return whether a value is a floating-point number of Python or NumPy, real or complex."""
     return type(x) in (float, complex) or isinstance(x, np.inexact)
 
 
 def is_whole(x: Any) -> bool:
-    """Tell whether it is a whole number of Python's, or an array of them."""
+    """Return whether a value is a Python integer, or a NumPy array of integers."""
     return type(x) is int or (type(x) is np.ndarray and x.dtype.kind in "iu")
 
 
 def is_sorted(x: Any) -> bool:
-    """Tell whether the numbers along the last axis increase, as they may have to."""
+    """Return whether the numbers along the last axis increase, as a function may require."""
     several = is_float_array(x) and x.dtype.kind == "f" and x.ndim > 0 and x.shape[-1] > 1
     return several and bool(np.all(np.diff(x, axis=-1) > 0))
 
@@ -40,7 +40,7 @@ def is_sorted(x: Any) -> bool:
 
 
 def times(factor: float, x: Any) -> Any:
-    """Multiply by a number; with a negative one, what increases is put in reverse order.
+    """Multiply by a number; if it is negative, increasing numbers are reversed.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def times(factor: float, x: Any) -> Any:
 
 
 def of_both_signs(x: Any) -> Any:
-    """Give every other number of one sign the other one; what increases does so still.
+    """Negate every other number if all have one sign; increasing numbers are shifted instead.
 
     Examples
     --------
@@ -66,26 +66,26 @@ def of_both_signs(x: Any) -> Any:
 
 
 def in_disorder(x: Any) -> Any:
-    """Put the last number first, and the second half backwards: an order unlike its inverse."""
+    """Move the last number first, and reverse the second half: an order unlike its inverse."""
     rolled, half = np.roll(x, 1, axis=-1), x.shape[-1] // 2 + 1
     return np.concatenate([rolled[..., :half], rolled[..., half:][..., ::-1]], axis=-1)
 
 
 def symmetric_as(given: Any, x: Any) -> Any:
-    """Make a matrix symmetric if another one is: a rule may be for these."""
+    """Make a matrix symmetric if another one is, as a rule may require."""
     is_square = type(x) is np.ndarray and x.ndim == 2 and x.shape[0] == x.shape[1]
     return (x + x.T) / 2 if is_square and np.array_equal(given, given.T) else x
 
 
 def with_zeros(x: Any, places: list[int]) -> Any:
-    """Put zeros in some places of a copy, counted along the flat array."""
+    """Return a copy with zeros at some indices of the flat array."""
     x = x.copy()
     x.reshape(-1)[places] = 0
     return x
 
 
 def with_tie(x: Any) -> Any:
-    """Copy the largest and the least number to their neighbours."""
+    """Set the second largest number to the largest, and the second least to the least."""
     flat = x.reshape(-1).copy()
     order = np.argsort(np.abs(flat) if flat.dtype.kind == "c" else flat, kind="stable")
     flat[order[-2]] = flat[order[-1]]
@@ -95,9 +95,9 @@ def with_tie(x: Any) -> Any:
 
 
 def tied(xs: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Give the same numbers, and one object, for the first two operands that are alike.
+    """Yield operands with equal numbers, and one object, for the first two that are alike.
 
-    Of several points in rows, of which there may be more in one, some are those of the other.
+    Of arrays of different lengths, the second one repeats, or leaves out, numbers of the first.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def tied(xs: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def meet(x: Any, y: Any) -> bool:
-    """Tell whether arrays are equal, or have a row in common: there a distance has a kink.
+    """Return whether arrays are equal, or have a row in common: there a distance has a kink.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def meet(x: Any, y: Any) -> bool:
 
 
 def floating(x: Any, more: float = 0.0) -> Any:
-    """Make a floating-point number, or an array of them, of whole ones, and add something."""
+    """Convert integers to floating-point numbers, and add a number."""
     return float(x) + more if type(x) is int else np.asarray(x + more, np.float64)
 
 
@@ -137,14 +137,14 @@ def floating(x: Any, more: float = 0.0) -> Any:
 
 
 def cut(axis: int) -> Callable[[Any], Any]:
-    """Leave out the last number along an axis, the first or the last one."""
+    """Return a function that drops the last element along the first or the last axis."""
     return lambda x: x[:-1] if axis == 0 else x[..., :-1]
 
 
 def extended(axis: int) -> Callable[[Any], Any]:
-    """Add a number behind the last along an axis, the first or the last one.
+    """Return a function that appends an element along the first or the last axis.
 
-    It is greater, and no multiple of the last.
+    The element is greater than the last, and not a multiple of it.
     """
 
     def made(x: Any) -> Any:
@@ -157,15 +157,15 @@ def extended(axis: int) -> Callable[[Any], Any]:
 
 
 def stacked(x: Any, count: int) -> Any:
-    """Put other rows below, in another order; a matrix may have to be what it is."""
+    """Stack an array and multiples of it along a new axis; an unsorted vector is reversed there."""
     other = x[::-1] if x.ndim == 1 and not is_sorted(x) else x
     return np.stack([x, *[(1.0 + k / 8) * other for k in range(1, count)]])
 
 
 def of_entries(xs: Any, count: int, mapped: Callable[..., Any]) -> Any:
-    """Add entries to a list, tuple or dictionary, like its last.
+    """Append multiples of the last entry to a list, tuple or dictionary.
 
-    Arrays inside of an entry are changed by ``mapped(change, entry)``.
+    ``mapped(change, entry)`` changes the arrays inside an entry.
 
     Examples
     --------
@@ -181,13 +181,13 @@ def of_entries(xs: Any, count: int, mapped: Callable[..., Any]) -> Any:
 
 
 def strided(x: Any) -> Any:
-    """Copy an array to every second place of another one."""
+    """Return a copy that is every second element of another array."""
     room = np.repeat(x, 2, axis=-1)
     return room[..., ::2]
 
 
 def read_only(x: Any) -> Any:
-    """Copy an array to memory that nobody may write to."""
+    """Return a read-only copy of an array."""
     x = x.copy()
     x.setflags(write=False)
     return x
@@ -197,7 +197,7 @@ def read_only(x: Any) -> Any:
 
 
 def turned(index: Any, n: int) -> Any:
-    """Count the last of several places, and every second before it, from the other end.
+    """Count the last of several indices, and every second before it, from the other end.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def turned(index: Any, n: int) -> Any:
 
 
 def other_masks(mask: Any) -> list[Any]:
-    """List other masks, or the other flag: each with something in it; of what is no mask none.
+    """List other masks that are not empty, or the other flag; none if the value is no mask.
 
     Examples
     --------
@@ -231,10 +231,11 @@ def other_masks(mask: Any) -> list[Any]:
 
 
 def reordered(xs: tuple[Any, ...], i: int) -> list[tuple[Any, ...]]:
-    """List operands with whole numbers in rising order, and the last of them first.
+    """List operands with an array of integers as given, rolled, and rolled along with others.
 
-    Then the same with the arrays beside them in that order as well: a function of places gives the
-    same numbers, in one of both. Where all places are one, the last is another. Empty for a number.
+    The last are operands in which arrays of the same length are rolled too: a function of indices
+    gives the same numbers in one of the two. If all integers are equal, the last one is changed.
+    Empty for a number.
 
     Examples
     --------

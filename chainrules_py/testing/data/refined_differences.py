@@ -1,8 +1,8 @@
-"""Differences once more where a rule does not agree with them: closer by, and number by number.
+"""Differences again where a rule disagrees with them: closer by, and number by number.
 
-At first one step serves all numbers of an operand. It is too long where there are jumps nearer by,
-and for a number that is far smaller than those beside it; and rounding of operands may make more of
-a derivative than can be told from values alone.
+At first one step serves all numbers of an operand. It is too long near jumps, and for a number far
+smaller than those beside it; and rounding of operands may change a derivative by more than values
+alone show.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Images: TypeAlias = Callable[[Case], Any]
 
 
 def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any, Any]:
-    """Return what is to be compared with a rule after all, and what that may be off by.
+    """Return the refined differences to compare with a rule, and their tolerances.
 
-    Images of a case are its derivatives, with a column for each input direction; the differences,
-    and what they may be off by, are those of `Case.judged`.
+    ``images`` returns the derivatives of a case, with a column for each input direction; ``want``
+    and ``allowed`` are those of `Case.judged`.
     """
     have = images(case)
     with np.errstate(all="ignore"):
@@ -54,8 +54,8 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     d, n = case.u[:, j], len(case.steps)
     is_single = np.count_nonzero(d) <= 1
     if not is_single and case.has_singles:
-        # A derivative is linear: along a mixture there is nothing that its parts do not say. Where
-        # one of them was judged by shorter steps, differences along it say nothing.
+        # A derivative is linear: a mixture shows no more than its parts. Where a part was compared
+        # at shorter steps, differences along the mixture are inconclusive.
         parts, first = wants[places, :n], [a[places, :n] for a in case.judged()[:2]]
         near = np.abs(parts @ d - have[places]) <= 1e-6 * np.abs(parts) @ np.abs(d)
         near &= np.all(np.isfinite(first[1]), axis=1)
@@ -76,7 +76,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
         want[places[taken]] = have[places[taken]]
         gap[taken] = 0.0
     lost = np.zeros(len(places), bool)
-    if not is_single:  # some have no derivative, and looked by chance as if they had
+    if not is_single:  # some have no derivative, though by chance they seemed to
         found, error = looked[0]
         lost = 50 * error > case.settling * np.fmax(np.abs(found), np.abs(have[places] - found))
         want[places] = np.where(gap != 0.0, found, want[places])
@@ -85,7 +85,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
 
 
 def _rounding_of_rule(case: Case, images: Images) -> Any:
-    """Measure what the last digits of operands make of derivatives, and those of the value."""
+    """Measure the effect of the last digits of operands and of the value on derivatives."""
     numbers = np.maximum(np.abs(case.bars_vector(case.operands)), 1e-6 * case.steps)
     lengths = np.max(np.abs(case.u) / numbers[:, None], axis=0, initial=0.0)
     values = np.multiply.outer(np.abs(case.seen(case.y)), lengths)
@@ -96,7 +96,7 @@ def _rounding_of_rule(case: Case, images: Images) -> Any:
 
 
 def jitter(case: Case, images: Images, digits: float) -> Any:
-    """Measure how far derivatives are from those at operands that differ in the last digits."""
+    """Measure how much derivatives change if operands change in their last digits."""
     rng = np.random.default_rng(3)
     numbers, here = digits * np.abs(case.bars_vector(case.operands)), images(case)
     apart = np.zeros(here.shape)
@@ -109,17 +109,17 @@ def jitter(case: Case, images: Images, digits: float) -> Any:
 
 
 def slopes_at(case: Case, j: int, digits: int) -> tuple[Any, Any, Any]:
-    """Compute the quotients to both sides along an input direction, and their slack."""
+    """Compute the one-sided quotients along an input direction, and their tolerance."""
     wide, d = case.wide(), case.u[:, j]
     size = 1.0 / max(float(np.max(np.abs(d) / case.steps, initial=0.0)), 1e-300)
     return slopes(lambda t: case.value_there(wide.moved(t * d)), size, digits)
 
 
 def is_vertical(case: Case, j: int, least: float = 0.0) -> Any:
-    """Tell for each number of the result if its quotients have no limit.
+    """Return for each number of the result whether its quotients have no limit.
 
-    They have none at a jump, at a vertical tangent, and at the edge of a domain. Where those closer
-    by are less than ``least`` of the others, the limit is 0.
+    They have none at a jump, at a vertical tangent, and at the edge of a domain. Where quotients
+    closer by are less than ``least`` times the others, the limit is 0.
     """
     near, nearer = slopes_at(case, j, 20), slopes_at(case, j, 30)
     lost = np.zeros(len(case.sizes), bool)

@@ -1,4 +1,4 @@
-"""The same call with less of everything: what is derived of a large call is derived of this one."""
+"""A smaller version of a large call, from which other calls are derived."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SHORT = 6
 
 
 def smaller(case: Case) -> Case | None:
-    """Cut the arrays of a call to a few elements along each axis, if the function takes them.
+    """Cut the arrays of a call to a few elements along each axis; None if f rejects them.
 
-    Axes of one length keep one length, and others stay apart. Whole numbers may have been indices:
-    where the function does not take them any more, they are made to lie inside.
+    Axes of one length keep one length, and others stay different. Integers may be indices: if the
+    function rejects them, they are reduced to the shortest length.
     """
     lengths: set[int] = set()
     map_leaves(lambda x: lengths.update(np.shape(x)) if is_numpy(x) else None, case.operands)
@@ -29,7 +29,7 @@ def smaller(case: Case) -> Case | None:
         try:
             how = case.gauge, case.smooth, 0, None
             small = Case(case.f, operands, case.options, *how, brief=case.brief)
-        except Exception:  # the function itself does not take it
+        except Exception:  # the function itself rejects it
             continue
         if np.all(np.isfinite(small.vector_of_values())) and not small.is_large:
             small.has_push, small.has_pull = case.has_push, case.has_pull
@@ -38,7 +38,7 @@ def smaller(case: Case) -> Case | None:
 
 
 def _shortened(lengths: set[int]) -> dict[int, int]:
-    """Choose for each length that is not short a short one, while there are some, of its own."""
+    """Map each long length to a short one, distinct while there are any left."""
     short = {n: n for n in lengths if n <= _SHORT}
     free = [n for n in (5, 4, 6, 3, 2) if n not in short]
     for n in sorted(lengths - short.keys()):

@@ -1,6 +1,6 @@
-"""Operations that libraries do not compute, and why: the rules of these rest.
+"""Operations that libraries do not compute, and why; their rules are not checked there.
 
-A test sees to it that each of these is refused where it is called, and that there are no others.
+A test verifies that each of them raises where it is called, and that there are no others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from chainrules_py.testing.data.build import Instance
 _NO_FUNCTION = "the library has no such function"
 _RULE_NEEDS = "its rule needs a function that the library has not"
 REASONS = (_NO_FUNCTION, _RULE_NEEDS)
-"""All the reasons that there are."""
+"""All reasons."""
 
 
 def _of(names: str, reason: str) -> dict[str, str]:
@@ -24,9 +24,9 @@ UNSUPPORTED: dict[str, dict[str, str]] = {
         **_of("ellipk ellipkm1 unitary_factor", _RULE_NEEDS),  # ellipe, solve_sylvester
     },
 }
-"""By library, then by operation, the reason."""
+"""The reasons, by library and operation."""
 
 
 def unsupported(library: str, instance: Instance) -> str:
-    """Why a sample does not run on a library; empty if it does."""
+    """Return why a sample does not run on a library; empty if it does."""
     return UNSUPPORTED.get(library, {}).get(instance.operation.__name__, "")

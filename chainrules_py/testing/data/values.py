@@ -1,4 +1,4 @@
-"""Values of any library as the judge compares them: numbers, precision, bytes, types."""
+"""Values of any library as checks compare them: numbers, precision, bytes, types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chainrules_py.values.type_info import type_info
 
 
 def value_vector(y: Any) -> Any:
-    """Everything floating in a value, as one vector of real numbers."""
+    """Return all floating-point numbers in a value as one vector of real numbers."""
     if is_structure_type(type(y)):
         return np.concatenate([np.zeros(0), *(value_vector(field) for _, field in fields_of(y))])
     kind = kind_of(y)
@@ -34,7 +34,7 @@ def value_vector(y: Any) -> Any:
 
 
 def resolution(x: Any) -> float:
-    """Return the distance of 1 to the next number, in the coarsest precision that a value has."""
+    """Return the machine epsilon of the lowest precision in a value."""
     if is_structure_type(type(x)):
         return max([0.0, *(resolution(field) for _, field in fields_of(x))])
     if kind_of(x) not in ("real", "complex"):
@@ -61,17 +61,17 @@ def _recast(x: Any, table: dict[str, str]) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """Convert a value with all that is in single precision to double precision."""
+    """Convert everything in single or half precision in a value to double precision."""
     return map_leaves(lambda leaf: _recast(leaf, _WIDE), x)
 
 
 def narrowed(x: Any) -> Any:
-    """Convert a value with all that is in double precision to single precision."""
+    """Convert everything in double precision in a value to single precision."""
     return map_leaves(lambda leaf: _recast(leaf, _NARROW), x)
 
 
 def fingerprint(x: Any) -> Any:
-    """Every byte of a value or a tangent, to see whether it was written to."""
+    """Return every byte of a value or a tangent, to detect writes to it."""
     if isinstance(x, Tangent):
         return [(key, fingerprint(part)) for key, part in x.fields()]
     if isinstance(x, AbstractTangent):
@@ -85,7 +85,7 @@ def fingerprint(x: Any) -> Any:
 
 
 def differs(y: Any, want: Any, precision: float) -> str | None:
-    """In what a value differs from another, beyond rounding; None if in nothing."""
+    """Describe how a value differs from another beyond rounding; None if it does not."""
     if type(y) is not type(want):
         return f"a {type(y).__qualname__}, not a {type(want).__qualname__}"
     if is_structure_type(type(y)):
@@ -105,7 +105,7 @@ def differs(y: Any, want: Any, precision: float) -> str | None:
 
 
 def mismatch(t: Any, x: Any, name: str) -> str:
-    """Say what is wrong with the type of a tangent; empty if nothing."""
+    """Describe what is wrong with the type of a tangent; empty if nothing is."""
     if t is None:
         return f"{name} is None"
     if is_zero(space(x)):
@@ -144,9 +144,9 @@ def mismatch(t: Any, x: Any, name: str) -> str:
 
 
 def is_refused(ask: Callable[[int], Any], i: int) -> bool:
-    """Tell whether a rule says of an operand that it has no derivative."""
+    """Return whether a rule refuses the derivative to an operand."""
     try:
         ask(i)
-    except Exception as error:  # checks say what others mean
+    except Exception as error:  # other checks report other errors
         return isinstance(error, NotDifferentiableError)
     return False

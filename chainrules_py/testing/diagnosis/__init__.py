@@ -1,4 +1,4 @@
-"""Names of mistakes, of matrices and of words that errors say: nothing here knows rules."""
+"""Names of mistakes, from matrices and from messages of errors; independent of rules."""
 
 from chainrules_py.testing.diagnosis.conduct import (
     is_said,

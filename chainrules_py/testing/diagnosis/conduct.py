@@ -1,4 +1,4 @@
-"""Names of what is wrong besides numbers: types, shapes, a half that is not linear."""
+"""Names of mistakes other than wrong numbers: types, shapes, a half that is not linear."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _DTYPE = re.compile(r"\b(?:float|complex)\d+\b")
 
 
 def name_dtypes(text: str) -> str:
-    """Name what has another dtype than it should, of a text with both; empty if it has not."""
+    """Name a wrong dtype, from a text that contains both dtypes; empty if they are equal."""
     found = _DTYPE.findall(text)[:2]
     return f"{found[0]} result for {found[1]} input" if len({*found}) == 2 else ""
 
 
 def name_types(problems: list[str]) -> str:
-    """Name what is wrong with the type of a tangent, of sentences that say so."""
+    """Name what is wrong with the type of a tangent, from sentences that describe it."""
     text = " ".join(problems)
     if (found := _FIELDS.search(text)) is not None:
         return f"write Tangent[{found[1]}]"
@@ -44,7 +44,7 @@ _STRUCTURE = re.compile(r"is not a tangent of Space\((\w+)\)")
 
 
 def name_projection(text: str) -> str:
-    """Say why a cotangent could not be projected: an axis too many, or another shape."""
+    """Return why a cotangent cannot be projected: an extra axis, or another shape."""
     found = _SHAPES.search(text)
     if "None" in text:
         return "None for a tangent"
@@ -60,9 +60,9 @@ def name_projection(text: str) -> str:
 
 
 def name_nonlinearity(half: str, images: Any, apart: float) -> str:
-    """Name what a half does that is not linear, of the images of a direction and a multiple of it.
+    """Name how a half is nonlinear, from the images of a direction and of a multiple of it.
 
-    They are so far ``apart`` from those of a linear map, relative to the largest of them.
+    ``apart`` is their distance from those of a linear map, relative to the largest of them.
     """
     if apart < 1e-5:
         return "float32 result for float64 input"
@@ -74,23 +74,23 @@ def name_nonlinearity(half: str, images: Any, apart: float) -> str:
 _ELSEWHERE = tuple(
     f"wrong only for another {x}" for x in ("point", "shape", "length", "order", "sign")
 )
-"""Names that say where a mistake shows, and nothing of what it is."""
+"""Names that state where a mistake shows, and not what it is."""
 
 
 def name_at_call(name: str, inner: str) -> str:
-    """Say what is wrong, and at what call; first what says more about the mistake."""
+    """Return the name of a mistake with that of its call, the more specific one first."""
     if not name or inner == "NaN at a kink":
         return inner
     if not inner:
         return name
     if not name.startswith(_ELSEWHERE) or inner.startswith("wrong numbers"):
         return f"{name} ({inner})"
-    # Where axes had one length by chance, a factor is seldom a mean.
+    # A factor that shows only at another shape is seldom that of a mean.
     inner = re.sub(r"\((mean|sum) instead of [^?]*\?\)", "(the length of another axis?)", inner)
     return f"{inner} (at {name.removeprefix('wrong only for ')})"
 
 
 def is_said(error: Exception) -> bool:
-    """Tell whether a rule raises an error itself, or by ``n, m = x.shape``."""
+    """Return whether a rule raises an error itself, or by ``n, m = x.shape``."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return (last.line or "").startswith("raise ") or "values to unpack" in str(error)

@@ -1,4 +1,4 @@
-"""Heat map of the difference of two matrices, as SVG that needs nothing from anywhere."""
+"""Heat map of the difference of two matrices, as a self-contained SVG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-_MOST = 32  # cells along a side; of a larger matrix one stands for several
+_MOST = 32  # cells along a side; in a larger matrix, one cell covers several entries
 
 
 def heat_map(
@@ -19,13 +19,13 @@ def heat_map(
     Parameters
     ----------
     have, want : matrix
-        The two, both shown where the pointer rests.
+        The two matrices; the tooltip of a cell shows an entry of both.
     excess : matrix
-        The difference as a multiple of what is allowed: where it is at most 1 the map is white.
+        The difference as a multiple of the allowed one: cells where it is at most 1 are white.
     rows, columns : sequence of str
-        What rows and columns stand for.
+        The labels of the rows and columns.
     title : str
-        What is drawn.
+        The title of the map.
     """
     with np.errstate(all="ignore"):
         apart = np.where(excess > 1.0, have - want, 0.0)
@@ -63,7 +63,7 @@ def heat_map(
 
 
 def _shade(x: float, largest: float) -> str:
-    """Color of a number between the largest and its negative; of what is not finite, black."""
+    """Return the color of a number between the largest and its negative; black if not finite."""
     if not np.isfinite(x):
         return "#000"
     end = (178, 24, 43) if x > 0 else (33, 102, 172)

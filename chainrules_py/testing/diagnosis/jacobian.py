@@ -1,7 +1,7 @@
-"""Names of mistakes in a Jacobian: it is the right one, changed as a mistake changes it.
+"""Names of mistakes in a Jacobian, found by changing the right one as a mistake would.
 
-Matrices go in, and operations come out: nothing here knows what a rule is, or how it is written.
-The first change that gives what is there, at each point that was looked at, is the name.
+Only matrices are compared; the rule is not inspected. The name is the first change that gives the
+Jacobian of the rule at each point.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _NOTHING = "wrong numbers"
 @final
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """The part of two Jacobians that belongs to one operand, or to a field of something.
+    """The part of two Jacobians that belongs to one operand, or to a field of a structure.
 
     Attributes
     ----------
     have, want, allowed : matrix
-        What is given, what is right, and what they may differ by: one row per number of the result,
-        one column per number of the operand.
+        The Jacobian of the rule, the right one, and their allowed difference: one row per number
+        of the result, one column per number of the operand.
     x, y : Coordinates
-        What columns and rows stand for.
+        The coordinates of the columns and rows.
     digits : float
-        What equal numbers may differ by, relative to them: more in half precision.
+        Relative tolerance for equal numbers: larger in half precision.
     gathers : bool
-        Whether there are integers beside it that may be indices.
+        Whether the call has integers that may be indices.
     """
 
     have: Any
@@ -48,14 +48,14 @@ class Block:
 
     @property
     def is_wrong(self) -> Any:
-        """Where the two differ by more than they may."""
+        """Where the two differ by more than is allowed."""
         with np.errstate(all="ignore"):
             apart = np.abs(self.have - self.want)
             same = (self.have == self.want) | (np.isnan(self.have) & np.isnan(self.want))
             return ~same & np.isfinite(self.allowed) & ~(apart <= self.allowed)
 
     def equals(self, guess: Any) -> bool:
-        """Tell whether what is given is this guess, to about six digits."""
+        """Return whether the Jacobian of the rule equals a guess, within ``digits``."""
         return close(self.have, guess, self.digits)
 
 
@@ -63,7 +63,7 @@ class Block:
 
 
 def _names_of(b: Block) -> Iterator[str]:
-    """List the mistakes that explain a block, the simplest first."""
+    """Yield the mistakes that explain a block, the simplest first."""
     bad = ~np.isfinite(b.have) & np.isfinite(b.want)
     if np.any(bad):
         yield "NaN" if np.any(np.isnan(b.have[bad])) else "infinite"
@@ -89,7 +89,7 @@ def _names_of(b: Block) -> Iterator[str]:
 
 
 def _length_of(b: Block, name: str) -> str:
-    """Say that a factor may be the length of an axis, if several numbers come together."""
+    """Return the note that a factor may be the length of an axis; empty if nothing is summed."""
     if max(np.count_nonzero(b.want, axis=k).max(initial=0) for k in (0, 1)) < 2:
         return ""
     lengths = {n for n in (*b.x.shape, *b.y.shape, b.x.size, b.y.size) if n > 2}
@@ -99,7 +99,7 @@ def _length_of(b: Block, name: str) -> str:
 
 
 def _changes(b: Block) -> Iterator[tuple[str, Any]]:
-    """List what simple mistakes make of the right Jacobian."""
+    """Yield simple mistakes, and what each makes of the right Jacobian."""
     want, (n, m) = b.want, b.want.shape
     x, y = _signs(b.x)[None, :], _signs(b.y)[:, None]
     if (n, m) == (len(y), x.size) and (np.any(x < 0) or np.any(y < 0)):
@@ -138,7 +138,7 @@ def _signs(of: Coordinates) -> Any:
 
 
 def _is_overwritten(b: Block) -> bool:
-    """Tell whether elements that are read several times count once."""
+    """Return whether elements that are read several times count only once."""
     columns = np.flatnonzero(b.is_wrong.any(axis=0))
     for have, want in zip(b.have[:, columns].T, b.want[:, columns].T, strict=True):
         kept = have != 0
@@ -150,7 +150,7 @@ def _is_overwritten(b: Block) -> bool:
 
 
 def _names_in_fields(b: Block) -> Iterator[str]:
-    """Name the one field of a structure that is wrong, or two that are exchanged."""
+    """Yield the mistakes of the one field of a structure that is wrong, or a swap of two."""
     for of, axis, name in ((b.x, 1, "operand"), (b.y, 0, "result")):
         ends = np.cumsum([field.size for field in of.fields.values()])
         if not len(ends) or ends[-1] != b.want.shape[axis]:
@@ -173,7 +173,7 @@ def _names_in_fields(b: Block) -> Iterator[str]:
 
 
 def _names_in_places(b: Block) -> Iterator[str]:
-    """Name the right numbers in other places, some that are off by a factor, or a constant."""
+    """Yield names of misplaced entries, and of entries off by a factor or a constant."""
     for axis in (0, 1, None) if b.want.size > 2 else ():
         if close(np.sort(b.have, axis=axis), np.sort(b.want, axis=axis), b.digits):
             yield "the right numbers in the wrong places"
@@ -198,9 +198,9 @@ _COUNT = re.compile(r" in \d+ of \d+ entries")
 
 
 def _name_blocks(blocks: Sequence[Block]) -> str:
-    """Name the first mistake that explains a block at each point where it is wrong.
+    """Return the first mistake that explains a block at each point where it is wrong.
 
-    What is at one point alone may be an accident, as that 1 + r is 21/20.
+    A name that fits at one point alone may be an accident: 1 + r may be 21/20 there.
     """
     first, *others = [b for b in blocks if np.any(b.is_wrong)]
     around = [{_COUNT.sub("", name) for name in _names_of(b)} for b in others]
@@ -217,8 +217,8 @@ def name_jacobian(points: Sequence[Mapping[int, Block]], called: Sequence[str]) 
     Parameters
     ----------
     points : sequence of dict
-        By number of an operand, its block. The first point is the one that is named; what does not
-        hold at the others as well is no name.
+        The blocks at each point, by the index of the operand. The name is one for the first point
+        that also holds at the others.
     called : sequence of str
         The names of the operands.
     """
@@ -239,7 +239,7 @@ def name_jacobian(points: Sequence[Mapping[int, Block]], called: Sequence[str]) 
 
 
 def _join_operands(called: Sequence[str], names: Mapping[int, str], count: int) -> str:
-    """Join names of what is wrong for single operands; ``count`` is how many have derivatives."""
+    """Join the names of mistakes in operands, of which ``count`` have derivatives."""
     if count == len(names) and len(set(names.values())) == 1 and "zero" not in names.values():
         return next(iter(names.values()))
     return ", ".join(
@@ -249,7 +249,7 @@ def _join_operands(called: Sequence[str], names: Mapping[int, str], count: int) 
 
 
 def join_halves(wrong: Mapping[Any, str], count: int, *, both: bool) -> str:
-    """Join names of what is wrong in halves; ``count`` were compared, and there may be both."""
+    """Join the names of mistakes in halves: ``count`` were compared, ``both`` if both exist."""
     if len(set(wrong.values())) == 1 and len(wrong) == count:
         return next(iter(wrong.values()))
     text = ", ".join(f"{name} in the {half}" for half, name in wrong.items())

@@ -1,4 +1,4 @@
-"""Factors by which derivatives are off, as an author would write them."""
+"""Factors by which derivatives are off, as an author writes them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CONSTANTS = {
 
 
 def scale_of(derivatives: Any) -> float:
-    """Return the largest absolute value of some derivatives; the least number there is of zeros."""
+    """Return the largest absolute value of some derivatives, at least the least normal number."""
     finite = derivatives[np.isfinite(derivatives)]
     return max(_LEAST, float(np.max(np.abs(finite), initial=0.0)))
 
 
 def close(a: Any, b: Any, digits: float = 1e-6) -> bool:
-    """Tell whether numbers are equal to so many digits, or next to nothing beside the largest."""
+    """Return whether numbers are equal within ``digits``, or negligible beside the largest."""
     return bool(np.allclose(a, b, rtol=digits, atol=1e-2 * digits * scale_of(b)))
 
 
@@ -37,11 +37,11 @@ def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> s
     Parameters
     ----------
     have, want : array
-        The two.
+        The two arrays.
     single : bool
-        Whether there is but one number, of which every other one is a multiple.
+        Whether there is only one number, so that any other one is a multiple of it.
     digits : float
-        What equal numbers may differ by, relative to them.
+        Relative tolerance for equal numbers.
     """
     top = float(np.max(np.abs(want), initial=0.0))
     if not top or not np.isfinite(top):
@@ -58,7 +58,7 @@ def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> s
 
 
 def name_constant(c: float, digits: float = 1e-6) -> str:
-    """Write a number by a small fraction and a well-known constant; empty if it is none.
+    """Write a number as a small fraction of a well-known constant; empty if it is none.
 
     Examples
     --------

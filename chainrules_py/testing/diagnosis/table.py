@@ -16,16 +16,16 @@ _ROWS = 6
 @final
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Two matrices of derivatives; it prints as a table of where they differ most.
+    """Two matrices of derivatives, printed as a table of the entries that differ most.
 
     Attributes
     ----------
     have, want : matrix
-        What the rule gives, and what it is compared with.
+        The derivatives of the rule, and those that they are compared with.
     rows, columns : sequence of str
-        What the rows and columns stand for.
+        The labels of the rows and columns.
     allowed : matrix or number
-        The difference that is tolerated.
+        The allowed difference.
     titles : tuple of str
         The names of ``have`` and ``want``.
     """

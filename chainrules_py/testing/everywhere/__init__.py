@@ -1,4 +1,4 @@
-"""One function under every engine, each of its transformations, and on every array library."""
+"""Check one function under every engine and transformation, and on every array library."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ def check_everywhere(
     seed: int = 0,
     **options: Any,
 ) -> Report:
-    """Run every transformation of every engine, and every array library, against differences.
+    """Compare every transformation of every engine, on every array library, with differences.
 
     Parameters
     ----------
     f : callable
-        An operation, a function under `primitive`, one with derivatives of its own, or code made of
-        them.
+        An operation, a function under `primitive`, one with user-defined derivatives, or code made
+        of these.
     *operands, gauge, seed, **options
-        As of `check_rule`. An option of f that is called like a parameter here is f's.
+        As in `check_rule`. An option of f takes precedence over a parameter of the same name.
     only : str or tuple of str
-        Parts of the table: ``"jax"``, ``"tape on torch"``, ``"jax: jit of grad"``.
+        Parts of the table to run: ``"jax"``, ``"tape on torch"``, ``"jax: jit of grad"``.
 
     Returns
     -------
     Report
-        A finding for each cell. One is skipped where something is not installed, where an engine
-        refuses with an error of ours, or where f itself does not take the engine's arrays.
+        A finding for each cell. A cell is skipped where something is not installed, where an engine
+        raises a refusal of this library, or where f itself rejects the engine's arrays.
 
     Raises
     ------
     RuleCheckError
-        If a cell is wrong, with the line that repeats it.
+        If a cell is wrong; the message contains the line that repeats it.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _is_part(chosen: str, cell: str) -> bool:
 def _is_complete(case: Case) -> bool:
     try:
         return not any(missing_mode(case, mode) for mode in ("forward", "reverse"))
-    except NoRuleError:  # code that is made of operations, each of which has its own rule
+    except NoRuleError:  # code made of operations, each of which has its own rule
         return True
 
 
@@ -141,7 +141,7 @@ def _places() -> Iterator[tuple[str, Callable[[], _Place]]]:
 
 
 def _on(module: str, library: Backend) -> _Place:
-    """Return a whole engine with the arrays of a library."""
+    """Return an engine with the arrays of a library."""
     if library.missing:
         raise SkippedCheckError(library.missing)
     table = plugins.load(module).transformations.table
@@ -158,7 +158,7 @@ def _under(name: str) -> _Place:
 def _run(
     trial: Trial, load: Callable[[], _Place], chosen: set[str], strict: bool
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Run the transformations of one place, or those chosen: yield what a finding is made of."""
+    """Run the transformations of one place, or the chosen ones; yield the fields of findings."""
     try:
         export, engine = load()
         if trial.is_complex and not engine.takes_complex:
@@ -184,7 +184,7 @@ def _run(
         except WrongError as error:
             verdict, text, pattern = "failed", error.text, error.pattern
         except Exception as error:
-            # What the value alone does not do either is nothing about derivatives.
+            # If the value alone fails too, the error is not about derivatives.
             untaken |= {name} if gives == "value" else set()
             refused = not strict and (gives == "value" or isinstance(error, _REFUSALS))
             silent = refused or isinstance(error, SkippedCheckError)

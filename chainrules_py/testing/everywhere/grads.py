@@ -1,4 +1,4 @@
-"""The judge of programs: the derivatives that an engine takes of a whole function, to any order."""
+"""`check_grads`: check the derivatives that an engine takes of a whole function, to any order."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def check_grads(
     f : callable
         Any function that the engine differentiates.
     *operands
-        Where; what cannot be perturbed stays as it is.
+        Where to check; operands that cannot be perturbed are constant.
     order : int
-        To which order; each is compared with differences of the one below, in each nesting.
+        The highest order; each is compared with differences of the one below, in each nesting.
     modes : tuple of str
         ``"forward"``, ``"reverse"`` or both.
     rtol, seed
-        As of `check_rule`.
+        As in `check_rule`.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def check_grads(
     Raises
     ------
     RuleCheckError
-        If a derivative is wrong, or cannot be taken; no order above it is looked at.
+        If a derivative is wrong, or cannot be computed; higher orders are not checked then.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def check_grads(
 
 
 def _case(f: Any, operands: Any, modes: tuple[str, ...], seed: int, rtol: float | None) -> Case:
-    """Make the case of a function whose derivatives an engine takes."""
+    """Return the case of a function whose derivatives come from an engine."""
     case = Case(f, operands, {}, None, True, seed, rtol)
     if not case.inputs.size:
         msg = f"nothing in {shown_call(f, operands, {})} can be perturbed; give floating numbers"

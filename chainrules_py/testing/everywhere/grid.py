@@ -1,4 +1,4 @@
-"""Findings named ``place: column`` as one table."""
+"""Format findings named ``place: column`` as one table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _rows(findings: Sequence[Finding]) -> dict[str, dict[str, Finding]]:
 
 
 def laid_out(findings: Sequence[Finding]) -> str:
-    """Lay findings out as text: a line for each place, then why some of them are skipped."""
+    """Format findings as text: a line for each place, then why some of them are skipped."""
     rows = _rows(findings)
     wide = max(map(len, rows), default=0)
     lines = []
@@ -29,7 +29,7 @@ def laid_out(findings: Sequence[Finding]) -> str:
 
 
 def _reasons(rows: dict[str, dict[str, Finding]]) -> list[str]:
-    """Say why cells are skipped, each reason once."""
+    """List why cells are skipped, each reason once."""
     reasons: dict[str, dict[str, None]] = {}
     for place, cells in rows.items():
         for name, f in cells.items():

@@ -23,20 +23,20 @@ _STENCILS = np.linalg.inv(np.vander(_POINTS, increasing=True))[1:4] * [[1.0], [2
 
 @final
 class Trial:
-    """A call as a function of how far its numbers are moved, which gives one real number.
+    """A call as a function of the displacements of its numbers, with one real number as result.
 
-    A step of one is as long as a number is large, and the result is weighed against its own size:
-    derivatives are of order one. Complex numbers are moved by two real ones, so that no engine's
-    convention for them counts.
+    A displacement of one is as large as the number, and the result is divided by its own size, so
+    that derivatives are of order one. Complex numbers are displaced by two real ones, so that the
+    result does not depend on the conventions of engines.
 
     Parameters
     ----------
     f, operands, options, gauge
-        As of `check_rule`.
+        As in `check_rule`.
     moving : iterable of int, optional
-        Which leaves of the operands are moved; by default those that are no whole numbers.
+        Indices of the leaves of the operands that are moved; by default all floating-point ones.
     seed : int
-        Where the direction and the weights are drawn from.
+        Seed of the direction and the weights.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Trial:
         self.weights = [rng.uniform(0.5, 1.5, (2, *of.shape)) for of in self.results]
 
     def function(self, f: Callable[..., Any], asarray: Callable[[Any], Any]) -> Callable[..., Any]:
-        """Make f, or what it was exported to, a function of the vector, and of ``constants``."""
+        """Return f, or its export to an engine, as a function of the vector and ``constants``."""
         moves, end = [], 0
         for i, p in self.parts.items():
             halves = 1 + (p.kind == "complex")
@@ -80,7 +80,7 @@ class Trial:
 
         def of_vector(z: Any, *constants: Any) -> Any:
             leaves, sizes, weights, i_unit = unflatten(layout, constants) if constants else held
-            # Engines refuse to differentiate what depends on nothing, as where f gives an integer.
+            # Engines may refuse a constant function, as where f returns an integer.
             given, total = list(leaves), 1e-4 * _ask(z * (1.0 + z * (1.0 + z)), "sum")
             for (i, cut, shape), size in zip(moves, sizes, strict=True):
                 steps = _ask(z[cut], "reshape", shape=shape)
@@ -89,7 +89,7 @@ class Trial:
             y = f(*unflatten(self.treedef, given), **self.options)
             y = flatten(y if self.gauge is None else self.gauge(y))[0]
             for x, of, height, pair in zip(y, self.results, heights, weights, strict=True):
-                # The numbers of one library may be complex where those of another are real.
+                # The results of one library may be complex where those of another are real.
                 is_complex = "complex" in str(getattr(x, "dtype", ""))
                 halves = [_ask(x, "real"), _ask(x, "imag")] if is_complex else [x]
                 halves = halves[: 1 + (of.kind == "complex")]
@@ -104,7 +104,7 @@ class Trial:
 
     @functools.cached_property
     def truth(self) -> dict[str, tuple[Any, Any]]:
-        """The derivatives by differences of NumPy's values, each with its error, by their names."""
+        """The derivatives by differences of NumPy's values, each with its error, by name."""
         f = self.function(self.f, np.asarray)
         along: Callable[[Any], Any] = lambda d: _differences(lambda t: f(self.z + t * d))
         ahead = np.asarray([along(self.u + b) for b in self.basis.T]).reshape(-1, 3, 2)
@@ -120,7 +120,7 @@ class Trial:
         }
 
     def judge(self, name: str, found: Any, digits: float = 2e-5) -> None:
-        """Compare one of the derivatives, as an engine gives it, with differences."""
+        """Compare one of the derivatives that an engine gives with differences."""
         (want, error), have = self.truth[name], to_numpy(found)
         shape = self.z.shape if name in ("gradient", "curvature") else ()
         if have.shape != shape:
@@ -139,21 +139,21 @@ class Trial:
 
 
 def _sizes(x: Any) -> Any:
-    """Return how large each number is: as large as the largest, where it is next to nothing."""
+    """Return the magnitude of each number; that of the largest where it is negligible."""
     x = np.abs(x)
     largest = np.max(x, initial=0.0, where=np.isfinite(x)) or 1.0
     return power_of_two(np.where(x > 1e-4 * largest, x, largest))
 
 
 def _ask(x: Any, name: str, **given: Any) -> Any:
-    """Ask an array for what not all libraries have in it, by an operation if it has not."""
+    """Call a method of an array, or the operation of that name if the array lacks it."""
     if not hasattr(x, name):
         return getattr(v, name)(x, **given)
     return getattr(x, name) if name in ("real", "imag") else getattr(x, name)(*given.values())
 
 
 def _differences(f: Callable[[float], Any]) -> list[tuple[float, float]]:
-    """Compute the derivatives at 0 up to the third, each with its error, at its best radius."""
+    """Compute the derivatives at 0 up to the third, each with its error, at its best step."""
     found, noise = [], []
     for h in 2.0 ** -np.arange(4, 15):
         try:

@@ -1,1 +1,1 @@
-"""Reports: findings, the patterns that they are told by, and sums of them."""
+"""Reports: findings, the names of mistakes in them, and their summaries."""

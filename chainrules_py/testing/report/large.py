@@ -1,4 +1,4 @@
-"""Names of mistakes in a Jacobian that is too large to be written down: those of a smaller call."""
+"""Names of mistakes in a Jacobian that is too large to compute: those of a smaller call."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from chainrules_py.testing.report.patterns import diagnose
 
 
 def name_by_smaller(case: Case) -> str:
-    """Say what is wrong with the derivatives of the same call with less of everything, in words."""
+    """Name what is wrong with the derivatives, from a smaller version of the call."""
     small = smaller(case)
     if small is None:
         return ""
     try:
         name, table = diagnose(small.whole)
-    except Exception:  # the rule is for this length alone
+    except Exception:  # the rule requires this length
         return ""
-    if table is not None:  # places of the small call are none of this one
+    if table is not None:  # indices of the small call are not those of this one
         return "wrong numbers" if re.search(r"element of|entries", name) else name
     if small.inputs.size == case.inputs.size:
         return "right to few digits"

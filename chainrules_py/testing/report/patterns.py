@@ -1,4 +1,4 @@
-"""Names of mistakes, of what checks have found: what `testing.diagnosis` says about a case."""
+"""Names of the mistakes that checks found: `testing.diagnosis`, applied to a case."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chainrules_py.testing.diagnosis import (
 )
 
 _FEW = 4096
-"""Up to so many entries a Jacobian is looked at elsewhere as well."""
+"""Up to this many entries, a Jacobian is also compared at another point."""
 
 
 def diagnose(case: Case, given: Case | None = None) -> tuple[str, Table | None]:
-    """Say what is wrong with the derivatives of a rule, in words, and where.
+    """Return the name of what is wrong with the derivatives of a rule, and the table of it.
 
-    Both halves are compared with differences, or with each other where there are none; a name has
-    to hold at another point as well.
+    Both halves are compared with differences, or with each other where there are none; a name must
+    hold at another point as well.
     """
     if any(c is not None and _has_state(c) for c in (case, given)):
         return "state between calls", None
@@ -42,7 +42,7 @@ def diagnose(case: Case, given: Case | None = None) -> tuple[str, Table | None]:
 
 
 def _has_state(case: Case) -> bool:
-    """Tell whether a half, made anew, gives something else than it gave before."""
+    """Return whether a half gives another result when it is computed again."""
     again = case.beside(case.operands)
     halves = [Case.pushed] * case.has_push + [Case.pulled] * case.has_pull
     pairs = [(half(case), half(again)) for half in halves]
@@ -50,7 +50,7 @@ def _has_state(case: Case) -> bool:
 
 
 def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[str, Table]]]:
-    """Find another point of the same shapes: what is at one alone may be an accident."""
+    """Return another point of the same shapes, if any: a name at one may be an accident."""
     values = case.inputs.vector(case.operands)
     moved = case.inputs.moved(values * 0.25 * np.cos(np.arange(1.0, case.inputs.size + 1)))
     operands = tuple(map(symmetric_as, case.operands, moved))
@@ -59,7 +59,7 @@ def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[st
         other = Case(case.f, operands, case.options, *how, derived=True)
         other.halves, other.has_push, other.has_pull = case.halves, case.has_push, case.has_pull
         there = jacobian_tables(other)
-    except Exception:  # the function, or its rule, does not take it
+    except Exception:  # the function, or its rule, rejects it
         return []
     shapes = [{half: t.want.shape for half, t in found.items()} for found in (there, tables)]
     known = shapes[0] == shapes[1] and np.all(np.isfinite(other.vector_of_values()))
@@ -67,7 +67,7 @@ def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[st
 
 
 def _blocks(case: Case, table: Table) -> dict[int, Block]:
-    """Cut what is known of one half at a call into a block for each operand that has columns."""
+    """Split the table of one half into a block for each operand that has columns."""
     gathers = any(p.kind == "int" for p in case.parts) or "index" in case.options
     allowed = np.broadcast_to(table.allowed, table.want.shape)
     known = np.isfinite(allowed)
@@ -83,7 +83,7 @@ def _blocks(case: Case, table: Table) -> dict[int, Block]:
 
 
 def jacobian_tables(case: Case) -> dict[str, Table]:
-    """Put the whole Jacobian by each half beside that by differences, or else by the push."""
+    """Compare the whole Jacobian of each half with that by differences, or else with the push."""
     found = case.jacobians()
     reference = "differences" if "differences" in found else "push"
     want = found.get(reference)

@@ -1,4 +1,4 @@
-"""Findings of a check of a rule, and how they read."""
+"""Findings of a check of a rule, and their text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Finding:
     check : str
         The name of the check.
     verdict : {"passed", "failed", "skipped"}
-        Its answer; what cannot be judged is never a pass.
+        The outcome; a check that cannot decide never passes.
     text : str
-        What is wrong, or why it cannot be judged.
+        What is wrong, or why the check is skipped.
     pattern : str
-        What is wrong in a few words: "factor 2", "transposed", "cotangent mutated".
+        The name of the mistake: "factor 2", "transposed", "cotangent mutated".
     """
 
     check: str
@@ -48,25 +48,25 @@ class Report:
     where : str
         ``file:line`` of the rule.
     seed : int
-        What directions were drawn from.
+        Seed of the directions.
     again : str
-        The line that runs the same check; what is too large to be written is in ``operands``.
+        The line that repeats the check; values too large to be written are in ``operands``.
     operands : tuple
-        Where the rule was checked.
+        The operands of the checked call.
     findings : list of Finding
         One per check, in the order in which they ran.
     not_tried : list of str
-        The checks that did not run: they are no part of the default, or the budget was spent.
+        The checks that did not run: they are not among the default ones, or the budget was spent.
     calls : int
-        How often the function ran: to be judged, not to name a mistake.
+        How often the function ran, without the calls of the diagnosis.
     derived : dict
-        From the name of a check that failed to the operands of the derived call that it judged.
+        The operands of the derived call at which a check failed, by the name of the check.
     kind : {"rule", "gradient"}
         What was checked.
     layout : callable, optional
-        What writes findings that are cells of a table.
+        Formats findings that are cells of a table.
     compute_jacobian : callable, optional
-        What computes `jacobian`, when somebody asks.
+        Computes `jacobian` when it is read.
     """
 
     call: str
@@ -88,9 +88,9 @@ class Report:
 
     @property
     def jacobian(self) -> Table | None:
-        """Both Jacobians, computed now, at the first mistake or else at the call that was given.
+        """Both Jacobians, computed on access, at the first mistake or else at the given call.
 
-        None where they would be too large, or there is nothing to compare with.
+        None if they would be too large, or there is nothing to compare them with.
         """
         return None if self.compute_jacobian is None else self.compute_jacobian()
 
@@ -106,7 +106,7 @@ class Report:
 
     @property
     def patterns(self) -> list[str]:
-        """What is wrong, each in a few words, as it was found; last where a rule raises."""
+        """The names of the mistakes, in the order found; last those where a rule raises."""
         said = list(dict.fromkeys([f.pattern for f in self.failures if f.pattern]))
         return sorted(said, key=lambda pattern: "(raises " in pattern)
 
@@ -132,7 +132,7 @@ class Report:
         silent = [f for f in self.findings if f.verdict == "skipped"]
         reasons = [f"skipped, {f.check}: {f.text}" for f in silent]
         lines += reasons if self.layout is None else [self.layout(self.findings)]
-        if self.patterns == ["no rule"]:  # there is nothing to look at, or to check again
+        if self.patterns == ["no rule"]:  # there is nothing else to show
             return failed[0].text
         if self.not_tried:
             lines.append(f"not tried: {', '.join(self.not_tried)}")
@@ -144,7 +144,7 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str | None:
-        """Show a failure with a heat map; a table of cells, and another pass, is its text."""
+        """Return a failure with a heat map; None for a pass, and for a table of cells."""
         if self.passed or self.layout is not None:
             return None
         table = None
@@ -170,12 +170,12 @@ class Report:
 
 @final
 class RuleCheckError(AssertionError):
-    """A rule is wrong; the message names the checks that say so.
+    """A rule is wrong; the message names the checks that failed.
 
     Attributes
     ----------
     report : Report
-        All that was found.
+        The report of all checks.
     """
 
     def __init__(self, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Outcomes of samples, one each, and their summary as a line, as text, as JSON."""
+"""Outcomes of samples, and their summary as a line, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Outcome:
     backend : str
         The name of the library and device; empty for an operation that has no sample.
     seed : int
-        Where operands and directions were drawn from.
+        Seed of the operands and directions.
     depth : {"full", "cheap"}
         Which checks ran.
     modes : tuple of str
-        The modes that a rule was found for.
+        The modes for which a rule was found.
     findings : tuple of Finding
-        What each check said.
+        The finding of each check.
     text : str
-        What is told of a failure; empty where there is none.
+        The text of a failure; empty if there is none.
     error : exception, optional
-        What was raised.
+        The exception that was raised.
     """
 
     operation: str
@@ -68,7 +68,7 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Outcome:
-        """Make an outcome of the result of `as_dict`."""
+        """Return an outcome from the result of `as_dict`."""
         findings = tuple([Finding(**found) for found in kept["findings"]])
         return cls(**{**kept, "modes": tuple(kept["modes"]), "findings": findings})
 
@@ -98,12 +98,12 @@ class Summary:
 
     @property
     def rules(self) -> list[str]:
-        """The operations whose rules were judged."""
+        """The operations whose rules were checked."""
         return sorted({o.operation for o in self.outcomes})
 
     @property
     def checks(self) -> list[str]:
-        """The names of the checks that ran, in the order in which they were met."""
+        """The names of the checks that ran, in the order in which they first ran."""
         return list(dict.fromkeys(f.check for o in self.outcomes for f in o.findings))
 
     @property
@@ -113,12 +113,12 @@ class Summary:
 
     @property
     def verdicts(self) -> Counter[str]:
-        """The numbers of checks that passed, failed, and could not be judged."""
+        """The numbers of checks that passed, failed, and were skipped."""
         return Counter(f.verdict for o in self.outcomes for f in o.findings)
 
     @property
     def headline(self) -> str:
-        """One line: rules x checks x backends, and how often each verdict fell."""
+        """One line: rules x checks x backends, and the number of each verdict."""
         n = self.verdicts
         return (
             f"rules x checks x backends: {len(self.rules)} x {len(self.checks)} x "

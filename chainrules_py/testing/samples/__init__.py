@@ -18,10 +18,10 @@ for _family in _FAMILIES.split():
 
 
 def samples_of(operation: Primitive[..., Any]) -> tuple[Sample, ...]:
-    """Return the samples of an operation; none, if nobody entered any."""
+    """Return the samples of an operation; empty if there are none."""
     return ENTERED.get(operation, ())
 
 
 def operations_with_samples() -> tuple[Primitive[..., Any], ...]:
-    """Return the operations that samples were entered for, in the order of entering."""
+    """Return the operations that have samples, in the order of entering."""
     return tuple(ENTERED)

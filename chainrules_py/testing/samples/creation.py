@@ -1,4 +1,4 @@
-"""Samples of what makes arrays like another."""
+"""Samples of operations that make an array like another."""
 
 from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table

@@ -29,12 +29,12 @@ def _apart(x: Any) -> Any:
 
 
 def turning(x: Any) -> Any:
-    """With pairs of conjugate eigenvalues, if x is real."""
+    """Return a matrix with a pair of conjugate eigenvalues, if x is real."""
     return 0.3 * x + np.array([[0.0, 5.0, 0.0], [-5.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
 
 
 def cut(x: Any) -> Any:
-    """With singular values of about 1, 4 and 8."""
+    """Return a matrix with singular values of about 1, 4 and 8."""
     return 0.2 * x + np.eye(x.shape[-2], x.shape[-1]) * np.array([1.0, 4.0, 8.0])
 
 
@@ -43,17 +43,17 @@ def _rank_one(x: Any) -> Any:
 
 
 def positive(*shape: int) -> Draw:
-    """Hermitian matrices, positive definite."""
+    """Draw positive definite Hermitian matrices."""
     return Draw(shape, make=_positive)
 
 
 def regular(*shape: int) -> Draw:
-    """Matrices whose columns are independent, with a diagonal away from zero."""
+    """Draw matrices whose columns are independent, with a diagonal away from zero."""
     return Draw(shape, make=_regular)
 
 
 def apart(*shape: int) -> Draw:
-    """Matrices whose eigenvalues are no less than about 1 apart, real ones if they are real."""
+    """Draw matrices with eigenvalues at least about 1 apart, which are real if the matrices are."""
     return Draw(shape, make=_apart)
 
 
@@ -66,7 +66,7 @@ _SHAPES = ((3, 3), (4, 2), (2, 4), (2, 3, 2), (1, 1), (3, 1), (1, 3))
 
 
 def completed(y: Any) -> Any:
-    """Return the part of a QR that depends on no sign, and not on which columns complete Q."""
+    """Return the part of a QR that depends neither on signs nor on how columns complete Q."""
     Q, R = y
     k = min(R.shape[-2:])
     d = v.expand_dims(v.diagonal(R), axis=-2)
@@ -82,7 +82,7 @@ def eigenspaces_hermitian(y: Any) -> Any:
 
 
 def eigenspaces(y: Any) -> Any:
-    """Return the like where eigenvectors are not orthogonal, and stand in no order."""
+    """Return these parts where eigenvectors are not orthogonal, and in no order."""
     w, V = y
     weights = v.expand_dims(v.sin(w), axis=-2)
     sizes = v.sum(v.real(V * v.conj(V)) * v.real(weights), axis=-1)

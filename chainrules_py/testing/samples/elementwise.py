@@ -1,4 +1,4 @@
-"""Samples of the operations that act element by element."""
+"""Samples of elementwise operations."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SHAPES: tuple[tuple[Any, Any], ...] = (
 
 
 def _unary(low: float = -2.0, high: float = 2.0, **more: Any) -> list[Sample]:
-    """Make an array, a 0-d one, one without elements, and a number of Python's."""
+    """Return samples with an array, a 0-d one, an empty one, and a Python number."""
     return [Sample(Draw(shape, low, high), **more) for shape in ((2, 3), (), (0,), None)]
 
 
 def _binary(
     left: tuple[float, float] = (-2.0, 2.0), right: tuple[float, float] = (0.5, 2.0), **more: Any
 ) -> list[Sample]:
-    """Equal shapes, each operand broadcast, 0-d, without elements, and numbers of Python's."""
+    """Return samples with equal shapes, broadcast operands, 0-d, empty, and Python numbers."""
     return [Sample(Draw(a, *left), Draw(b, *right), **more) for a, b in _SHAPES]
 
 
@@ -44,7 +44,7 @@ enter_table(
     {
         # arithmetic:
         (v.add, v.subtract, v.multiply, v.strong_multiply, v.divide): _binary(complex=True),
-        # Away from the jumps, where x / y is a whole number.
+        # Away from the jumps, where x / y is an integer.
         (v.remainder, v.floor_divide): _binary((5.1, 5.9), (1.1, 1.2)),
         v.fmod: (
             *_binary((5.1, 5.9), (1.1, 1.2)),

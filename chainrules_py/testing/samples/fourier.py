@@ -5,7 +5,7 @@ from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 
 def _of(kind: str) -> list[Sample]:
-    """Make samples along each axis, cut and filled up, in each norm."""
+    """Return samples along each axis, truncated and padded, in each norm."""
     return [
         Sample(Draw((5,), kind=kind)),
         Sample(Draw((4, 3), kind=kind), axis=0),
@@ -19,7 +19,7 @@ enter_table(
     {
         (v.fft, v.ifft, v.irfft): (
             *_of("complex"),
-            # The standard has these of complex numbers alone.
+            # The standard takes only complex numbers here.
             Sample(Draw((5,)), without=("array_api_strict",)),
         ),
         v.rfft: _of("real"),

@@ -17,17 +17,17 @@ from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 
 def cubic(x: Any, a: Any, b: Any) -> Any:
-    """Zero where a x + x³ = b."""
+    """Compute a x + x³ - b, whose root is sought."""
     return a * x + x * x * x - b
 
 
 def quadratic_form(x: Any, a: Any, b: Any) -> Any:
-    """Least where a x + x³ = b."""
+    """Compute a function of x that is least where a x + x³ = b."""
     return v.sum(0.5 * a * x * x + 0.25 * x * x * x * x - b * x)
 
 
 def damped(x: Any, a: Any) -> Any:
-    """Contracts by a third."""
+    """Compute a map of x that contracts by a third."""
     return v.sin(x) * 0.3 + a
 
 
@@ -37,7 +37,7 @@ def banded(y: Any, d: Any) -> Any:
 
 
 def decay(y: Any, t: Any, k: Any) -> Any:
-    """Relaxes towards a wave."""
+    """Compute the slope of a solution that relaxes towards a wave."""
     return v.sin(t) - k * y
 
 
@@ -47,7 +47,7 @@ def blend(a: Any, b: Any) -> Any:
 
 
 def step(a: Any, b: Any) -> Any:
-    """Carry one combination of two slices on, and give another."""
+    """Return the next carry and an output, from two slices."""
     return v.sin(a) * b, a * b
 
 

@@ -1,4 +1,4 @@
-"""Samples of picking elements out, and putting them back."""
+"""Samples of operations that read elements, and write them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _BOX = Draw((2, 3, 4))
 
 
 def _at(x: Draw, where: Any, *, complex: bool = False) -> Sample:
-    """Make the sample of getitem that ``x[where]`` is."""
+    """Return the sample of getitem for ``x[where]``."""
     pattern, arrays = v.Index.split(where, list)
     return Sample(x, *arrays, index=pattern, complex=complex)
 

@@ -1,4 +1,4 @@
-"""Samples of the operations that read a function between points."""
+"""Samples of operations that interpolate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of what joins arrays."""
+"""Samples of operations that join arrays."""
 
 from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table

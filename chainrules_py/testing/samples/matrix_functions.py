@@ -1,4 +1,4 @@
-"""Samples of functions of matrices, and of equations in them."""
+"""Samples of functions of matrices, and of matrix equations."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _SQUARE = ((3, 3), (2, 2, 2), (1, 1))
 
 
 def _dominant(x: Any) -> Any:
-    """With its largest elements below the diagonal, so that rows are exchanged."""
+    """Return a matrix with its largest elements below the diagonal, so that rows are exchanged."""
     return 0.3 * x + np.roll(np.diag(np.arange(2.0, 2 + x.shape[-1])), 1, -2)
 
 
 def dominant(*shape: int) -> Draw:
-    """Matrices whose pivots are far from equal to other elements, and not on the diagonal."""
+    """Draw matrices whose pivots are off the diagonal, and far from equal to other elements."""
     return Draw(shape, make=_dominant)
 
 
 def stable(*shape: int) -> Draw:
-    """Matrices whose eigenvalues are in the right half of the plane, inside of the unit circle."""
+    """Draw matrices with eigenvalues in the right half plane, inside the unit circle."""
     return Draw(shape, make=lambda x: 0.5 * np.eye(x.shape[-1]) + 0.1 * x)
 
 

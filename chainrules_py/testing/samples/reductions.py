@@ -10,7 +10,7 @@ from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 
 def _with(number: float, *places: int) -> Callable[[Any], Any]:
-    """Return a change that puts a number in some places: at zeros a product must not divide."""
+    """Return a function that sets some elements to a number; products are tested at zeros."""
 
     def make(x: Any) -> Any:
         x = np.array(x)
@@ -21,7 +21,7 @@ def _with(number: float, *places: int) -> Callable[[Any], Any]:
 
 
 def _axes(x: Draw, *, several: bool = True, complex: bool = True, **options: Any) -> list[Sample]:
-    """No axis, each sign, keepdims, and several axes."""
+    """Return samples without an axis, with each sign of it, keepdims, and several axes."""
     chosen: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1}, {"axis": 1, "keepdims": True}]
     if several:
         chosen += [{"axis": (0, -1)}, {"axis": (-1, 1), "keepdims": True}, {"keepdims": True}]

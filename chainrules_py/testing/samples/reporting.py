@@ -1,4 +1,4 @@
-"""Samples of what a rule says when a derivative is not determined."""
+"""Samples of operations that report an undetermined derivative."""
 
 import numpy as np
 

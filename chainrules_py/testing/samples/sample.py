@@ -1,6 +1,6 @@
 """Samples: representative operands and options of an operation, as data without arrays.
 
-They stand in ``testing/samples/<family>`` under the names of the rules, and every check runs over
+They are in ``testing/samples/<family>`` under the names of the rules, and every check runs over
 them on every library.
 """
 
@@ -25,9 +25,9 @@ class Draw:
     shape : tuple of int or None
         None draws a Python number.
     low, high : float
-        The interval that reals, and both parts of complex numbers, are drawn from.
+        The interval of reals, and of both parts of complex numbers.
     kind : {"real", "complex", "int", "bool"}
-        What numbers; integers are drawn from ``low <= n < high``.
+        The kind of the numbers; integers are drawn from ``low <= n < high``.
     apart : float
         The least distance between any two elements, for sorting and maxima.
     make : callable, optional
@@ -50,27 +50,27 @@ class Draw:
 
 
 class Sample:
-    """Call of an operation: operands, each a `Draw` or a value that is taken as it is, and options.
+    """Call of an operation: its operands, each a `Draw` or a fixed value, and its options.
 
     Parameters
     ----------
     *operands
-        Draws; Python numbers and lists are taken as they are, lists as arrays.
+        Draws; Python numbers, which stay as they are; lists, which become arrays.
     gauge : callable, optional
-        Applied to the result before derivatives are compared, where only that is determined
-        (singular vectors).
+        Function applied to the result before derivatives are compared, where only that value is
+        determined (singular vectors).
     smooth : bool
         Whether finite differences exist here; at a kink only the convention is tested.
     complex : bool
-        Whether the same call with complex operands is a sample too.
+        Whether the same call with complex operands is also a sample.
     without : tuple of str
-        Libraries whose own function refuses this call: mixed kinds of dtypes on array-api-strict.
+        Libraries whose own function rejects this call: mixed kinds of dtypes on array-api-strict.
     raises : exception class, or tuple of it and str, optional
-        The call is refused so, by the function or by its derivative; the text is a regular
-        expression that is found in the message.
+        The error that the function, or its derivative, must raise; the text is a regular expression
+        that the message must contain.
     **options
-        Options of the operation. What belongs to a library is written as text: ``dtype="float32"``,
-        ``device="same"``, ``to="namespace"``.
+        Options of the operation. Those that belong to a library are written as text:
+        ``dtype="float32"``, ``device="same"``, ``to="namespace"``.
     """
 
     def __init__(
@@ -117,23 +117,23 @@ def _picture(x: Any) -> str:
 
 
 ENTERED: dict[Primitive[..., Any], tuple[Sample, ...]] = {}
-"""By operation, the samples that were entered, in the order of entering."""
+"""The samples of each operation, in the order of entering."""
 
 
 def enter_samples(operation: Primitive[..., Any], *given: Sample) -> None:
-    """Enter samples of an operation: points at which all that is stated about it is checked.
+    """Add samples of an operation: points at which everything stated about it is checked.
 
     Parameters
     ----------
     operation : Primitive
         The operation.
     *given : Sample
-        Added to those that it has.
+        Samples to add to the existing ones.
 
     Raises
     ------
     TypeError
-        If the operation is none, or does not take a sample's operands and options.
+        If it is not an operation, or does not accept a sample's operands and options.
     """
     if not isinstance(operation, Primitive):
         msg = f"samples are of a primitive, not of {describe(operation)}; write @primitive above it"
@@ -153,7 +153,7 @@ def enter_samples(operation: Primitive[..., Any], *given: Sample) -> None:
 
 
 def enter_table(table: Mapping[Any, Iterable[Sample]]) -> None:
-    """Enter the samples of a family, by operation or by several operations that have the same."""
+    """Add the samples of a family, by operation or by a tuple of operations that share them."""
     for operations, given in table.items():
         for operation in operations if isinstance(operations, tuple) else (operations,):
             enter_samples(operation, *given)

@@ -1,4 +1,4 @@
-"""Samples of what puts elements in order."""
+"""Samples of operations that sort elements."""
 
 from chainrules_py import ops as v
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_table

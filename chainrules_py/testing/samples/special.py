@@ -1,4 +1,4 @@
-"""Samples of special functions; their calls, as functions of SciPy, are the same."""
+"""Samples of special functions, which are called in the same way as SciPy's."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SHAPES: dict[int, tuple[tuple[Any, ...], ...]] = {
 def samples_at(
     *intervals: Interval, order: tuple[int, int] | None = None, **more: Any
 ) -> tuple[Sample, ...]:
-    """Make samples of a function of one or two operands, drawn from these intervals.
+    """Return samples of a function of one or two operands, drawn from these intervals.
 
-    With ``order`` there is a first operand more, of whole numbers.
+    With ``order``, an operand of integers precedes them.
     """
     found: list[Sample] = []
     for shapes in _SHAPES[len(intervals)]:
@@ -37,7 +37,7 @@ def samples_at(
         if order is None:
             found.append(Sample(*draws, **more))
             continue
-        # Of the same shape, broadcast, and one number.
+        # Orders of the same shape, broadcast, and as one number.
         several = (shapes[0], (2, 1, 1), None) if shapes[0] == (2, 3) else (None,)
         orders = [Draw(shape, *order, kind="int") for shape in several]
         found += [Sample(n, *draws, **more) for n in orders]
@@ -54,7 +54,7 @@ REDUCTIONS = (
     Sample(Draw((1,))),
     Sample(Draw((1, 3)), axis=0),
 )
-"""Of `logsumexp`, `softmax` and `log_softmax`."""
+"""Samples of `logsumexp`, `softmax` and `log_softmax`."""
 _FAR = Draw((3,), -0.5, 0.5, make=lambda x: 3 * np.sign(x) + x)
 
 enter_table(

@@ -9,7 +9,7 @@ from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 
 def _places(*numbers: Any) -> Draw:
-    """Whole numbers that are given, as an operand."""
+    """Return given integers as an operand."""
     given = np.array(numbers)
     return Draw(given.shape, kind="int", low=0, high=9, make=lambda _: given)
 

@@ -1,7 +1,7 @@
-"""array-api-strict, as chainrules_py sees it. Importing this registers its arrays.
+"""Register the arrays of array-api-strict, on import.
 
-It is the library that rules are tested on where no GPU is: it has a second device that NumPy cannot
-read, promotes as the standard says and no further, and has nothing that the standard has not.
+Rules are tested on it where there is no GPU: it has a second device that NumPy cannot read,
+promotes only as the standard states, and has nothing beyond the standard.
 """
 
 from chainrules_py.testing.strict import implementations

@@ -1,7 +1,7 @@
-"""What is used of array_api_strict beside the standard: its class, and the memory inside.
+"""Names of array_api_strict beyond the standard: the class of its arrays, and their buffer.
 
-Its arrays have no public class and no public buffer. Both are found by public functions where the
-private names are missing; operators with a tracer on their right side raise then.
+Its arrays have no public class and no public buffer. If the private names are missing, public
+functions replace them; operators with a tracer on their right side raise then.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 else:
     Strict = type(xp.asarray(0.0))
 CHECK = "_check_type_device"
-"""The method by which operators look at their other side."""
+"""The method by which operators check their other operand."""
 
 
 def buffer(x: Any) -> Any:
-    """Return NumPy's array inside of a strict one: its own memory."""
+    """Return the NumPy buffer of a strict array, without a copy."""
     return x._array if hasattr(x, "_array") else np.from_dlpack(x)
