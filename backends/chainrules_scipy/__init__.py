@@ -1,9 +1,9 @@
-"""SciPy, as chainrules_py sees it: its functions, of values that are differentiated too.
+"""SciPy for chainrules_py: its functions, for traced values too.
 
-The ufuncs of ``scipy.special`` take traced values as they are. SciPy's functions that are written
-in Python make plain arrays of their arguments first; the modules here, which have the names of
-SciPy's, have functions of the same names and parameters that take traced values as well. `install`
-puts them under SciPy's own names. A module is imported when something of SciPy's is seen.
+The ufuncs of ``scipy.special`` take traced values directly. SciPy's functions that are written in
+Python convert their arguments to plain arrays first; the modules here, named like SciPy's, have
+functions of the same names and parameters that also take traced values. `install` puts them under
+SciPy's own names. A module is imported when an object of its SciPy module is first seen.
 """
 
 import importlib
@@ -19,7 +19,7 @@ __all__ = ["Installed", "by_numpy", "install", "refusals"]
 
 chainrules_contract = 1
 
-importlib.import_module("scipy")  # what stands for it cannot be imported without it
+importlib.import_module("scipy")  # raises if SciPy is missing: the modules here need it
 
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)
@@ -27,8 +27,8 @@ later("chainrules_scipy.ufuncs", "scipy.special")
 for _operations in ("special", "information", "bessel", "matrix_functions"):
     later("chainrules_scipy.implementations", f"chainrules_py.ops.{_operations}")
 
-# An array that is passed to a function brings its module; one that it only multiplies is a plain
-# array of SciPy's, and its operators have to be told before.
+# A sparse array that is passed to a function loads its module; one that a function only multiplies
+# by is a plain array of SciPy, whose operators need the hints before.
 later("chainrules_scipy.sparse", *OF_SPARSE_ARRAYS)
 later("chainrules_scipy.sparse.hints", OF_ALL_SPARSE_ARRAYS)
 

@@ -1,7 +1,7 @@
-"""What is used here of SciPy's private names: all of them stand in this module.
+"""SciPy's private names that this package uses: all of them are in this module.
 
-A version of SciPy may lack any of them. Each is tried when it is first used, and `private` returns
-None where it is missing; the module that uses it does without it then, or refuses.
+A version of SciPy may lack any of them. Each is looked up when it is first used, and `private`
+returns None if it is missing; the module that uses it then works without it, or raises.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ PLACES = {
     "_smirnovp": "scipy.special._ufuncs",
     "_zeta": "scipy.special._ufuncs",
 }
-"""The modules of SciPy's in which the names are."""
+"""The modules of SciPy that define the names."""
 OF_ALL_SPARSE_ARRAYS = "scipy.sparse._base"
 OF_SPARSE_ARRAYS = [f"scipy.sparse._{f}" for f in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")]
-"""The modules in which SciPy says that its classes are; an array passed to a function names it."""
+"""The modules that SciPy's sparse classes name; an array passed to a function names its own."""
 TEXTS = {
     name: f"scipy.spatial.transform.{name}" for name in ("_rotation_xp", "_rigid_transform_xp")
 }
-"""The modules whose text is followed whole."""
+"""The modules whose source is followed as a whole."""
 
 
 @functools.cache
 def private(name: str) -> Any:
-    """Return what SciPy has under one of these names; None where it does not.
+    """Return SciPy's object of one of these names; None if it is missing.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def private(name: str) -> Any:
 
 @functools.cache
 def text(name: str) -> ModuleType | None:
-    """Return one of the modules that are followed whole; None where there is none."""
+    """Return a module that is followed as a whole; None if it is missing."""
     return _module(TEXTS[name])
 
 
@@ -79,9 +79,9 @@ def _module(name: str) -> ModuleType | None:
 
 
 def helper_name(value: Any) -> str | None:
-    """Return the name of a function or class of SciPy's private packages; None of all else.
+    """Return the name of a function or class from SciPy's private packages; None for others.
 
-    SciPy moves these from module to module, and keeps their names.
+    SciPy moves these from module to module, but keeps their names.
     """
     home = getattr(value, "__module__", None)
     is_theirs = type(home) is str and home.startswith("scipy._")
@@ -89,12 +89,12 @@ def helper_name(value: Any) -> str | None:
 
 
 def is_numpy(module: ModuleType) -> bool:
-    """Tell whether a module is the one by which SciPy has NumPy follow the array-API standard."""
+    """Return whether a module is SciPy's wrapper of NumPy for the array-API standard."""
     return module.__name__.endswith("array_api_compat.numpy")
 
 
 def common_base(first: type, *others: type) -> Any:
-    """Return the nearest class that all of these are of: SciPy has no public name for some.
+    """Return the nearest common base class: SciPy has no public name for some.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Distances of ``scipy.spatial.distance``, of traced values too."""
+"""Distances of ``scipy.spatial.distance``, for traced values too."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _norm(d: Any) -> Any:
 
 
 def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
-    """Compute the weighted p-norm of the difference; 0 is its subgradient where that is 0."""
+    """Compute the weighted p-norm of the difference; where it is 0, its subgradient is 0."""
     d = v.abs(a - b)
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
@@ -74,7 +74,7 @@ def _centered(a: Any, w: Any) -> Any:
 
 
 def _canberra(a: Any, b: Any, w: Any = None) -> Any:
-    """Where both are 0 the term is 0."""
+    """Compute the Canberra distance; where both are 0 the term is 0."""
     size = v.abs(a) + v.abs(b)
     some = readable(size) > 0
     return _sum(v.where(some, v.abs(a - b) / v.where(some, size, 1.0), 0.0), w)
@@ -151,7 +151,7 @@ def cdist(XA: Any, XB: Any, metric: Any, kwargs: Any) -> Any:
     left, right = v.expand_dims(a, axis=1), v.expand_dims(b, axis=0)
     if a is not b or callable(metric):
         return distance(left, right)
-    same = np.eye(a.shape[0])  # a point is at no distance from itself, wherever it is
+    same = np.eye(a.shape[0])  # the distance of a point from itself is 0 wherever it moves
     return v.where(same == 1, 0.0, distance(left, right + same[..., None]))
 
 
@@ -165,7 +165,7 @@ def pdist(X: Any, metric: Any, kwargs: Any) -> Any:
 
 @stands_for(native.squareform)
 def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
-    """Make a matrix of the distances that `pdist` gives, or these of a matrix."""
+    """Convert the distances that `pdist` returns to a matrix, or a matrix to these."""
     x = array_of(X)
     native.squareform(readable(x), force, checks)
     flat = v.reshape(x, shape=(-1,))
@@ -202,7 +202,7 @@ mahalanobis, cosine, correlation, canberra, braycurtis, jensenshannon = map(
 
 @stands_for(native.directed_hausdorff)
 def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> Any:
-    """Find how far a point of u is from the nearest one of v: as SciPy's function."""
+    """Compute the directed Hausdorff distance from u to v: as SciPy's function."""
     a, b = array_of(u), array_of(v)
     _, i, j = native.directed_hausdorff(readable(a), readable(b), rng)
     return _norm(a[i] - b[j]), i, j

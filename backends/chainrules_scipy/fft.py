@@ -1,4 +1,4 @@
-"""The functions of ``scipy.fft``, of traced values too.
+"""The functions of ``scipy.fft``, for traced values too.
 
 Cosine and sine transforms are Fourier transforms of twice the length, with factors: Makhoul, IEEE
 Trans. ASSP 28 (1980) 27; Wang, IEEE Trans. ASSP 32 (1984) 803. The fast Hankel transform is a
@@ -81,11 +81,11 @@ _SHIFTS: dict[tuple[bool, int], tuple[float, float, int, tuple[int, ...]]] = {
     (True, 3): (1.0, 0.5, 0, (-1,)),
     (True, 4): (0.5, 0.5, 0, ()),
 }
-"""Of sines or cosines, and a type: α and β, what the period has more than n, which x is halved."""
+"""By sines or cosines, and type: α and β, the period minus n, and the indices where x is halved."""
 
 
 def _transformed(x: Any, sines: bool, kind: int, axis: int) -> Any:
-    """2 Σ_j w_j x_j cos(π (j + α) (k + β) / m), or sines, as SciPy defines it without a norm."""
+    """Compute 2 Σ_j w_j x_j cos(π (j + α) (k + β) / m), or sines: SciPy's, without a norm."""
     n, (before, behind, more, halved) = x.shape[axis], _SHIFTS[sines, kind]
     k, turn = np.arange(n), -1j * np.pi / (n + more)
     weights = _at_ends(halved, n, 0.5) * np.exp(turn * behind * k)
@@ -95,7 +95,7 @@ def _transformed(x: Any, sines: bool, kind: int, axis: int) -> Any:
 
 
 def _along(factors: Any, x: Any, axis: int) -> Any:
-    """Give an array of factors the axes that it needs to be along one of x."""
+    """Reshape a vector of factors to be along one axis of x."""
     return np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis))
 
 
@@ -122,7 +122,7 @@ def _normed(
     n, dtype, kind = x.shape[axis], x.dtype, _INVERSE[kind] if inverse else kind
     if n < 1 + (not sines and kind == 1):
         reject(f"{n} elements along axis {axis}, of which type {kind} has no transform", ValueError)
-    # A matrix that is orthogonal multiplies some ends by √2 before, and divides by it behind.
+    # An orthogonal transform multiplies some ends by √2 before, and divides some by it after.
     before, behind = (_SHIFTS[sines, k][3] for k in (kind, _INVERSE[kind]))
     orthogonal = norm == "ortho" if ends is None else bool(ends)
     if orthogonal and before:
@@ -142,7 +142,7 @@ def _at_ends(places: tuple[int, ...], n: int, factor: float) -> Any:
 
 
 def _of_length(x: Any, n: int, axis: int) -> Any:
-    """Cut x, or fill it with zeros, along an axis."""
+    """Truncate x, or pad it with zeros, along an axis."""
     missing = n - x.shape[axis]
     if missing <= 0:
         return x if missing == 0 else part(x, axis, 0, n)
@@ -175,7 +175,7 @@ FUNCTIONS |= operations(scipy.fft, arrays="x", **_OF_COSINES)
 
 
 def _singular(inverse: bool, mu: Any, bias: Any) -> float:
-    """Compute the first coefficient at a pole, as SciPy does: it is fixed where that is one."""
+    """Compute the first coefficient where the transform is singular, as SciPy does."""
     if varies((mu, bias)):
         reject(
             "a Hankel transform that is singular has no derivative in mu and bias; change the bias"
@@ -187,7 +187,7 @@ def _singular(inverse: bool, mu: Any, bias: Any) -> float:
 
 
 def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
-    """Compute a Hankel transform of what is given at equal distances of the logarithm."""
+    """Compute a Hankel transform of values on a logarithmic grid."""
     n = a.shape[-1]
     t = v.divide(2 * np.pi * np.arange(n // 2 + 1) / n, dln)
     way = v.multiply(1j, t)

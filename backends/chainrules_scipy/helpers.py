@@ -1,4 +1,4 @@
-"""Helpers that the functions of this package have in common."""
+"""Helpers that the functions of this package share."""
 
 from __future__ import annotations
 
@@ -42,25 +42,26 @@ def stands_for(
     to: Callable[..., Any] | None = None,
     **row: Any,
 ) -> Callable[[F], F]:
-    """Say of a function that it is SciPy's, of traced values too (a decorator).
+    """Declare a function to be one of SciPy's, for traced values too (a decorator).
 
-    Then the rule of SciPy's function is that of this one, and its refusal of a traced value names
-    this one.
+    The rule of SciPy's function is then that of this one, and the error of SciPy's function for a
+    traced value names this one.
 
     Parameters
     ----------
     native : callable
         SciPy's function.
     arrays : str
-        Which parameters are made arrays of floats.
+        Names of parameters that are converted to arrays of floats.
     finite : str
-        Which parameters are made arrays that LAPACK takes, and looked at for ``check_finite``.
+        Names of parameters that are converted to arrays for LAPACK, and checked if
+        ``check_finite`` is set.
     without : str
-        Which parameters are refused, but with their defaults.
+        Names of parameters that must be left at their defaults.
     to : callable, optional
-        What it is an alias of, if not of the function itself.
+        The target of the alias, if it is not the function itself.
     **row
-        For `alias`.
+        Passed to `alias`.
     """
 
     def enter(function: Any) -> Any:
@@ -81,12 +82,13 @@ def stands_for(
 
 
 def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without: str) -> Any:
-    """Make a function of SciPy's parameters, of one that takes some of these by their names."""
+    """Return a function of SciPy's parameters, from one that takes some of these by name."""
     signature, wanted = inspect.signature(native), inspect.signature(compute).parameters
     arrayed, looked_at, refused = arrays.split(), finite.split(), without.split()
     names = list(signature.parameters)
     kinds = [p.kind for p in signature.parameters.values()]
-    # So many by position are bound here, which takes a tenth of the time; none where any name goes.
+    # Up to this many positional arguments are bound here, which takes a tenth of the time; none
+    # are where a function takes any keyword.
     most = (
         -1 if inspect.Parameter.VAR_KEYWORD in kinds else sum(k < k.VAR_POSITIONAL for k in kinds)
     )
@@ -97,7 +99,7 @@ def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without:
         given: Any = defaults | dict(zip(names, args, strict=False)) | options
         is_other = len(args) > most or len(given) != len(names)
         if is_other or not options.keys().isdisjoint(names[: len(args)]):
-            bound = signature.bind(*args, **options)  # which raises, but for ``**options``
+            bound = signature.bind(*args, **options)  # raises, unless there are ``**options``
             bound.apply_defaults()
             given = bound.arguments
         for name in refused:
@@ -116,21 +118,21 @@ def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without:
 def operations(
     module: Any, arrays: str = "", finite: str = "", without: str = "", **computes: Any
 ) -> dict[str, Any]:
-    """Have formulas stand for functions of a module: each is given parameters by their names.
+    """Replace functions of a module by formulas, which take parameters by their names.
 
     Parameters
     ----------
     module : module
-        SciPy's.
+        The module of SciPy.
     arrays, finite, without : str
-        As of `stands_for`.
+        As in `stands_for`.
     **computes : callable
-        By the names of the functions, of some of their parameters.
+        Formulas by the names of the functions, each of some of their parameters.
 
     Returns
     -------
     dict
-        The functions, of all parameters that SciPy's have.
+        The functions, with all parameters of SciPy's.
     """
     found = {}
     for name, compute in computes.items():
@@ -147,14 +149,14 @@ def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoR
 
 
 def refused(module: Any, lines: Mapping[str, str]) -> None:
-    """Have functions and classes of SciPy's refuse traced values, with the line to write instead.
+    """Make functions and classes of SciPy refuse traced values, with a line to write instead.
 
     Parameters
     ----------
     module : module
-        In which they are; names that it lacks are left out.
+        The module that defines them; names that it lacks are skipped.
     lines : mapping
-        The line to write, by the name.
+        The lines, by name.
     """
     for name, line in lines.items():
         native: Any = getattr(module, name, None)
@@ -171,21 +173,21 @@ def _refuse(says: str, *_: Any, **__: Any) -> NoReturn:
 
 
 def attribute(module: str, table: Mapping[str, Any], name: str) -> Any:
-    """Return what a module has in a table: its ``__getattr__``, of the last parameter."""
+    """Return an entry of a module's table, as its ``__getattr__`` does."""
     if name not in table:
         reject(f"module {module!r} has no attribute {name!r}", AttributeError)
     return table[name]
 
 
 def described(function: F, native: Any) -> F:
-    """Put a function's own line in front of SciPy's text, which says what is taken and given."""
+    """Put a function's own docstring in front of SciPy's, which describes the parameters."""
     theirs = (native.__doc__ or "").strip("\n")
     function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\nSciPy's text:\n\n{theirs}"
     return function
 
 
 def array_of(x: Any, *, floating: bool = True) -> Any:
-    """Make an array, of floats if so asked: SciPy takes lists, integers and numbers as well."""
+    """Convert to an array, by default of floats: SciPy also takes lists, integers and numbers."""
     if type(x) is np.ndarray and x.dtype == object:
         x = x.tolist()
     cls = type(x)
@@ -198,19 +200,19 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
         x = np.asarray(x)
     home = beside()
     if home is not None and type(x) is np.ndarray:
-        x = home.asarray(np.array(x, order="C"))  # tensors take no steps backwards
+        x = home.asarray(np.array(x, order="C"))  # tensors take no negative strides
     if not floating or kind_of(x) in ("real", "complex"):
         return x
     return v.astype(x, dtype=np.dtype(float))
 
 
 def real_array_of(x: Any, name: str) -> Any:
-    """Make an array of a signal of which SciPy takes the real part, where it is complex.
+    """Convert a signal to an array, of which SciPy takes the real part where it is complex.
 
     Raises
     ------
     NotDifferentiableError
-        If it is.
+        If it is complex.
     """
     x = array_of(x)
     if kind_of(x) == "complex":
@@ -219,7 +221,7 @@ def real_array_of(x: Any, name: str) -> Any:
 
 
 def in_kind_of(y: Any, known: Any) -> Any:
-    """Return a result without axes as an array or a number, as which of the two SciPy gives it."""
+    """Return a result without axes as an array or a number, whichever SciPy returns."""
     if np.ndim(y):
         return y
     is_array = isinstance(untraced(y), np.ndarray)
@@ -229,9 +231,9 @@ def in_kind_of(y: Any, known: Any) -> Any:
 
 
 def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
-    """Return a function with the plain numbers of what it, and its further arguments, hold.
+    """Return a function with plain numbers for all that it, and its further arguments, hold.
 
-    SciPy searches with it, and it may make plain arrays: nothing of it is differentiated.
+    SciPy searches with it, and it may make plain arrays: nothing in it is differentiated.
     """
     tree = Tree((closed(f), args))
     plain = [readable(x) if isinstance(x, Tracer) else x for x in tree.leaves]
@@ -240,16 +242,16 @@ def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
 
 
 def numbers_of(x: Any) -> Any:
-    """Return the array of floats that a function's result is, read where it is traced."""
+    """Convert a function's result to an array of plain floats."""
     if type(x) in (list, tuple) and all([type(item) in (float, np.float64) for item in x]):
         return np.array(x)
     return x if type(x) is np.ndarray and x.dtype == float else readable(array_of(x))
 
 
 def of_stacks(**cores: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have a function of arrays with so many axes take stacks of them too (a decorator).
+    """Make a function of arrays with given numbers of axes take stacks of them (a decorator).
 
-    With 0 axes stands a right side, which is a vector or a matrix.
+    The number 0 denotes a right-hand side, which is a vector or a matrix.
     """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -287,9 +289,9 @@ def _stacked(parts: Any, stack: tuple[int, ...]) -> Any:
 
 
 def constant(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function of SciPy's take traced values which gives places, ranks, counts or truths.
+    """Return a piecewise constant function of SciPy, for traced values too.
 
-    These jump, and are constant between: what it gives is SciPy's, as `numpy.argsort`'s is.
+    It returns indices, ranks, counts or booleans, which have no derivative, as `numpy.argsort`.
     """
 
     @functools.wraps(native)
@@ -304,9 +306,9 @@ _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}
 
 
 def of_lapack(x: Any) -> Any:
-    """Convert to floats that LAPACK computes with: SciPy takes half and long ones as well.
+    """Convert to a dtype that LAPACK computes in: SciPy also takes half and long floats.
 
-    Their derivatives are then computed so as well, and come in the precision that x has.
+    Derivatives are also computed in that dtype, and returned in the precision of x.
     """
     x = array_of(x)
     dtype = _OF_LAPACK.get(getattr(x.dtype, "char", ""))
@@ -314,17 +316,17 @@ def of_lapack(x: Any) -> Any:
 
 
 def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
-    """Return the arguments as arrays; refuse infinities and NaNs if that is to be checked.
+    """Return the arguments as arrays; raise for infinities and NaN if ``check_finite`` is set.
 
     Raises
     ------
     ValueError
-        As SciPy does.
+        If an array is not finite, as SciPy does.
     """
     found = tuple(map(of_lapack, arrays))
     if check_finite:
         for x in map(untraced, found):
-            if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it
+            if isinstance(x, np.ndarray):  # reading arrays of a device would wait for it
                 np.asarray_chkfinite(x)
             elif is_asked_again(x):
                 _ask_whether_finite(x)
@@ -332,11 +334,11 @@ def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
 
 
 def _ask_whether_finite(x: Any) -> None:
-    """Refuse infinities and NaNs at each call of a program that is being written down."""
+    """Raise for infinities and NaN at each call of a program that is being recorded."""
     library = type_info(type(x)).library
     if library.namespace is not np or library.finite is None or library.finite(x):
         return
-    if not v.all(v.isfinite(x)):  # it says no of what is too large to be squared as well
+    if not v.all(v.isfinite(x)):  # ``finite`` is also False for numbers too large to square
         reject("array must not contain infs or NaNs", ValueError)
 
 
@@ -346,7 +348,7 @@ def adjoint(x: Any) -> Any:
 
 
 def static(axis: Any) -> Any:
-    """Return an axis, or several, as an option of an operation."""
+    """Return an axis, or several, as a static argument of an operation."""
     if axis is None:
         return None
     return int(axis) if np.ndim(axis) == 0 else tuple(map(int, axis))
@@ -358,7 +360,7 @@ def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) 
 
 
 def nested(x: Any) -> int:
-    """Count the derivatives that are under way around a value; a series carries several."""
+    """Count the levels of differentiation around a value; a series carries several."""
     n = 0
     while isinstance(x, Tracer):
         n, x = n + getattr(x, "orders", 1), x.__payload__
@@ -366,8 +368,8 @@ def nested(x: Any) -> int:
 
 
 def anchored(value: Any, moving: Any) -> Any:
-    """Give what is traced, of which the derivatives count, another value."""
-    return (moving - untraced(moving)) + value  # on whose right an array of NumPy's may stand
+    """Return another value with the derivatives of a traced one."""
+    return (moving - untraced(moving)) + value  # the value may be a NumPy array on the right
 
 
 def permutation_of(pivots: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Implementations of operations by SciPy, for NumPy's arrays and for numbers."""
+"""Implementations of operations by SciPy, for NumPy arrays and for numbers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.y1,
     v.yv,
 )
-"""The operations that are ufuncs of SciPy, of the same name."""
+"""The operations that SciPy has as ufuncs of the same name."""
 
 _operation: Primitive[..., Any]
 _NUMBERS: Any = np.ndarray | np.generic | Scalar
@@ -102,12 +102,12 @@ _PYTHONS: Any = int | float | complex
 
 
 def ufunc_of(name: str) -> np.ufunc:
-    """Return a ufunc of SciPy's, which its array-API dispatch has inside of a function."""
+    """Return a ufunc of SciPy, which its array-API dispatch may wrap in a function."""
     return inspect.unwrap(getattr(scipy.special, name))  # type: ignore[no-any-return]
 
 
 def of_numbers(operation: Primitive[..., Any], function: Callable[..., Any]) -> Any:
-    """Register what computes an operation and return it; Python's numbers give such."""
+    """Implement an operation by a function, and return it; Python numbers give Python numbers."""
 
     def of_pythons(*xs: Any) -> Any:
         y = function(*xs)
@@ -120,7 +120,7 @@ def of_numbers(operation: Primitive[..., Any], function: Callable[..., Any]) -> 
 
 
 def of_operands(operation: Any, function: F) -> F:
-    """Say of a function of any number of operands that it takes those of an operation."""
+    """Declare that a variadic function takes the operands of an operation."""
     return functools.update_wrapper(function, operation.__wrapped__, assigned=(), updated=())  # type: ignore[return-value]
 
 
@@ -149,7 +149,7 @@ for _operation in FUNCTIONS:
 
 
 def polygamma_scipy(n: Any, x: Any, /) -> Any:
-    """In the precision of x, which a whole number n does not raise."""
+    """Compute in the precision of x, which an integer n does not raise."""
     y = scipy.special.polygamma(n, x)
     dtype = getattr(x, "dtype", y.dtype)
     return (y if dtype.kind != "f" else y.astype(dtype))[()]
@@ -161,7 +161,7 @@ of_numbers(v.lambertw, lambda x, k, /: scipy.special.lambertw(x, k))
 
 
 def square(*matrices: Any) -> None:
-    """Raise where SciPy would take a number, or a matrix that is not square, for something else."""
+    """Raise for numbers and matrices that are not square, which SciPy would misinterpret."""
     for a in matrices:
         if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
             msg = f"an array of shape {a.shape}, where square matrices are expected"
@@ -178,7 +178,7 @@ def _of_matrix(operation: Primitive[..., Any], function: Callable[..., Any]) -> 
 
 
 def _logm(x: Any) -> Any:
-    """In double precision: SciPy takes rounding errors of a single one for imaginary parts."""
+    """Compute in double precision: in single, SciPy takes rounding errors for imaginary parts."""
     return scipy.linalg.logm(x.astype(np.result_type(x, np.float64)))
 
 
@@ -189,7 +189,7 @@ _of_matrix(v.sqrtm, scipy.linalg.sqrtm)
 
 @v.solve_sylvester.implement
 def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
-    """SciPy's, of matrices that fit."""
+    """Solve by SciPy, for matrices whose shapes fit."""
     square(a, b)
     if q.shape[-2:] != (a.shape[-1], b.shape[-1]):
         msg = f"a right-hand side of shape {q.shape} for matrices of shapes {a.shape}, {b.shape}"
@@ -198,13 +198,13 @@ def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
     if 0 in shape:
         return np.zeros((*shape, *q.shape[-2:]), np.result_type(a, b, q))
     if len({x.dtype.kind == "c" for x in (a, b, q)}) == 2:
-        # Of a real matrix SciPy has blocks on the diagonal, which it reads as a triangle then.
+        # For a real matrix SciPy computes diagonal blocks, which it would then read as a triangle.
         a, b, q = (x.astype(np.result_type(a, b, q)) for x in (a, b, q))
     y = scipy.linalg.solve_sylvester(a, b, q)
     return y.astype(as_precise(y.dtype, q.dtype), copy=False)
 
 
-# Up to here a matrix of twice the size costs less than SciPy's function, which is in Python.
+# Up to this size a matrix of twice the size costs less than SciPy's function, which is in Python.
 _SMALL = 24
 
 
@@ -229,7 +229,7 @@ def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
 
 @v.lu_factor.implement
 def lu_factor_scipy(x: np.ndarray) -> LUFactors:
-    """LAPACK's, and the permutation that its pivots make."""
+    """Factorise by LAPACK, and convert its pivots to a permutation."""
     square(x)
     lu, pivots = scipy.linalg.lu_factor(x, check_finite=False)
     return LUFactors(lu, pivots, permutation_of(pivots))

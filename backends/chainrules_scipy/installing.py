@@ -1,8 +1,8 @@
-"""SciPy's own names for traced values too: what `install` puts there, and takes away again.
+"""`install`: put functions for traced values under SciPy's own names, and remove them again.
 
-A function under SciPy's name looks at its arguments: with none that may be differentiated it calls
-SciPy's, as it was. A class stays the class, and only what constructs it looks. SciPy's modules keep
-the names that they imported from each other.
+A function under SciPy's name inspects its arguments: if none may be differentiated, it calls
+SciPy's unchanged. A class remains the same class, and only its constructor inspects arguments.
+SciPy's modules keep the names that they imported from each other.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ OURS = {
     "scipy.spatial.distance": "chainrules_scipy.distance",
     "scipy.spatial.transform": "chainrules_scipy.rotation",
 }
-"""The public modules of SciPy, and those of ours that have functions of theirs."""
+"""The public modules of SciPy, and the modules of this package with functions for them."""
 
 
 class _Place(NamedTuple):
-    """Where something stands while it is installed, and what stood there before."""
+    """An attribute to replace while installed: its owner, name, replacement, and value before."""
 
     owner: Any
     name: str
@@ -75,25 +75,25 @@ _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.f
 
 
 def is_traced(arguments: Any) -> bool:
-    """Tell whether any of a call's arguments may be differentiated, by whatever engine.
+    """Return whether any argument of a call may be differentiated, by any engine.
 
-    Or holds what may, as a function does that captured it.
+    An argument may also hold a value that is, as a function that captured it.
     """
     return any(
         is_traced(x)
         if type(x) in (list, tuple)
         else type(x) not in _PLAIN
-        and not type(x).__module__.startswith("scipy.sparse._")  # of plain numbers
+        and not type(x).__module__.startswith("scipy.sparse._")  # holds plain numbers
         and (hasattr(type(x), HOLDS) or _varies(x) or (callable(x) and _varies(closed(x))))
         for x in arguments
     )
 
 
 def _varies(x: Any) -> bool:
-    """Tell whether something is differentiated, or holds such; another engine's arrays may not be.
+    """Return whether a value is differentiated, or holds one; arrays of an engine may not be.
 
-    An engine that says nothing of its values follows all of them. What NumPy may not read now,
-    since it is differentiated elsewhere, is no plain array either.
+    An engine that does not report this of its values follows all of them. A tensor that requires a
+    gradient elsewhere counts too: NumPy may not read it.
     """
     for leaf in flatten(x)[0]:
         known = type_info(type(leaf))
@@ -113,9 +113,9 @@ def choose(
     options: dict[str, Any],
     bound: int = 0,
 ) -> Callable[..., Any]:
-    """Return what a call of SciPy's function runs: ours where something is differentiated.
+    """Return what a call of SciPy's function runs: ours if something is differentiated.
 
-    The first arguments may be what a method belongs to.
+    The first ``bound`` arguments are what a method is bound to.
     """
     if not (is_traced(args[bound:]) or (options and is_traced(options.values()))):
         return native
@@ -125,11 +125,11 @@ def choose(
 def _dispatching(
     native: Callable[..., Any], function: Callable[..., Any], bound: int = 0, always: bool = False
 ) -> Callable[..., Any]:
-    """Make a function that calls ours of what is differentiated, and SciPy's of all else."""
+    """Return a function that calls ours for differentiated values, and SciPy's for all others."""
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        args = joined(args)  # arrays of objects, of what is differentiated
+        args = joined(args)  # arrays of objects that are differentiated
         run = function if always else choose(native, function, args, options, bound)
         if run is function:
             return _ended(other_engines.run, native, (function, args, options), {})
@@ -140,7 +140,7 @@ def _dispatching(
 
 
 def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
-    """Call ours, and refuse an option that is differentiated: SciPy would call ours with it."""
+    """Call ours; raise if an option is differentiated, with which SciPy would call ours again."""
     try:
         return function(*args, **options)
     except RecursionError as error:
@@ -154,19 +154,19 @@ def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> An
 def place(
     native: Callable[..., Any], function: Callable[..., Any], always: bool = False, home: str = ""
 ) -> None:
-    """Have a function stand under SciPy's name, for traced values, where it is installed.
+    """Replace a function under SciPy's name, for traced values, while it is installed.
 
-    Or for all, where what it makes of plain ones takes traced values afterwards. Its home is the
-    module in which people find it.
+    With ``always`` it is replaced for all values, because its result for plain ones takes traced
+    values later. ``home`` is the module in which users find the function.
     """
     home = home or public_module(native)
     dispatching = _dispatching(native, function, always=always)
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
-    if native not in aliases:  # for who asks for it by its name, with nothing installed
+    if native not in aliases:  # for lookups by name, with nothing installed
         alias(native, to=function, late=True)
     _standing_for[native] = _standing_for[dispatching] = dispatching
-    while home:  # and where a larger module has it from there
+    while home:  # also where a larger module exports it
         module = sys.modules[home]
         for name in [n for n, f in vars(module).items() if f is native and n[0] != "_"]:
             _enter(_Place(module, name, dispatching, native))
@@ -174,7 +174,7 @@ def place(
 
 
 def standing(native: Any) -> Callable[..., Any] | None:
-    """Return what stands for something of SciPy's where it is installed, if anything does."""
+    """Return the replacement of an object of SciPy while it is installed, if there is one."""
     home = getattr(native, "__module__", None)
     if native not in _standing_for and type(home) is str and home.startswith("scipy."):
         ours = OURS.get(public_module(native))
@@ -184,12 +184,12 @@ def standing(native: Any) -> Callable[..., Any] | None:
 
 
 def original(function: Any) -> Any:
-    """Return SciPy's function, of one that stands in its place."""
+    """Return SciPy's function for its replacement; others are returned unchanged."""
     return _originals.get(function, function)
 
 
 def place_method(cls: type, function: Callable[..., Any], name: str = "") -> None:
-    """Have a function stand as the method of its name, for traced arguments."""
+    """Replace the method of a function's name by it, for traced arguments."""
     name = name or function.__name__
     native: Any = getattr(cls, name)
     before: Any = vars(cls).get(name, _ABSENT)
@@ -205,7 +205,7 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
 
 
 def _place_class_method(cls: type, function: Callable[..., Any], name: str, before: Any) -> None:
-    """Have a function make what a method of a class makes; for its subclasses SciPy's does."""
+    """Replace a class method by a function; subclasses keep SciPy's method."""
     native: Any = inspect.getattr_static(cls, name).__func__
 
     @functools.wraps(native)
@@ -218,10 +218,10 @@ def _place_class_method(cls: type, function: Callable[..., Any], name: str, befo
 
 
 def place_constructor(cls: type, function: Callable[..., Any]) -> None:
-    """Have a function make what a class makes, where arguments are traced; under all its names.
+    """Replace what a class makes by what a function makes, where arguments are traced.
 
-    Instances of the class, and its subclasses, are what they were: what the function makes is no
-    instance, and so is not initialised.
+    This holds for all names of the class. Its instances, and its subclasses, do not change: the
+    function's result is no instance, and so is not initialised.
     """
     before = vars(cls).get("__new__", _ABSENT)
     make: Any = cls.__new__
@@ -241,7 +241,7 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
 
 
 def public_module(native: Callable[..., Any]) -> str:
-    """Return the module in which people find something of SciPy's.
+    """Return the module in which users find an object of SciPy.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def public_module(native: Callable[..., Any]) -> str:
 
 
 def our_module(home: str) -> str:
-    """Return the module of ours that has what is in one of SciPy's, or in a part of it."""
+    """Return our module for a module of SciPy, or for a part of one."""
     while home not in OURS:
         home = home.rpartition(".")[0]
     return OURS[home]
@@ -268,7 +268,7 @@ def _enter(new: _Place) -> None:
 
 
 class Installed:
-    """That functions of ours stand under SciPy's names; ``with`` removes them at its end."""
+    """Handle of an installation, which ``with`` removes at its end."""
 
     def __enter__(self) -> Self:
         return self
@@ -277,10 +277,10 @@ class Installed:
         try:
             self.remove()
         finally:
-            self.remove()  # what an interrupt has left
+            self.remove()  # again, if an interrupt stopped the first
 
     def remove(self) -> None:
-        """Give SciPy its functions back, unless they are installed by someone else as well."""
+        """Restore SciPy's functions, unless another installation still needs ours."""
         with _lock:
             if _standing != {self}:
                 _standing.discard(self)
@@ -288,26 +288,26 @@ class Installed:
             while _finder in sys.meta_path:
                 sys.meta_path.remove(_finder)
             for at in _places.values():
-                if vars(at.owner).get(at.name) is not at.put:  # somebody put something else there
+                if vars(at.owner).get(at.name) is not at.put:  # replaced by other code
                     continue
                 if at.before is _ABSENT:
                     delattr(at.owner, at.name)
                 else:
                     setattr(at.owner, at.name, at.before)
-            _standing.discard(self)  # last, so that whoever was interrupted may do it again
+            _standing.discard(self)  # last, so that an interrupted call can be repeated
 
 
 def install() -> Installed:
-    """Have functions of SciPy's take values that are differentiated, under SciPy's own names.
+    """Make functions of SciPy take differentiated values, under SciPy's own names.
 
-    Calls of other values are SciPy's as they were. Names that were imported before, as by ``from
-    scipy.linalg import expm``, stay what they are; classes take traced values under all names.
+    Calls with other values run SciPy's functions unchanged. Names that were imported before, as by
+    ``from scipy.linalg import expm``, are not replaced; classes take traced values under all names.
 
     Returns
     -------
     Installed
-        With a method ``remove``; or the block of a ``with``, at whose end they are removed.
-        Whoever installs removes for himself: SciPy has its functions back when all have.
+        A handle with a method ``remove``, and a context manager that removes at its end. SciPy's
+        functions are restored when each installation is removed.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def install() -> Installed:
     [[1. 0.]
      [0. 0.]]
     """
-    # First, as it imports scipy.special, behind which ours is imported, that needs it whole.
+    # First, as it imports scipy.special, which makes ours be imported, which needs this one whole.
     importlib.import_module("chainrules_scipy.implementations")
     for theirs, ours in OURS.items():
         if theirs in sys.modules:
@@ -333,16 +333,16 @@ def install() -> Installed:
                 for at in _places.values():
                     setattr(at.owner, at.name, at.put)
         except BaseException:
-            installed.remove()  # nobody else can
+            installed.remove()  # the caller has no handle to do it
             raise
     return installed
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Has what is ours imported behind a module of SciPy's that is imported later.
+    """Import our modules after the modules of SciPy that are imported later.
 
-    Modules of SciPy's import each other, and ours import several of them: ours wait until no
-    module of SciPy's is half made.
+    Modules of SciPy import each other, and ours import several of them: ours wait until no module
+    of SciPy is partially imported.
     """
 
     def find_spec(
@@ -360,7 +360,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Waiting(threading.local):
-    """Modules of ours whose turn comes when a thread's import of SciPy is over."""
+    """Modules of ours to import when a thread's import of SciPy is complete."""
 
     is_importing = False
 

@@ -1,6 +1,6 @@
-"""The functions of ``scipy.integrate``, of traced values too.
+"""The functions of ``scipy.integrate``, for traced values too.
 
-What is integrated may hold traced values, as a closure does, or take them as ``args``.
+An integrand may capture traced values, or take them as ``args``.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ __all__ = [
 ]
 
 
-# -------- integrals of functions, on intervals that are divided where it is needed
+# -------- integrals of functions, on intervals that are divided adaptively
 
 
-# As they are now: later ours may stand under their names, which would call themselves.
+# SciPy's functions as of now: ours may replace them later, and would call themselves.
 _quad, _quad_vec = (
     scipy.integrate.quad,
     scipy.integrate.quad_vec,
@@ -74,7 +74,7 @@ _AT_ENDS = tuple(
     for k in range(-34, 35)
     for s, r in [[1 / (1 + math.exp(sign * math.pi * math.sinh(_STEP * k))) for sign in (-1, 1)]]
 )
-"""Parts of an interval before and behind a place, and weights: by Gauss, and, where a function may
+"""Parts of an interval before and behind a node, and weights: by Gauss, and, where a function may
 be singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721."""
 
 
@@ -94,8 +94,8 @@ def quad(
 ) -> Any:
     """Integrate a function between two limits, each of which may be infinite.
 
-    The value is QUADPACK's. Derivatives, in the limits, the arguments and what the function holds,
-    are those of Gauss's formula on the intervals that QUADPACK came to.
+    The value is QUADPACK's. Derivatives in the limits, the arguments and captured values are those
+    of Gauss's formula on the final intervals of QUADPACK.
     """
     args = args if isinstance(args, tuple) else (args,)
     if options.pop("complex_func", False):
@@ -130,7 +130,7 @@ def quad(
         limit=limit,
         points=None if places is None else list(map(readable, places)),
     )
-    if varies(within):  # where it jumps, it jumps at another place
+    if varies(within):  # the points of discontinuity move
         how = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit}
         parts = [quad(f.f, *ends, **how)[0] for ends in itertools.pairwise([a, *within, b])]
         value = _agreeing("quad", found[0], functools.reduce(operator.add, parts), found[1])
@@ -142,7 +142,7 @@ def quad(
 
 
 def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
-    """Give the value found to what the derivatives are of, if that is the same integral."""
+    """Return a value with the derivatives of a formula, if both are the same integral."""
     known = readable(moving)
     near = abs(known - value) <= np.maximum(100 * error, 1e-6 * np.max(np.abs(value)))
     if not np.all(near | ~np.isfinite(value)):
@@ -155,7 +155,7 @@ def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
 
 @primitive
 def _numbers(x: Any) -> Any:
-    """Return x, with 0 where it is NaN; so with its tangents and cotangents, of any order."""
+    """Return x, with 0 where it is NaN; its tangents and cotangents likewise, of any order."""
     return v.where(v.isnan(x), 0.0, x)
 
 
@@ -163,17 +163,17 @@ linear_rule(_numbers, lambda y_bar, x: _numbers(y_bar))
 
 
 def _vanishing(f: Any, x: Any) -> Any:
-    """Compute f where it is nothing: NaN counts as 0, and in derivatives too."""
+    """Compute f where it is 0: NaN counts as 0, also in derivatives."""
     tree = Tree((closed(f), x))
     f, x = tree.build([z if readable(z) is z else _numbers(z) for z in tree.leaves])
     return _numbers(f(x))
 
 
 class _Integrand:
-    """A function, where it was looked at, and whether it is nothing at a place, by overflow.
+    """An integrand, with the interval on which SciPy evaluated it.
 
-    The formula reaches farther than SciPy looks. There ∞ times 0 is NaN, and 1 / ∞ is 0, with a
-    derivative that is NaN.
+    The formula evaluates it farther out than SciPy does. There ∞ times 0 is NaN, and 1 / ∞ is 0
+    with a derivative that is NaN; both count as 0.
     """
 
     def __init__(self, f: Any) -> None:
@@ -184,13 +184,13 @@ class _Integrand:
         return readable(self.f(x))
 
     def at(self, x: Any) -> Any:
-        """Compute it."""
+        """Compute the integrand, which is 0 where it overflows."""
         signals: list[Any] = []
         noted: Any = dict.fromkeys(("over", "invalid", "divide"), "call")
         try:
             with np.errstate(**noted, call=lambda *kind: signals.append(kind)):
                 y = self.f(x)
-        except OverflowError:  # of Python's floats
+        except OverflowError:  # from Python floats
             return 0.0
         known = readable(y)
         is_far = not self.ends[0] <= readable(x) <= self.ends[1]
@@ -199,7 +199,7 @@ class _Integrand:
 
 
 def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
-    """Integrate from a limit to itself: nothing, that grows as either limit moves."""
+    """Integrate from a limit to itself: the integral is 0, but has derivatives in both limits."""
     if not varies((a, b)) or math.isinf(readable(a)):
         return 0.0
     total: Any = 0.0
@@ -209,7 +209,7 @@ def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
 
 
 def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:
-    """Integrate over pieces whose ends move with the limits."""
+    """Integrate over intervals whose ends move with the limits."""
     if low == high:
         return _of_nothing(f, a, b)
     first, last = min(start for start, _ in pieces), max(end for _, end in pieces)
@@ -257,7 +257,7 @@ def quad_vec(
     how = (epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature, True)
     value, error, info = _quad_vec(integrand.seen, low, high, *how)
     pieces = [tuple(map(float, piece)) for piece in info.intervals]
-    if math.isinf(low) and math.isinf(high):  # SciPy's places are between -1 and 1 then
+    if math.isinf(low) and math.isinf(high):  # SciPy's intervals are in [-1, 1] then
         edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
         pieces = list(itertools.pairwise(edges))
     moving = _over_all(integrand, a, b, low, high, pieces)
@@ -267,7 +267,7 @@ def quad_vec(
 
 @stands_for(scipy.integrate.nquad, without="full_output")
 def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
-    """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``."""
+    """Integrate over several variables, by nested integrals: as ``scipy.integrate.nquad``."""
     if not isinstance(opts, (dict, type(None))):
         reject(
             "nquad(opts=...) for each variable has no derivative here; give one for all",
@@ -286,41 +286,41 @@ def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
     return over(len(ranges) - 1, ())
 
 
-# -------- differential equations: SciPy's solutions, and derivatives that are solved for beside
+# -------- differential equations: SciPy's solutions, with derivatives from an extended system
 
-# The derivatives of a state fulfil an equation of their own, of the rate's derivatives, which the
-# engine gives at each state that LSODA comes to. So stiff equations are as good as others. A state
-# and its derivatives that are many, and what is no NumPy's float, are left to `v.odeint`.
+# The derivatives of a state solve a differential equation with the derivatives of the rate, which
+# the engine computes at each state of LSODA, so that equations may be stiff. If a state and its
+# derivatives are many numbers, or no NumPy floats, `v.odeint` solves it.
 
 
 _odeint: Any = scipy.integrate.odeint
 _lock = threading.Lock()
 _MOST_NUMBERS = 400
-"""Of a state with its derivatives: were it stiff, LSODA would solve systems of as many."""
+"""Limit for a state with its derivatives: if it is stiff, LSODA solves systems of this size."""
 _TRIES = 4
 
 
 class _UnsolvedError(Exception):
-    """LSODA did not come to the last time."""
+    """LSODA cannot solve the problem, or its state and derivatives are too many numbers."""
 
 
 class Problem(NamedTuple):
-    """All of a problem but the first state and the parameters.
+    """A problem without the initial state and the parameters.
 
     Parameters
     ----------
     tree : Tree
-        The function that SciPy was given, and its arguments, with the parameters in them.
+        The function and its arguments, including the parameters.
     times : tuple of float
-        The times of the states; the first is where it starts.
+        The times of the states; the first is that of the initial state.
     rtol, atol : float, or tuple of float
-        The errors that LSODA allows.
+        The tolerances of LSODA.
     size : int
-        How many numbers the state itself has; behind it stand derivatives of it.
+        The size of the state; its derivatives follow it.
     beside : tuple, optional
-        What there is beside it: see `rate_beside`.
+        The derivatives beside the state: see `rate_beside`.
     program : callable, optional
-        The rate of both, compiled.
+        The compiled rate of the state and its derivatives.
     """
 
     tree: Tree
@@ -332,25 +332,25 @@ class Problem(NamedTuple):
     program: Any = None
 
     def parts(self, parameters: Any) -> Any:
-        """Return the function and its arguments, around other parameters."""
+        """Return the function and its arguments, with other parameters."""
         left = iter(parameters)
         leaves = [next(left) if isinstance(x, Tracer) else x for x in self.tree.leaves]
         return self.tree.build(leaves)
 
     def rate(self, y: Any, t: Any, *parameters: Any) -> Any:
-        """Compute the rate of change, of the state alone or of what is beside it as well."""
+        """Compute the rate of the state, and of its derivatives if there are any."""
         f, args = self.parts(parameters)
         return rate_beside(self.beside, f, y, t, args)
 
 
 @primitive
 def flow(y0: Array, /, *parameters: Any, problem: Problem) -> Any:
-    """Compute the states at the times, of a state at the first of them."""
+    """Compute the states at the times, from the state at the first of them."""
 
 
 @flow.implement
 def flow_numpy(y0: np.ndarray, *parameters: Any, problem: Problem) -> Any:
-    """Solve by LSODA; derivatives to a share of what they come to."""
+    """Solve by LSODA, with tolerances of the derivatives relative to their largest values."""
     n = problem.size
     size = np.where(y0[:n] != 0, abs(y0[:n]), 1.0)
     share = np.tile(problem.rtol * size, len(y0) // n - 1)
@@ -368,7 +368,7 @@ def flow_numpy(y0: np.ndarray, *parameters: Any, problem: Problem) -> Any:
 
 
 def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) -> np.ndarray:
-    # LSODA writes to y again, of which a program keeps nothing.
+    # LSODA overwrites y; a compiled program keeps no reference to it.
     rate: Any = problem.program or (lambda y, t: problem.rate(y.copy(), t, *parameters))
     with _lock:
         found, info = _odeint(
@@ -381,7 +381,7 @@ def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) ->
 
 @rule(flow)
 def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any:
-    """Solve Ṡ = S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ for the derivatives S of the state, in what is wanted."""
+    """Solve Ṡ = S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ for the derivatives S of the state in wanted operands."""
     n, operands = y0.shape[0], (y0, *parameters)
     sizes = [math.prod(np.shape(x)) for x in itertools.compress(operands, wanted)]
     count, own = sum(sizes), n * wanted[0]
@@ -405,12 +405,12 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
 
 
 def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any:
-    """Return the rate of a state and of what is beside it, as a program, if there is one."""
+    """Return the compiled rate of a state and its derivatives; None if there is none."""
     from chainrules_kit.solvers.step_programs import program_of  # with all solvers
 
     f, args = problem.parts(parameters)
     t, n = problem.times[0], beside[0]
-    near = 1.01 * start + 0.01  # where no number hides what it is multiplied by
+    near = 1.01 * start + 0.01  # away from 0, which would hide its factors
 
     def check(found: Any) -> bool:
         return np.allclose(found[:n], problem.rate(near[:n], t, *parameters), 1e-9, 0.0)
@@ -420,17 +420,18 @@ def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any
 
 
 def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
-    """Compute the rate of a state, and those of its derivatives: S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ.
+    """Compute the rates of a state and of its derivatives: S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ.
 
     Parameters
     ----------
     beside : tuple or None
-        The size of the state, the number of directions of its start, in which of the numbers of f
-        and its arguments there are derivatives, and what there is beside the state itself.
+        The size of the state, the number of directions of the initial state, which of the numbers
+        of f and its arguments have derivatives, and ``beside`` of the state itself. None for a
+        state without derivatives.
     f : callable
         The rate of change, ``f(y, t, *args)``.
     states : array
-        The state, and behind it its derivatives.
+        The state, followed by its derivatives.
     t : float
         The time.
     args : tuple
@@ -451,7 +452,7 @@ def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
     value, pull = default_engine().vjp(rate, states[:n], *chosen)
     flat: Any = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
     rows = [np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)]
-    partials = np.stack(rows, axis=1)  # of each state and parameter, those of all rates
+    partials = np.stack(rows, axis=1)  # a row per state and parameter, a column per rate
     moved = np.reshape(states[n:], (-1, n)) @ partials[:n]
     moved = moved + np.concatenate([np.zeros((own, n)), partials[n:]])
     return np.concatenate([value, flat(moved)])
@@ -466,12 +467,12 @@ def _pull(ys_bar: Any, slopes: Any, x: Any) -> Any:
 
 
 def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> Any:
-    """Solve dy/dt = ``func(y, t, *args)`` by LSODA, or return None where it is not to.
+    """Solve dy/dt = ``func(y, t, *args)`` by LSODA; None where it cannot.
 
     Parameters
     ----------
     func : callable
-        The rate of change, which may hold traced values.
+        The rate of change, which may capture traced values.
     y0 : array
         The state at the first time.
     t : array
@@ -479,12 +480,12 @@ def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol
     args : tuple
         Further arguments of the function.
     rtol, atol : float, or array
-        The errors that are allowed.
+        The allowed errors.
 
     Returns
     -------
     array or None
-        The states; None where the times are differentiated, and where LSODA gave up.
+        The states; None if the times are differentiated, or if LSODA fails.
     """
     if isinstance(t, Tracer) or not len(t) or np.ndim(rtol) or not _is_plain(y0):
         return None
@@ -509,7 +510,7 @@ _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil
     *("mxords", "mxstep", "printmessg"),
 }
 _OF_LSODA = 2.0**-26
-"""The tolerances of ``odeint`` by default."""
+"""The default tolerances of ``odeint``."""
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
 _root: Any = scipy.optimize.root
@@ -526,8 +527,8 @@ def odeint(
 ) -> Any:
     """Solve dy/dt = ``func(y, t, *args)`` from y0 at the first time on.
 
-    The values are SciPy's. Derivatives are solved for by LSODA beside the state, if they are few;
-    else by `chainrules_py.ops.odeint`, a formula of Runge and Kutta.
+    The values are SciPy's. LSODA solves for the derivatives beside the state, if they are few;
+    otherwise they are those of `chainrules_py.ops.odeint`, a Runge-Kutta formula.
     """
     args = args if isinstance(args, tuple) else (args,)
     tolerances: dict[str, Any] = {
@@ -561,12 +562,12 @@ def odeint(
 def _states(
     f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None, **method: Any
 ) -> Any:
-    """Solve by LSODA, or by `v.odeint`, which goes back through its steps."""
+    """Solve by LSODA, or by `v.odeint`, whose derivative goes back through its steps."""
     lsoda = (_OF_LSODA if x is None else x for x in (rtol, atol))
     if (found := solved(f, y0, t, args, *lsoda)) is not None:
         return found
 
-    moves = varies(t)  # else nothing is differentiated in time, and a table may be read at it
+    moves = varies(t)  # otherwise f may index a table with the plain time
 
     def rate(y: Any, at: Any) -> Any:
         return v.reshape(array_of(f(y, at if moves else untraced(at), *args)), shape=y.shape)
@@ -581,7 +582,7 @@ def _listed(events: Any) -> Any:
 
 
 def _of_numbers(event: Any, args: Any) -> Any:
-    """Return an event of plain numbers, with what its attributes say of it."""
+    """Return an event for plain numbers, with the attributes of the given one."""
     known = of_values(event, args)
     plain = lambda t, y: float(readable(known(t, y)))
     vars(plain).update(vars(event))
@@ -604,8 +605,8 @@ def solve_ivp(
     """Solve dy/dt = ``fun(t, y, *args)`` over an interval.
 
     The values are SciPy's, with its method and tolerances. Derivatives are those of the solution
-    as `odeint` has it, by LSODA or a formula of Runge and Kutta, with tolerances of 1e-6 and 1e-9
-    where the given ones are larger: SciPy's default ones leave three digits.
+    by `odeint`, with LSODA or a Runge-Kutta formula, and tolerances of at most 1e-6 and 1e-9:
+    SciPy's default ones leave three digits.
     """
     asked_for = _listed(events)
     start, end = map(array_of, t_span)
@@ -642,13 +643,13 @@ def solve_ivp(
         return y if t.ndim else y[:, 0]
 
     def when(event: Any, near: float) -> Any:
-        """Return the time near one at which an event is 0."""
+        """Return the time near a given one at which an event is 0."""
 
         def g(s: Any) -> Any:
             return v.reshape(array_of(event(s, at(s), *args)), shape=())
 
         s = array_of(near)
-        for _ in range(nested(g(s)).bit_length()):  # Newton's, from where it has arrived
+        for _ in range(nested(g(s)).bit_length()):  # Newton steps from the solution
             value, slope = default_engine().jvp(g, (s,), (np.ones(()),))
             s = s - value / slope
         return s
@@ -683,7 +684,7 @@ def _as_scipy(
     jac: Any = None,
     **how: Any,
 ) -> Any:
-    """Solve as SciPy does, by its own steps, with the numbers of what is traced."""
+    """Solve as SciPy does, by its own steps, with plain numbers for traced ones."""
     rate, slope = of_values(fun, args), None if jac is None else _plain_jacobian(jac, args)
 
     def plain(t: Any, y: Any) -> Any:
@@ -700,7 +701,7 @@ def _as_scipy(
 
 
 def _plain_jacobian(jac: Any, args: Any) -> Any:
-    """Return a Jacobian that is given, of plain numbers; it may be sparse."""
+    """Return a given Jacobian with plain numbers; it may be sparse."""
     if not callable(jac):
         return readable(array_of(jac)) if varies(jac) else jac
     known = of_values(jac, args)
@@ -713,7 +714,7 @@ def _plain_jacobian(jac: Any, args: Any) -> Any:
 
 
 def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:
-    """Return the times that are asked for, or those at which SciPy's steps end."""
+    """Return the requested times, or those at which SciPy's steps end."""
     if t_eval is not None:
         return array_of(t_eval)[: len(plain.t)]
     if plain.status or not varies((start, end)):
@@ -731,13 +732,13 @@ def _states_at(at: Callable[[Any], Any], times: list[Any], known: list[Any]) -> 
 
 
 def _last(t_events: Any, plain: Any, way: float) -> Any:
-    """Return the time of the event that ended it: none is later on the way."""
+    """Return the time of the event that ended the integration, the last one in its direction."""
     pairs = [pair for pair in zip(t_events, plain.t_events, strict=True) if len(pair[1])]
     return max(pairs, key=lambda pair: way * pair[1][-1])[0][-1]
 
 
 class _Solution:
-    """The state at any time between two, as SciPy's ``OdeSolution``; the steps are not kept."""
+    """The state at any time of an interval, as SciPy's ``OdeSolution``, without its steps."""
 
     def __init__(self, at: Any, start: Any, end: Any, known: Any) -> None:
         self._at, self._known = at, known
@@ -759,7 +760,7 @@ def solve_bvp(
 ) -> Any:
     """Solve a boundary value problem: as ``scipy.integrate.solve_bvp``.
 
-    SciPy finds nodes and solution; it is differentiated by the equations of collocation on them.
+    SciPy finds nodes and solution; derivatives are those of the collocation equations on them.
     """
     wants = p is not None
 

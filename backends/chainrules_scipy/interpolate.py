@@ -1,4 +1,4 @@
-"""Interpolation of ``scipy.interpolate``, in values and places."""
+"""Interpolation of ``scipy.interpolate``, with derivatives in values and evaluation points."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ __all__ = [
 ]
 
 
-# -------- piecewise polynomials of traced coefficients, knots and places, and those through
+# -------- piecewise polynomials with traced coefficients, knots and points, and interpolants
 
 
 class Calling(Beside):
-    """A function of places, which stands for an object of SciPy's that is called."""
+    """A function of points that replaces a callable object of SciPy."""
 
     def __init__(
         self, function: Callable[..., Any], theirs: Callable[..., Any], tolerance: float = 1e-6
@@ -61,12 +61,12 @@ class Calling(Beside):
         self.function, self.theirs, self.tolerance = function, theirs, tolerance
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call both."""
+        """Return our result with SciPy's value."""
         return of_both(self.function, self.theirs, args, options, self.tolerance)
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a method look at that of SciPy's object beside it (a decorator)."""
+    """Make a method return the value of SciPy's object beside it (a decorator)."""
 
     @functools.wraps(function)
     def both(self: Any, *args: Any, **options: Any) -> Any:
@@ -84,19 +84,19 @@ def constructs(
     methods: tuple[str, ...] = ("__call__",),
     tolerance: float = 1e-6,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say that a function makes what a class of SciPy's makes (a decorator).
+    """Declare that a function makes what a SciPy class makes (a decorator).
 
     Parameters
     ----------
     cls : type
-        The class; the function is given an instance of plain values, and then the arguments.
+        The class; the function takes an instance for plain values, and then the arguments.
     made_of : callable, optional
-        Returns the arguments of which an instance of SciPy's was made; so its methods take traced
-        places.
+        Returns the arguments from which a SciPy instance was made, so that its methods take traced
+        points.
     methods : tuple of str
         The names of these methods.
     tolerance : float
-        How far values may be from SciPy's.
+        The allowed difference from SciPy's values.
     """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,12 +132,12 @@ def constructs(
 
 
 def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say that a function computes what one of SciPy's does (a decorator)."""
+    """Declare that a function computes what a SciPy function does (a decorator)."""
     return lambda function: stands_for(native)(agreeing(native, function))
 
 
 def refuse(*xs: Any) -> None:
-    """Refuse places, knots and weights that are differentiated."""
+    """Raise for points, knots and weights that are differentiated."""
     if varies(xs):
         reject(
             "this spline has derivatives in values, coefficients and the places where it is taken; "
@@ -146,14 +146,14 @@ def refuse(*xs: Any) -> None:
 
 
 def first(y: Any, axis: int) -> tuple[Any, int]:
-    """Return the values with the axis of the knots first, and which one that was."""
+    """Return the values with the axis of the knots first, and the index that this axis had."""
     y = array_of(y)
     axis = range(y.ndim)[axis]
     return v.permute_dims(y, axes=(axis, *(i for i in range(y.ndim) if i != axis))), axis
 
 
 def placed(y: Any, n: int, axis: int) -> Any:
-    """Put the first n axes, of places, where the axis of the knots stood."""
+    """Move the first n axes, those of the points, to the index of the axis of the knots."""
     order = (*range(n, n + axis), *range(n), *range(n + axis, y.ndim))
     return v.permute_dims(y, axes=order)
 
@@ -179,9 +179,9 @@ class PiecewisePolynomial(Beside):
     x : array, shape (m + 1,)
         The knots, increasing or decreasing.
     extrapolate : bool or "periodic"
-        Whether the first and the last one go on; False gives NaN outside.
+        Whether the outer polynomials extend beyond the knots; False gives NaN there.
     axis : int
-        Where the axis of the places stands in the results.
+        The index of the axis of the points in the results.
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = True, axis: int = 0) -> None:
@@ -192,7 +192,7 @@ class PiecewisePolynomial(Beside):
 
     @method
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """Evaluate it, or a derivative, at places of any shape."""
+        """Evaluate the polynomial, or a derivative, at points of any shape."""
         x, how = array_of(x), self.extrapolate if extrapolate is None else extrapolate
         if how == "periodic":
             start, period = self.knots[0], self.knots[-1] - self.knots[0]
@@ -220,7 +220,7 @@ class PiecewisePolynomial(Beside):
 
     @method
     def derivative(self, nu: int = 1) -> Any:
-        """Return the derivative, a polynomial as well."""
+        """Return the derivative, which is a piecewise polynomial too."""
         if nu < 0:
             return self.antiderivative(-nu)
         c = self.powers
@@ -232,7 +232,7 @@ class PiecewisePolynomial(Beside):
 
     @method
     def antiderivative(self, nu: int = 1) -> Any:
-        """Return the integral from the first knot on, a polynomial as well."""
+        """Return the integral from the first knot, which is a piecewise polynomial too."""
         if nu <= 0:
             return self.derivative(-nu)
         c = self.powers
@@ -247,7 +247,7 @@ class PiecewisePolynomial(Beside):
         return self._like(c, False if self.extrapolate == "periodic" else self.extrapolate)
 
     def at(self, x: Any, nu: int, beyond: bool) -> Any:
-        """Evaluate it, or a derivative, at places; outside of the knots NaN, or what goes on."""
+        """Evaluate the polynomial, or a derivative; outside of the knots NaN unless ``beyond``."""
         x, knots = array_of(x), readable(self.knots)
         places = readable(x)
         unknown = np.isnan(places)
@@ -273,7 +273,7 @@ class PiecewisePolynomial(Beside):
 
 
 def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePolynomial:
-    """Make the cubic polynomials of values and slopes at knots, along the first axis."""
+    """Make the cubic polynomials with given values and slopes at knots, along the first axis."""
     h = v.reshape(x[1:] - x[:-1], shape=(-1,) + (1,) * (y.ndim - 1))
     slope = (y[1:] - y[:-1]) / h
     t = (s[:-1] + s[1:] - 2 * slope) / h
@@ -287,7 +287,7 @@ def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePol
     ("__call__", "integrate"),
 )
 def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:  # noqa: N802
-    """Make a piecewise polynomial, in coefficients, knots and places."""
+    """Make a piecewise polynomial, with derivatives in coefficients, knots and points."""
     c = array_of(c)
     others = (i for i in range(c.ndim) if i not in (axis, axis + 1))
     c = v.permute_dims(c, axes=(axis, axis + 1, *others))
@@ -295,7 +295,7 @@ def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) ->
 
 
 def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, Any]:
-    """Return what SciPy fits to unit vectors, and the coefficients: they are linear in y.
+    """Return SciPy's fit to unit vectors, and the coefficients, which are linear in y.
 
     Parameters
     ----------
@@ -311,14 +311,14 @@ def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, A
     if isinstance(bc_type, tuple):
         start = fit(np.zeros(y.shape), bc_type).c
         bc_type = tuple(_without_values(end, n) for end in bc_type)
-    elif bc_type == "periodic":  # the last value is the first one
+    elif bc_type == "periodic":  # the last value equals the first
         unit[-1], unit[:, -1] = unit[0], 0.0
     linear = fit(unit, bc_type)
     return linear, times(linear.c, y) + start
 
 
 def _without_values(end: Any, n: int) -> Any:
-    """Return the conditions at an end with values 0, which are linear in y."""
+    """Return the conditions at an end with values 0, so that they are linear in y."""
     if end is None or isinstance(end, str):
         return end
     if isinstance(end[0], int):
@@ -374,7 +374,7 @@ def PchipInterpolator(known: Any, x: Any, y: Any, axis: int = 0, *_: Any, **__: 
 
 
 def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
-    """Three points, kept in the shape."""
+    """Compute the slope at an end from three points, limited to preserve the shape."""
     d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
     plain, p0, p1 = readable(d), readable(m0), readable(m1)
     other = np.sign(plain) != np.sign(p0)
@@ -386,7 +386,7 @@ def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
 def Akima1DInterpolator(  # noqa: N802
     known: Any, x: Any, y: Any, axis: int = 0, *, method: str = "akima", **_: Any
 ) -> Any:
-    """Interpolate by cubic polynomials whose slopes weigh those on both sides.
+    """Interpolate by cubic polynomials whose slopes are weighted means of both sides.
 
     H. Akima, J. ACM 17 (1970) 589.
     """
@@ -425,7 +425,7 @@ refused(
 )
 
 
-# -------- splines of knots and coefficients, and interpolation by them and by lines
+# -------- splines with knots and coefficients, and interpolation by splines and by lines
 
 
 class Spline(PiecewisePolynomial):
@@ -440,9 +440,9 @@ class Spline(PiecewisePolynomial):
     k : int
         The degree.
     extrapolate : bool or "periodic"
-        Whether the first and the last polynomial go on; False gives NaN outside.
+        Whether the outer polynomials extend beyond the knots; False gives NaN there.
     axis : int
-        Where the axis of the coefficients stands.
+        The index of the axis of the coefficients.
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -457,12 +457,12 @@ class Spline(PiecewisePolynomial):
 
     def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
         found = super()._like(c, extrapolate)
-        del found.c, found.x  # SciPy's object has those of a spline
+        del found.c, found.x  # `__getattr__` returns those of SciPy's spline
         return found
 
 
 def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:
-    """Fit by what SciPy makes of the unit vectors."""
+    """Fit a spline from SciPy's fits to unit vectors."""
     y, axis = first(y, axis)
     unit, c = fitted(fit, y, bc_type)
     found = Spline(unit.t, c, unit.k, unit.extrapolate)
@@ -476,7 +476,7 @@ def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = No
     ("__call__", "integrate"),
 )
 def BSpline(known: Any, *args: Any, **options: Any) -> Spline:  # noqa: N802
-    """Make a spline, in coefficients and places."""
+    """Make a spline, with derivatives in coefficients and points."""
     return Spline(*args, **options)
 
 
@@ -491,7 +491,7 @@ def make_interp_spline(
     *_: Any,
     **__: Any,
 ) -> Any:
-    """Interpolate by splines of a degree, in the values."""
+    """Interpolate by splines of a degree, with derivatives in the values."""
     refuse(x, t)
     return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
 
@@ -548,7 +548,7 @@ def interp1d(
 
 
 def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
-    """Return what stands before and behind the places, or None where the line goes on."""
+    """Return the values before and behind the knots, or None where the line is extended."""
     if isinstance(fill_value, str) and fill_value == "extrapolate":
         goes_on = {"previous": (math.nan, y[-1]), "next": (y[0], math.nan)}
         return goes_on.get(kind)
@@ -559,7 +559,7 @@ def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
 
 
 def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
-    """Take a value beside each place, whose number SciPy finds; it is constant between jumps."""
+    """Take a value near each point, whose index SciPy finds; it is constant between jumps."""
     on: Any = "extrapolate"
     number = native.interp1d(readable(x), np.arange(len(x)), kind, fill_value=on)
     return v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
@@ -588,7 +588,7 @@ refused(
 )
 
 
-# -------- interpolation on grids, and between points that lie anywhere
+# -------- interpolation on grids, and between scattered points
 
 
 @constructs(
@@ -604,7 +604,7 @@ def RegularGridInterpolator(  # noqa: N802
     fill_value: Any = math.nan,
     **_: Any,
 ) -> Callable[..., Any]:
-    """Interpolate on a grid, by the corners of the box that a point is in."""
+    """Interpolate on a grid, from the corners of the box around a point."""
     axes, values = [array_of(p) for p in points], array_of(values)
     turned = [k for k, axis in enumerate(axes) if readable(axis)[-1] < readable(axis)[0]]
     axes = [v.flip(axis, axis=0) if k in turned else axis for k, axis in enumerate(axes)]
@@ -646,8 +646,8 @@ DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], Any]:
     """Return the splines along each axis, and their coefficients.
 
-    SciPy solves for these step by step, to some five digits: so the coefficients have its values,
-    of which the places are differentiated, and the derivatives of those that are exact.
+    SciPy solves for these iteratively, to some five digits: so the coefficients have its values,
+    for derivatives in the points, and the derivatives of the exact coefficients.
     """
     if any(map(varies, axes)):
         reject(f"RegularGridInterpolator(method={method!r}) has no derivative in its points")
@@ -672,7 +672,7 @@ def _of_splines(coefficients: Any, parts: Any, n: int) -> Any:
 
 
 def _folded(axes: list[Any], values: Any, x: Any) -> Any:
-    """Interpolate along the last axis, of what comes out along the one before, and so on."""
+    """Interpolate along the last axis, then along the one before it, and so on."""
     along = lambda at, y, k: PchipInterpolator(axes[k], y, axis=k)(at[k])
     order, places = range(len(axes))[::-1], v.reshape(x, shape=(-1, len(axes)))
     found = [functools.reduce(functools.partial(along, at), order, values) for at in places]
@@ -783,7 +783,7 @@ refused(native, {"Rbf": "write RBFInterpolator(points, values)(places)"})
 
 
 def _places(args: tuple[Any, ...]) -> Any:
-    """Return points with their coordinates along the last axis, as people give them."""
+    """Return points with their coordinates along the last axis, from any form that SciPy takes."""
     if len(args) == 1 and not isinstance(args[0], tuple):
         return array_of(args[0])
     parts = list(map(array_of, args[0] if len(args) == 1 else args))
@@ -807,7 +807,7 @@ def _values(f: Any) -> tuple[Any, Any]:
 def LinearNDInterpolator(  # noqa: N802
     known: Any, points: Any, values: Any, *_: Any, **__: Any
 ) -> Callable[..., Any]:
-    """Interpolate in triangles: as ``scipy.interpolate.LinearNDInterpolator``."""
+    """Interpolate in simplices: as ``scipy.interpolate.LinearNDInterpolator``."""
     _plain(points)
     triangles, values = known.tri, array_of(values)
     d = triangles.points.shape[1]
@@ -835,7 +835,7 @@ def LinearNDInterpolator(  # noqa: N802
 def NearestNDInterpolator(  # noqa: N802
     known: Any, x: Any, y: Any, *_: Any, **__: Any
 ) -> Callable[..., Any]:
-    """Take the nearest value: as ``scipy.interpolate.NearestNDInterpolator``."""
+    """Return the nearest value: as ``scipy.interpolate.NearestNDInterpolator``."""
     _plain(x)
     values, number = array_of(y), copy.copy(known)
     number.values = np.arange(len(values))
@@ -854,7 +854,7 @@ def CloughTocher2DInterpolator(  # noqa: N802
     maxiter: int = 400,
     rescale: bool = False,
 ) -> Callable[..., Any]:
-    """Interpolate smoothly: as ``scipy.interpolate.CloughTocher2DInterpolator``, in the values."""
+    """Interpolate smoothly in the values: as ``scipy.interpolate.CloughTocher2DInterpolator``."""
     values = array_of(values)
     units = np.eye(values.shape[0])
     unit = native.CloughTocher2DInterpolator(_plain(points), units, math.nan, 1e-12, 4000, rescale)
@@ -883,7 +883,7 @@ def griddata(
     fill_value: Any = math.nan,
     rescale: bool = False,
 ) -> Any:
-    """Interpolate between points that lie anywhere: as ``scipy.interpolate.griddata``."""
+    """Interpolate between scattered points: as ``scipy.interpolate.griddata``."""
     place = _places((points,))
     if place.ndim < 2 or place.shape[-1] == 1:
         x, at = (

@@ -1,9 +1,9 @@
-"""The functions of ``scipy.linalg`` as they are, of traced values too.
+"""The functions of ``scipy.linalg``, for traced values too.
 
-They take what SciPy's functions of the same names take. ``overwrite_a`` and its kin permit to
-destroy an argument, and ``lapack_driver`` says by which routine: neither changes what is computed,
-and here nothing is destroyed, and NumPy's routines are called where it has them, because the thread
-pools of NumPy and SciPy get into each other's way.
+They take the arguments of SciPy's functions of the same names. ``overwrite_a`` and the like permit
+an argument to be overwritten, and ``lapack_driver`` selects the routine: neither changes the
+result. Here nothing is overwritten, and NumPy's routines are called where they exist, because the
+thread pools of NumPy and SciPy interfere with each other.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ __all__ = [
 
 
 def _mirrored(a: Any, lower: bool, turn: Any, diagonal: Any) -> Any:
-    """Complete a matrix from one triangle, whose turned half is the other one."""
+    """Complete a matrix from one triangle; ``turn`` maps that to the other one."""
     half = v.tril(a, k=-1) if lower else v.triu(a, k=1)
     n = a.shape[-1]
     return half + turn(half) + v.from_diagonal(diagonal(v.diagonal(a)), rows=n, columns=n)
@@ -104,7 +104,7 @@ _SHORT = {
 
 
 def read(a: Any, structure: str | None, lower: bool) -> Any:
-    """Complete the matrix that is meant from the part that SciPy reads."""
+    """Complete a matrix from the part that SciPy reads."""
     structure = structure or "general"
     how = _READ.get(_SHORT.get(structure, structure))
     if how is None:
@@ -113,7 +113,7 @@ def read(a: Any, structure: str | None, lower: bool) -> Any:
 
 
 def solve_twice(factor: Any, b: Any) -> Any:
-    """Solve with L Lᴴ, of a lower triangle, or several, each for the same vector."""
+    """Solve with L Lᴴ, for one lower triangle, or for several with the same vector."""
     is_vector = b.ndim == 1 and factor.ndim > 2
     y = v.solve_triangular(factor, b[:, None] if is_vector else b)
     x = v.solve_triangular(adjoint(factor), y, upper=True)
@@ -154,7 +154,7 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve ``a @ x == b``, where one triangle of a is read."""
+    """Solve ``a @ x == b``, reading one triangle of a."""
     kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
     kind = kinds.get(trans)
     if kind is None:
@@ -170,7 +170,7 @@ def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
     return v.reshape(y, shape=()) if b.ndim == 1 and y.shape == (1,) else y
 
 
-# Of a matrix with less than full rank, what no residuals are; none at all before SciPy 1.18.
+# The residuals of a matrix without full rank are NaN; before SciPy 1.18 there are none.
 _SINCE_1_18 = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
 
 
@@ -195,7 +195,7 @@ def lstsq(
 
 
 def _pinv(a: Any, atol: Any, rtol: Any, return_rank: bool, hermitian: bool = False) -> Any:
-    """Compute the pseudoinverse; both tolerances are one share of the largest singular value."""
+    """Compute the pseudoinverse; both tolerances become a share of the largest singular value."""
     share = eps = max(a.shape[-2:]) * resolution(a)
     s = np.zeros(1)
     if atol or return_rank:
@@ -231,7 +231,7 @@ def cho_factor(
 ) -> Any:
     """Factor positive definite matrices, for `cho_solve`."""
     factor = v.cholesky(a, upper=not lower)
-    if not _SINCE_1_18:  # what is in the other triangle stays there
+    if not _SINCE_1_18:  # SciPy leaves the other triangle unchanged
         factor = factor + (v.triu(a, k=1) if lower else v.tril(a, k=-1))
     return factor, lower
 
@@ -242,7 +242,7 @@ def cho_solve(
 ) -> Any:
     """Solve ``a @ x == b`` with the factor of a."""
     c, lower = c_and_lower
-    lower = bool(np.all(lower))  # SciPy gives one for each matrix
+    lower = bool(np.all(lower))  # SciPy returns one for each matrix
     c, b = checked(check_finite, c, b)
     return solve_twice(c if lower else adjoint(c), b)
 
@@ -271,7 +271,7 @@ def _packed(a: Any) -> tuple[Any, Any, Any]:
 
 
 def _rows(a: Any, p: Any) -> Any:
-    """Rows of each matrix, in another order for each."""
+    """Reorder the rows of each matrix, in an order of its own."""
     if p.ndim == 1:
         return v.take(a, p, axis=-2)
     batch = np.broadcast_shapes(a.shape[:-2], p.shape[:-1])
@@ -388,7 +388,7 @@ OF_SYSTEMS = operations(
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
-    """Which eigenvalues are asked for; those in an interval are constant in number."""
+    """Return the slice of the selected eigenvalues; in an interval, their number is constant."""
     if by_index is not None and by_value is not None:
         reject("Either index or value subset can be requested.", ValueError)
     if by_index is not None:
@@ -447,7 +447,7 @@ def eigh(
 
 
 def _complex(x: Any) -> Any:
-    """SciPy's eigenvalues are complex, also where all are real."""
+    """Convert eigenvalues to complex numbers, as SciPy's are even if all are real."""
     if kind_of(x) == "complex":
         return x
     xp = namespace_of(type(x))
@@ -462,7 +462,7 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
             return _complex(v.eigvals(a))
         w, V = v.eig(a)
         return _complex(w), V
-    given = None if b is None else readable(b)  # by another routine, which has other phases
+    given = None if b is None else readable(b)  # without b, another routine has other phases
     b = np.eye(a.shape[-1]) if b is None else b
     if a.ndim > 2 or b.ndim > 2:
         reject(
@@ -471,7 +471,7 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
         )
     theirs = native.eig(readable(a), given, left=True, right=True)
     w, V = v.eig(v.solve(b, a))
-    assign = scipy.optimize.linear_sum_assignment  # loads much, when it is first named
+    assign = scipy.optimize.linear_sum_assignment  # imports much when it is first used
     order = assign(np.abs(theirs[0][:, None] - readable(w)))[1]
     w, V = w[order], V[:, order]
     L = adjoint(v.inv(b @ V))
@@ -482,7 +482,7 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
 
 
 def of_phase(V: Any, known: Any) -> Any:
-    """Turn vectors to the phases that SciPy's have: these are free, and constant here."""
+    """Give vectors the phases of SciPy's, which are free, and constant here."""
     overlap = np.sum(np.conj(readable(V)) * known, axis=0)
     phase = overlap / np.abs(overlap)
     return V * (phase if np.iscomplexobj(known) else phase.real)
@@ -510,7 +510,7 @@ OF_SPECTRA |= operations(
 )
 
 
-# -------- matrices made of others, forms to which they are brought, their functions and equations
+# -------- structured matrices, canonical forms, functions of matrices, and equations
 
 
 def _with_axes(x: Any, n: int) -> Any:
@@ -520,7 +520,7 @@ def _with_axes(x: Any, n: int) -> Any:
 
 
 def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
-    """Broadcast an array to these axes before its last n."""
+    """Broadcast the axes of an array before its last n."""
     shape = (*batch, *x.shape[-n:])
     return x if x.shape == shape else v.broadcast_to(x, shape=shape)
 
@@ -536,7 +536,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 
 @stands_for(native.circulant)
 def circulant(c: Any) -> Any:
-    """Make a matrix whose columns are one vector, turned."""
+    """Make a matrix whose columns are rotations of one vector."""
     c = _with_axes(c, 1)
     places = np.arange(c.shape[-1])
     return v.take(c, (places[:, None] - places) % max(c.shape[-1], 1), axis=-1)
@@ -544,14 +544,14 @@ def circulant(c: Any) -> Any:
 
 @stands_for(native.hankel)
 def hankel(c: Any, r: Any = None) -> Any:
-    """Make a matrix that is constant along the diagonals from the right to the left."""
+    """Make a matrix that is constant along its antidiagonals."""
     c = v.reshape(array_of(c, floating=False), shape=(-1,))
     r = v.zeros_like(c) if r is None else v.reshape(array_of(r, floating=False), shape=(-1,))
     return _gathered(c, r, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
 
 
 def _gathered(c: Any, r: Any, places: Any) -> Any:
-    """Elements of c, and of r behind its first, where the places say."""
+    """Take elements of c, followed by r without its first element, at some indices."""
     batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = _repeated(c, batch, 1), _repeated(r, batch, 1)
     return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
@@ -617,7 +617,7 @@ for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
 
 @stands_for(native.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both."""
+    """Compute a power of a matrix, in both arguments: as SciPy's function of this name."""
     a, known = array_of(A), native.fractional_matrix_power(readable(A), readable(t))
     if type(t) is int or (type(t) is float and t == int(t)):
         return np.linalg.matrix_power(a, int(t))
@@ -668,7 +668,7 @@ def rq(
     r, q = r * sign, q * np.conj(sign)[:, None]
     if mode != "economic":
         r = v.pad(r, 0.0, widths=((0, 0), (n - m, 0)))
-    if mode == "full" and m < n:  # rows that SciPy chose, turned as those are
+    if mode == "full" and m < n:  # SciPy's choice of rows, in the space of ours
         q = v.concat((known[1][: n - m] @ adjoint(readable(more))) @ more, q, axis=0)
     return r if mode == "r" else (r, q)
 
@@ -702,8 +702,8 @@ def schur(
 ) -> Any:
     """Bring a real matrix with real and different eigenvalues to Schur's form.
 
-    With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
-    L - Lᵀ. Every step brings one order more.
+    With F = Zᵀ A Z, let L be strictly lower so that the lower part of F + T L - L T vanishes; then
+    L - Lᵀ rotates Z. Each step adds one order.
     """
     known, z = native.schur(readable(a), output, sort=sort)[:2]
     n, w = a.shape[0], np.diagonal(known)
@@ -738,7 +738,7 @@ FOLLOWED |= {
 
 
 def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
-    """Return a solution, if SciPy's is one: beside complex matrices it misreads real ones."""
+    """Return a solution if SciPy's is the same: it misreads real matrices beside complex ones."""
     if len({kind_of(x) == "complex" for x in operands}) == 2:
         known = theirs(*map(readable, operands))
         if not np.allclose(readable(found), known, rtol=1e-3, atol=1e-3 * np.max(np.abs(known))):
@@ -759,7 +759,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 def _riccati(
     solve: Any, gain: Any, equation: Any, sign: int, *operands: Any, balanced: bool
 ) -> Any:
-    """Solve by SciPy, and by a step of Newton's method for each order of derivatives.
+    """Solve by SciPy, and differentiate by steps of Newton's method, which double the order.
 
     A step solves Lyapunov's equation of the closed loop A - B K.
     """
@@ -767,7 +767,7 @@ def _riccati(
     arrays: list[Any] = [y if y is None else np.atleast_2d(array_of(y)) for y in operands]
     a, b, q, r, e, s = arrays
     s = np.zeros(b.shape) if s is None else s
-    if e is not None:  # X of the equation that is multiplied by E⁻ᴴ and E⁻¹
+    if e is not None:  # X solves the equation that is multiplied by E⁻ᴴ and E⁻¹
         under = v.inv(e)
         a, q, s = a @ under, adjoint(under) @ q @ under, adjoint(under) @ s
     for _ in range(max(map(nested, arrays)).bit_length()):
@@ -806,12 +806,12 @@ def solve_discrete_are(
 
 # -------- matrices that are given by their diagonals, or by one row and column
 
-# Systems with few diagonals are solved on the pattern of these: nothing dense is made, and
+# Banded systems are solved on the pattern of their diagonals: nothing dense is made, and
 # cotangents have the shape of the diagonals.
 
 
 def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
-    """Return elements with rows and columns, of diagonals of which some are above the main."""
+    """Return elements with rows and columns, from diagonals of which some are above the main."""
     n = ab.shape[-1]
     of = [(i, above - i) for i in range(ab.shape[0])]
     columns = [np.arange(max(k, 0), max(n + min(k, 0), k, 0)) for _, k in of]
@@ -824,7 +824,7 @@ def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
 
 
 def _solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
-    import scipy.sparse  # takes as long as all else here
+    import scipy.sparse  # takes as long to import as everything else here
 
     from chainrules_scipy.sparse import patterns
 
@@ -873,7 +873,7 @@ def solve_banded(
 def cho_solve_banded(
     cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Solve a system whose matrix has a factor that is given by its diagonals."""
+    """Solve a system whose matrix has a Cholesky factor that is given by its diagonals."""
     cb, lower = cb_and_lower
     return _cho_solved(*checked(check_finite, cb, b), lower)
 
@@ -902,7 +902,7 @@ def cholesky_banded(
 
 
 def _spectrum(a: Any, theirs: Any, eigvals_only: bool, select: Any, select_range: Any) -> Any:
-    """Take eigenvalues, and vectors with the signs of SciPy's, of a dense matrix."""
+    """Compute eigenvalues, and eigenvectors with SciPy's signs, of a dense matrix."""
     kind = {"v": "subset_by_value", "1": "subset_by_value", "a": "", "0": ""}.get(str(select)[0])
     subset = {} if kind == "" else {kind or "subset_by_index": select_range}
     if eigvals_only:
@@ -923,7 +923,7 @@ def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any, select
 @stands_for(native.eigh_tridiagonal, finite="d e")
 @of_stacks(d=1, e=1)
 def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool, select: Any, select_range: Any) -> Any:
-    """Compute the spectrum of a symmetric matrix of three diagonals."""
+    """Compute the spectrum of a symmetric tridiagonal matrix."""
     n, theirs = d.shape[0], functools.partial(native.eigh_tridiagonal, readable(d), readable(e))
     beside = [v.from_diagonal(e, rows=n, columns=n, offset=k) for k in (-1, 1)]
     a = v.from_diagonal(d, rows=n, columns=n) + beside[0] + beside[1]

@@ -30,9 +30,9 @@ _Compute = Callable[..., Any]
 
 
 def _writing(theirs: _Compute, function: _Compute) -> _Compute:
-    """Have a function write to an ``output`` that is traced, as SciPy's text gives it.
+    """Make a function write to a traced ``output``, which SciPy's source may pass.
 
-    Whole numbers and truths are constant.
+    Integers and booleans are constant.
     """
     signature = inspect.signature(theirs)
 
@@ -54,7 +54,7 @@ def _writing(theirs: _Compute, function: _Compute) -> _Compute:
 
 
 def _like(name: str) -> Callable[[_Compute], _Compute]:
-    """Say that a function is SciPy's, of its parameters but ``output`` (a decorator)."""
+    """Declare a function to be SciPy's, with its parameters except ``output`` (a decorator)."""
     theirs = getattr(native, name)
     signature = inspect.signature(theirs)
 
@@ -92,12 +92,12 @@ _PLACES: dict[str, Callable[[int, Any], Any]] = {
     "reflect": lambda n, at: np.minimum(at % (2 * n), 2 * n - 1 - at % (2 * n)),
     "mirror": lambda n, at: np.minimum(at % max(2 * n - 2, 1), 2 * n - 2 - at % max(2 * n - 2, 1)),
 }
-"""Which element stands at places outside of the n, by mode."""
+"""By mode, the index of the element that is used at an index outside of the n."""
 _PLACES |= {"grid-wrap": _PLACES["wrap"], "grid-mirror": _PLACES["reflect"]}
 
 
 def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) -> Any:
-    """Go on before and behind an axis."""
+    """Extend an axis before and behind, as a mode defines."""
     n = x.shape[axis]
     if mode in ("constant", "grid-constant"):
         widths = tuple((before, behind) if i == axis else (0, 0) for i in range(x.ndim))
@@ -106,7 +106,7 @@ def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) ->
 
 
 def _correlated(x: Any, w: Any, axes: Any, mode: str, cval: Any, origins: Any) -> Any:
-    """Σ_k w_k x_{i + k - m//2 - origin} along the axes of w."""
+    """Compute Σ_k w_k x_{i + k - m//2 - origin} along the axes of w."""
     w, whole = array_of(w), x
     for axis, size, origin in zip(axes, w.shape, origins, strict=True):
         before = size // 2 + origin
@@ -124,7 +124,7 @@ def _correlated(x: Any, w: Any, axes: Any, mode: str, cval: Any, origins: Any) -
 def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
     """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
     axes = _axes(x, axes)
-    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))  # as SciPy takes its axes
+    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))  # SciPy sorts its axes
     axes, origins = zip(*pairs, strict=True)
     return _correlated(x, weights, axes, mode, cval, origins)
 
@@ -153,7 +153,7 @@ def _weights(t: Any, order: int) -> list[Any]:
 
 
 def _filtered(x: Any, order: int, mode: str, axes: Sequence[int]) -> Any:
-    """Return the coefficients of the splines that go through x."""
+    """Return the coefficients of the splines that interpolate x."""
     if order < 2:
         return x
     for axis in axes:
@@ -226,14 +226,14 @@ def _grid(shape: Sequence[int]) -> list[Any]:
 
 @_like("shift")
 def shift(x: Any, shift: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
-    """Move an image, in image and way, as ``scipy.ndimage.shift``."""
+    """Move an image, with derivatives in image and shift, as ``scipy.ndimage.shift``."""
     steps = [shift] * x.ndim if np.ndim(shift) == 0 else [shift[i] for i in range(x.ndim)]
     at = [i - s for i, s in zip(_grid(x.shape), steps, strict=True)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
 def _added(start: Any, factors: Any, grid: list[Any]) -> Any:
-    """Return the start and the products, added one by one as SciPy does: to the last digit."""
+    """Add products to a start one by one, as SciPy does, for the same last digit."""
     for factor, part_of_grid in zip(factors, grid, strict=True):
         start = start + factor * part_of_grid
     return start
@@ -250,7 +250,7 @@ def affine_transform(
     cval: Any,
     prefilter: bool,
 ) -> Any:
-    """Take from the places M i + offset, in all of these, as ``scipy.ndimage.affine_transform``."""
+    """Interpolate at the points M i + offset, as ``scipy.ndimage.affine_transform``."""
     matrix, n = array_of(matrix), x.ndim
     grid = _grid(x.shape if output_shape is None else output_shape)
     if matrix.ndim == 2 and matrix.shape[1] == n + 1:
@@ -267,12 +267,12 @@ def affine_transform(
 def zoom(
     x: Any, zoom: Any, order: int, mode: str, cval: Any, prefilter: bool, *, grid_mode: bool
 ) -> Any:
-    """Stretch an image, as ``scipy.ndimage.zoom``: in the image, for its size is whole."""
+    """Stretch an image, as ``scipy.ndimage.zoom``, with derivatives in the image only."""
     factors = _each(readable(zoom), x.ndim)
     if all(f == 1 for f in factors) and prefilter:
         return x
     shape = [round(n * z) for n, z in zip(x.shape, factors, strict=True)]
-    half = 0.5 * grid_mode  # of a place, whose middle it is
+    half = 0.5 * grid_mode  # elements have their coordinates in the middle
     less = 0 if grid_mode else 1
     scale = [
         (n - less) / (m - less) if m > less else 1.0 for n, m in zip(x.shape, shape, strict=True)
@@ -285,9 +285,9 @@ rotate = follow(native.rotate, np=numpy_with(ptp=lambda x, axis: np.ptp(readable
 
 
 def _windows(x: Any, footprint: Any, mode: Any, origin: Any, axes: Any) -> Any:
-    """Return the places of the elements around each; -1 for what is outside."""
+    """Return the indices of the elements in the window of each; -1 for those outside."""
     axes, places = _axes(x, axes), np.arange(math.prod(x.shape)).reshape(x.shape)
-    sizes = dict(zip(sorted(axes), footprint.shape, strict=True))  # as SciPy takes its axes
+    sizes = dict(zip(sorted(axes), footprint.shape, strict=True))  # SciPy sorts its axes
     for axis, m, o in zip(axes, _each(mode, len(axes)), _each(origin, len(axes)), strict=True):
         before = sizes[axis] // 2 + o
         places = around(places, axis, before, sizes[axis] - 1 - before, m, -1)
@@ -336,7 +336,7 @@ def _least_or_largest(
     n = x.ndim if axes is None else np.size(axes)
     if structure is not None and footprint is None:
         footprint = np.ones(np.shape(structure), bool)
-    if footprint is None and axes is not None:  # along one axis after the other
+    if footprint is None and axes is not None:  # one axis after the other
         size = [_each(size, n)[i] for i in np.argsort(_axes(x, axes))]
     footprint = _footprint(size, footprint, n)
     added = None
@@ -359,7 +359,7 @@ def of_rank(
     operation: str = "rank",
     axes: Any = None,
 ) -> Any:
-    """Choose the element of a rank in windows, as SciPy's function of this name."""
+    """Choose the element of a rank in windows, as SciPy's ``_rank_filter``."""
     x = array_of(input)
     footprint = _footprint(size, footprint, x.ndim if axes is None else np.size(axes))
     n = int(footprint.sum())
@@ -390,7 +390,7 @@ FOLLOWED: dict[str, Any] = follow_all(
 
 
 def _kernel(sigma: Any, *how: int) -> Any:
-    """Return Gauss's weights: SciPy's own where no width is traced."""
+    """Return the weights of a Gaussian, by SciPy's own function if no width is traced."""
     theirs = private("_gaussian_kernel1d")
     return (followed(theirs) if isinstance(sigma, Tracer) else theirs)(sigma, *how)
 
@@ -441,7 +441,7 @@ def generic_gradient_magnitude(
     *,
     axes: Any = None,
 ) -> Any:
-    """Compute the size of a gradient, as ``scipy.ndimage.generic_gradient_magnitude``."""
+    """Compute the norm of a gradient, as ``scipy.ndimage.generic_gradient_magnitude``."""
     x, options = array_of(input), extra_keywords or {}
     axes = _axes(x, axes)
     parts = [
@@ -465,7 +465,7 @@ def geometric_transform(
     extra_arguments: Any = (),
     extra_keywords: Any = None,
 ) -> Any:
-    """Interpolate where a function says, as ``scipy.ndimage.geometric_transform``."""
+    """Interpolate at points from a function, as ``scipy.ndimage.geometric_transform``."""
     x = array_of(input)
     shape = x.shape if output_shape is None else tuple(output_shape)
     options = extra_keywords or {}

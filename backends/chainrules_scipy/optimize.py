@@ -1,8 +1,7 @@
 """Solutions of ``scipy.optimize``, differentiated by the equation that they fulfil.
 
-SciPy finds the solution, of plain values. Its derivatives, in the arguments and in what the
-function holds, are those of the operation `root` or `minimize`: they do not depend on how it was
-found.
+SciPy finds the solution from plain values. Its derivatives, in the arguments and in captured
+values, are those of the operation `root` or `minimize`: they do not depend on how it was found.
 """
 
 from __future__ import annotations
@@ -51,20 +50,20 @@ __all__ = [
 ]
 
 
-# -------- where functions are 0, or give what they are given
+# -------- roots and fixed points
 
 
 NEAR = 1e-5
-"""How far SciPy's solution may be from the equation: its tolerances are of the order of 1e-8."""
+"""How far SciPy's solution may be from the equation: its tolerances are about 1e-8."""
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
-    """Return further arguments as SciPy takes them: one may stand alone."""
+    """Return further arguments as a tuple: SciPy also takes a single one alone."""
     return args if isinstance(args, tuple) else (args,)
 
 
 class Search:
-    """A call of a search of SciPy's.
+    """A call of a SciPy search.
 
     Parameters
     ----------
@@ -76,9 +75,9 @@ class Search:
     Attributes
     ----------
     given : dict
-        The arguments by their names, as SciPy's function takes them: of plain numbers.
+        The arguments by their names, with plain numbers, as SciPy's function takes them.
     value : callable
-        The function; where it gives its slope beside the value, the value alone.
+        The function, without the slope if it also returns that.
     """
 
     def __init__(self, theirs: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -102,10 +101,10 @@ class Search:
             y = f(x, *further)[0] if is_pair else f(x, *further)
             return array_of(y) if isinstance(y, (list, tuple)) else y
 
-        self.value = value  # a function, in which an operation finds what is traced
+        self.value = value  # a function, in which an operation finds traced values
 
     def run(self) -> Any:
-        """Return what SciPy finds."""
+        """Return SciPy's result."""
         return self.theirs(*self.bound.args, **self.bound.kwargs)
 
 
@@ -114,7 +113,7 @@ _SLOPES = ("fprime", "fprime2", "fhess", "fhess_p", "jac", "hess", "hessp")
 
 
 def of_numbers(f: Callable[..., Any], args: tuple[Any, ...] = ()) -> Callable[..., Any]:
-    """Return a function of plain numbers, which gives such."""
+    """Return a function of plain numbers that returns plain numbers."""
     plain = of_values(f, args)
 
     def function(*xs: Any) -> Any:
@@ -129,14 +128,14 @@ def _number(y: Any) -> Any:
 
 
 def _place(found: Any) -> Any:
-    """Return the solution, of the forms in which SciPy gives it."""
+    """Return the solution from any form of SciPy's result."""
     if isinstance(found, tuple):
         return found[0]
     return found.get("root", found.get("x")) if isinstance(found, dict) else found
 
 
 def _with(found: Any, x: Any, name: str) -> Any:
-    """Return what SciPy found, with the solution that is differentiated."""
+    """Return SciPy's result with the differentiated solution."""
     if isinstance(found, native.RootResults):
         report = copy.copy(found)
         report["root"] = x
@@ -179,22 +178,22 @@ ROOTS = {
 }
 
 
-# -------- least places, under bounds and constraints too, fits, and linear programs
+# -------- minima, also under bounds and constraints, fits, and linear programs
 
 
-# As they are now: later ours may stand under their names, which would call themselves.
+# SciPy's functions as of now: ours may replace them later, and would call themselves.
 NATIVE: Any = types.SimpleNamespace(**vars(native))
 
 
 class Constraints:
-    """Constraints of all kinds that SciPy takes, of functions that hold traced values.
+    """Constraints of all kinds that SciPy takes, whose functions may hold traced values.
 
     Parameters
     ----------
     given : sequence
         Dictionaries, ``LinearConstraint`` and ``NonlinearConstraint``.
     bounds : tuple of array, optional
-        The least and the greatest that the numbers themselves may be.
+        The lower and upper bounds of the numbers themselves.
     """
 
     def __init__(self, given: Any, bounds: tuple[Any, Any] | None) -> None:
@@ -202,7 +201,7 @@ class Constraints:
         self.bounds = bounds
 
     def plain(self) -> Any:
-        """Return the constraints as SciPy takes them, of plain numbers."""
+        """Return the constraints for SciPy, with plain numbers."""
         return [
             native.NonlinearConstraint(
                 lambda x, f=f: np.atleast_1d(readable(f(x))), readable(low), readable(high)
@@ -211,7 +210,7 @@ class Constraints:
         ]
 
     def held(self, x: Any) -> list[tuple[Any, Any, Any, int]]:
-        """Return what is met at x: functions, their ends and elements, and which end it is."""
+        """Return the active constraints at x: function, bound, index, and sign of the bound."""
         rows: list[tuple[Any, Any, Any, int]] = []
         for f, low, high in [*self.parts, *([(_same, *self.bounds)] if self.bounds else ())]:
             y, share = np.atleast_1d(readable(f(x))), 1e-6 if f is _same else 1e-5
@@ -229,7 +228,7 @@ def _same(x: Any) -> Any:
 
 
 def _element(x: Any, i: int) -> Any:
-    """Return an element of an array, or a number that stands for all of them."""
+    """Return an element of an array, or a number that applies to all elements."""
     x = v.reshape(array_of(x), shape=(-1,))
     return x[i if x.shape[0] > 1 else 0]
 
@@ -257,12 +256,12 @@ def ends(bounds: Any, x: Any) -> tuple[Any, Any]:
 
 
 def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
-    """Return the place x, as the solution of what holds it, and by what force; None if nothing.
+    """Return x as the solution of its active constraints, with multipliers; None without any.
 
     Raises
     ------
     NotDifferentiableError
-        If a constraint that is met has no force: there the derivatives of both sides differ.
+        If the multiplier of an active constraint is 0: the one-sided derivatives differ there.
     """
     rows = constraints.held(x)
     if not rows:
@@ -290,18 +289,18 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
 
 
 def located(f: Any, x: Any, held: Constraints | None = None, polishes: bool = False) -> Any:
-    """Return the place x at which a search found f to be least, as it moves with what f holds.
+    """Return the minimum x of f that a search found, as a function of what f captured.
 
     Parameters
     ----------
     f : callable
         The function.
     x : array
-        The place.
+        The location of the minimum.
     held : Constraints, optional
-        What may hold it.
+        Constraints that may be active.
     polishes : bool
-        Whether the search ended before the least place: then another one goes on from there.
+        Whether the search stopped before the minimum, so that another one continues from there.
     """
     found = None if held is None else held_place(f, held, x)
     if found is not None:
@@ -319,7 +318,7 @@ _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
 @stands_for(native.minimize)
 @functools.wraps(native.minimize)
 def minimize(*args: Any, **options: Any) -> Any:
-    """Find where a function is least."""
+    """Find the minimum of a function."""
     call = Search(NATIVE.minimize, args, options)
     given, held = call.given, None
     bounds, constraints = given.get("bounds"), given.get("constraints", ())
@@ -335,8 +334,8 @@ def minimize(*args: Any, **options: Any) -> Any:
 
 
 def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
-    """Return the fields of a result that are the gradient at its solution, where that moves."""
-    # ``jac`` of trust-constr is a list, of its constraints.
+    """Return the fields of a result that are the gradient at a solution that is differentiated."""
+    # ``jac`` of trust-constr is a list, with those of its constraints.
     arrays = [k for k in ("jac", "grad") if isinstance(found.get(k), np.ndarray)]
     fields = [k for k in arrays if found[k].shape == np.shape(readable(x)) and varies(x)]
     slope = default_engine().grad(f)(x) if fields else None
@@ -346,7 +345,7 @@ def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
 @stands_for(native.minimize_scalar)
 @functools.wraps(native.minimize_scalar)
 def minimize_scalar(*args: Any, **options: Any) -> Any:
-    """Find where a function of one number is least."""
+    """Find the minimum of a function of one number."""
     call = Search(NATIVE.minimize_scalar, args, options)
     bounds = call.given.get("bounds")
     if bounds is not None:
@@ -358,7 +357,7 @@ def minimize_scalar(*args: Any, **options: Any) -> Any:
 
 
 def _at_end(f: Any, found: Any, bounds: Any) -> Any:
-    """Return the bound that a number is held by, which the search only comes near to."""
+    """Return the bound at which the minimum is, which the search only approaches; else None."""
     for end, sign in zip(bounds, (1, -1), strict=True):
         near = float(readable(end))
         if abs(found.x - near) < 1e-4 * (1 + abs(near)):
@@ -377,7 +376,7 @@ _LOSSES: dict[str, Any] = {
     "cauchy": v.log1p,
     "arctan": v.atan,
 }
-"""Of squares of residuals, as SciPy has them."""
+"""The losses of squared residuals, as in SciPy."""
 
 
 @stands_for(native.least_squares)
@@ -397,7 +396,7 @@ def least_squares(
     kwargs: Any = None,
     **options: Any,
 ) -> Any:
-    """Find where a sum of squares is least."""
+    """Find the minimum of a sum of squares."""
     if not isinstance(loss, str) or loss not in _LOSSES:
         reject(
             f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}",
@@ -453,7 +452,7 @@ def curve_fit(
         reject(f"curve_fit with {sorted(rest)} is not for traced values", UnsupportedKeywordError)
     start = readable(p0) if p0 is not None else np.ones(f.__code__.co_argcount - 1)
     y = array_of(ydata)
-    if isinstance(xdata, (list, tuple, np.ndarray)):  # of which SciPy makes floats
+    if isinstance(xdata, (list, tuple, np.ndarray)):  # SciPy converts these to floats
         xdata = array_of(xdata)
     errors = None if sigma is None else array_of(sigma)
 
@@ -482,7 +481,7 @@ def curve_fit(
 _SEARCHED = {"maxfev", "max_nfev", "bounds", "method", "ftol", "xtol", "gtol", "jac", "epsfcn"} | {
     *("full_output", "check_finite", "nan_policy", "factor", "diag", "x_scale", "diff_step"),
 }
-"""Options of ``curve_fit`` that do not change where its squares are least."""
+"""Options of ``curve_fit`` that do not change the minimum of its squares."""
 
 
 def _jacobian(residuals: Any, x: Any) -> Any:
@@ -491,7 +490,7 @@ def _jacobian(residuals: Any, x: Any) -> Any:
 
 
 def _covariance(residuals: Any, x: Any, is_absolute: bool) -> Any:
-    """(JᵀJ)⁻¹, times the variance of the residuals unless these are in units of their errors."""
+    """Compute (JᵀJ)⁻¹, times the variance of the residuals unless ``is_absolute``."""
     columns = _jacobian(residuals, x)
     inverse = v.inv(v.matmul(v.matrix_transpose(columns), columns))
     if is_absolute:
@@ -510,7 +509,7 @@ FOLLOWED: dict[str, Any] = follow_all(
 
 
 def _search(name: str) -> Callable[..., Any]:
-    """Make a search that returns the place, a tuple that begins with it, or a result."""
+    """Make a search that returns the minimum, a tuple that begins with it, or a result."""
     theirs = getattr(native, name)
 
     @functools.wraps(theirs)
@@ -530,14 +529,14 @@ def _search(name: str) -> Callable[..., Any]:
         is_result = isinstance(found, native.OptimizeResult)
         near: Any = found.x if is_result else found[0] if isinstance(found, tuple) else found
         bounds = call.given.get("bounds") or local.get("bounds")
-        around = np.array(near, float)  # searches go on writing to theirs
+        around = np.array(near, float)  # a copy: searches go on writing to theirs
         within = None if bounds is None else Constraints((), ends(bounds, around))
         x = anchored(near, located(call.value, around, within, polishes=True))
         if is_result:
             return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, call.value(x)))
         if not isinstance(found, tuple):
             return x
-        # The least value follows, but for fmin_tnc and where only the way there is asked for.
+        # The least value follows, except for fmin_tnc, and if only the path is requested.
         least = isinstance(found[1], (float, np.ndarray)) and np.ndim(found[1]) == 0
         more = {"_1": anchored(found[1], call.value(x))} if least else {}
         return answer(f"{name}(...)", found, _0=x, **more)
@@ -559,7 +558,7 @@ SEARCHES = {
 
 @stands_for(native.leastsq, without="full_output")
 def leastsq(func: Any, x0: Any, args: Any) -> tuple[Any, ...]:
-    """Find where a sum of squares is least: as ``scipy.optimize.leastsq``."""
+    """Find the minimum of a sum of squares: as ``scipy.optimize.leastsq``."""
     return least_squares(func, x0, args=as_tuple(args), method="lm").x, 1
 
 
@@ -569,7 +568,7 @@ def _squares(a: Any, b: Any) -> Callable[[Any], Any]:
 
 @stands_for(native.nnls)
 def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
-    """Find the least squares without negative numbers: as ``scipy.optimize.nnls``."""
+    """Solve a least-squares problem in nonnegative numbers: as ``scipy.optimize.nnls``."""
     a, b = array_of(A), array_of(b)
     known = NATIVE.nnls(readable(a), readable(b), **options)[0]
     bounds = np.zeros(len(known)), np.full(len(known), np.inf)
@@ -579,7 +578,7 @@ def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
 
 @stands_for(native.lsq_linear)
 def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
-    """Find the least squares under bounds: as ``scipy.optimize.lsq_linear``."""
+    """Solve a least-squares problem under bounds: as ``scipy.optimize.lsq_linear``."""
     a, b = array_of(A), array_of(b)
     both = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (v.broadcast_to(array_of(end), shape=(a.shape[1],)) for end in both)
@@ -604,7 +603,7 @@ def linprog(
     x0: Any = None,
     integrality: Any = None,
 ) -> Any:
-    """Solve a linear program: a corner moves with the constraints that meet there."""
+    """Solve a linear program: the solution is a corner, which moves with its constraints."""
     if integrality is not None and np.any(integrality):
         reject("solutions in integers jump, and have no derivative")
     c = array_of(c)
@@ -645,7 +644,7 @@ def linprog(
 
 @stands_for(native.isotonic_regression, arrays="y")
 def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
-    """Fit a monotone sequence, of means of blocks: as ``scipy.optimize.isotonic_regression``."""
+    """Fit a monotone sequence of block means: as ``scipy.optimize.isotonic_regression``."""
     w = v.ones_like(y) if weights is None else array_of(weights)
     found = NATIVE.isotonic_regression(readable(y), weights=readable(w), increasing=increasing)
     blocks = found.blocks

@@ -1,4 +1,4 @@
-"""Values that another engine differentiates, given to functions that compute with NumPy."""
+"""Values of another engine as arguments of functions that compute with NumPy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from chainrules_py.extend import Tracer, closed, describe, flatten, inside
 
 
 def by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function that computes with NumPy take values of other engines (a decorator).
+    """Make a function that computes with NumPy take values of other engines (a decorator).
 
-    Its value and its derivatives are computed on the host, the derivatives by the engine that is
-    installed: to any order, under PyTorch's and JAX's transformations too.
+    Its value and derivatives are computed on the host, the derivatives by the installed engine:
+    to any order, and also under PyTorch's and JAX's transformations.
 
     Parameters
     ----------
     f : callable
-        Its results are arrays and numbers, or structures of them. What it captured is constant.
+        Returns arrays and numbers, or structures of them. Captured values are constant.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a function of ours; of values of another engine by NumPy, if it is no operation.
+    """Call a function of ours; for values of another engine by NumPy, unless it is an operation.
 
-    One that is given functions may be given such as compute with the other engine's values.
+    Functions among the arguments may compute with values of the other engine.
     """
     leaves = flatten((args, options))[0]
     functions = [x for x in leaves if callable(x)]
@@ -65,13 +65,13 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
                 return y
         except ChainRulesError:
             raise
-        except Exception:  # which NumPy or the other engine raise, given each other's values
+        except Exception:  # NumPy or the other engine reject each other's values
             pass
     return called_by_numpy(function, args, options)
 
 
 def _held(x: Any) -> bool:
-    """Tell whether a structure, as a sparse array is, holds another engine's values."""
+    """Return whether a structure, as a sparse array, holds values of another engine."""
     if type(x) in (list, tuple, dict):
         return any(map(_held, x.values() if type(x) is dict else x))
     return not is_hosted(x) and any(map(is_hosted, flatten(x)[0]))
@@ -79,7 +79,7 @@ def _held(x: Any) -> bool:
 
 @contextmanager
 def in_our_words(arguments: Any) -> Iterator[None]:
-    """Say what to write where NumPy was given a value of another engine, and that raised."""
+    """Raise with what to write, if NumPy raised because of another engine's value."""
     try:
         yield
     except ChainRulesError:

@@ -1,4 +1,4 @@
-"""The precision of results, and calls that a recorded program makes: as SciPy's."""
+"""The precision of results, and the calls that a recorded program makes, as SciPy's."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _OTHERS = frozenset("efgFG")
 
 
 def readable(x: Any) -> Any:
-    """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
+    """Return the values of an array, of any engine, for NumPy and SciPy to read."""
     x = untraced(x)
     return x if type_info(type(x)).host is None else np.asarray(x)
 
 
 def asked(x: Any) -> Any:
-    """Return the values of an array to ask about: itself, where each answer is asked again.
+    """Return the values of an array to test; the array itself if a program repeats the test.
 
-    A program that is being written down answers so, and keeps the question.
+    A program that is being recorded answers a test, and repeats it at each call.
     """
     x = untraced(x)
     return x if is_asked_again(x) else readable(x)
 
 
 def truths(x: Any) -> Any:
-    """Return an array of the answers to a question: some of SciPy's say 1, which is a place."""
+    """Return the results of a test as booleans: some of SciPy's return 1, which is an index."""
     if is_asked_again(x):
         return x if kind_of(x) == "bool" else x != 0
     return np.asarray(x, bool)
@@ -53,15 +53,15 @@ def truths(x: Any) -> Any:
 
 @primitive
 def as_method(*xs: Any, of: Any, name: str) -> Any:
-    """Return what a method of an object of SciPy's computes of plain numbers."""
+    """Compute a method of a SciPy object for plain numbers."""
     return getattr(of, name)(*xs)
 
 
-as_method.opaque = True  # a program calls it as it is
+as_method.opaque = True  # a program calls it as a whole
 
 
 def method_of(of: Any, name: str, *xs: Any) -> Any:
-    """Call a method of an object of SciPy's on the values of arrays."""
+    """Call a method of a SciPy object on the values of arrays."""
     xs = tuple(map(asked, xs))
     if any(map(is_asked_again, xs)):
         return as_method(*xs, of=of, name=name)
@@ -69,17 +69,17 @@ def method_of(of: Any, name: str, *xs: Any) -> Any:
 
 
 def is_asked_again(x: Any) -> bool:
-    """Tell whether what is asked of a value here is asked at each call of a program."""
+    """Return whether a test of a value is repeated at each call of a program."""
     return getattr(type(x), "__asked_again__", False) is True
 
 
 def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
-    """Return an argument with the plain numbers of what is traced, in lists and tuples as well."""
+    """Return an argument with plain numbers for traced ones, also in lists and tuples."""
     return type(x)([plainly(y, read) for y in x]) if type(x) in (list, tuple) else read(x)
 
 
 def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
-    """Have a function give its results in the precision of SciPy's (a decorator).
+    """Make a function return its results in the precision of SciPy's (a decorator).
 
     Examples
     --------
@@ -89,12 +89,12 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
     """
 
     def enter(function: Any) -> Any:
-        if isinstance(native, np.ufunc):  # which has a loop for each
+        if isinstance(native, np.ufunc):  # which has a loop for each dtype
             return function
 
         @functools.wraps(function)
         def precise(*args: Any, **options: Any) -> Any:
-            if objects:  # which may hold traced values, in an array of nothing else
+            if objects:  # an array of objects may hold traced values
                 args, options = joined(args), {name: joined(x) for name, x in options.items()}
             y = function(*args, **options)
             if not (_is_other(args) or (options and _is_other(options.values()))):
@@ -107,7 +107,7 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def of_precision(x: Any, dtype: Any) -> Any:
-    """Return an array in the precision of a type, real or complex as it is."""
+    """Return an array in the precision of a dtype, real or complex as before."""
     own: Any = getattr(x, "dtype", None)
     is_array = isinstance(own, np.dtype) and isinstance(untraced(x), (np.ndarray, np.generic))
     if dtype is None or not is_array:
@@ -117,7 +117,7 @@ def of_precision(x: Any, dtype: Any) -> Any:
 
 
 def as_precise(own: Any, dtype: Any) -> Any:
-    """Return the dtype of one, real or complex as it is, in the precision of another."""
+    """Return a dtype in the precision of another one, real or complex as before."""
     if own.kind not in "fc" or dtype.kind not in "fc":
         return own
     dtype = np.finfo(dtype).dtype
@@ -134,23 +134,23 @@ def _is_other(arguments: Any) -> bool:
 
 
 def _theirs(native: Callable[..., Any], args: Any, options: Any) -> Any:
-    """Return SciPy's result, of plain numbers; None where there is none."""
+    """Return SciPy's result for plain numbers; None if there is none."""
     if any([type_info(type(untraced(x))).is_hidden for x in flatten((args, options))[0]]):
-        return None  # there are no numbers to ask with
+        return None  # there are no numbers to call it with
     plain = plainly(args), {name: plainly(x) for name, x in options.items()}
     if not all([x is None or isinstance(x, _DATA) for x in flatten(plain)[0]]):
         return None  # a function, which SciPy would call again
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            args, options = copy.deepcopy(plain)  # which it may overwrite
+            args, options = copy.deepcopy(plain)  # SciPy may overwrite them
             return native(*args, **options)
-        except Exception:  # of these numbers; ours has computed them
+        except Exception:  # SciPy rejects the numbers, and ours has a result
             return None
 
 
 def _cast(y: Any, known: Any) -> Any:
-    """Return a result in the precision of SciPy's, which is built as it is."""
+    """Return a result in the precision of SciPy's, which has the same structure."""
     (leaves, tree), others = flatten(y), flatten(known)[0]
     if len(leaves) != len(others):
         return y
@@ -159,26 +159,26 @@ def _cast(y: Any, known: Any) -> Any:
 
 
 HOLDS = "_holds_traced"
-"""What a class has whose instances hold traced values, as those do that follow SciPy's."""
+"""The attribute of a class whose instances hold traced values, as followed classes have."""
 _DATA = (np.ndarray, np.generic, np.dtype, type, int, float, complex, str, slice, range)
 
 
 def as_recorded(
     native: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], bound: int = 0
 ) -> Callable[..., Any] | None:
-    """Return what calls SciPy's own function, where nothing is differentiated; else None.
+    """Return a callable for SciPy's own function if nothing is differentiated; else None.
 
-    Of data, it is one call of the program. With other arguments, as a function, it is none: SciPy
-    looks at the numbers that such a function gives.
+    With data only, it is one call of the program. With other arguments, as functions, it is not
+    recorded: SciPy reads the numbers that a function returns.
 
     Parameters
     ----------
     native : callable
         SciPy's function, or method.
     args, options
-        What it is called with.
+        The arguments of the call.
     bound : int
-        How many of the arguments are what a method belongs to.
+        How many of the arguments a method is bound to.
     """
     noted, is_data = None, True
     leaves = flatten((args[bound:], options))[0]
@@ -198,20 +198,20 @@ def as_recorded(
 
 
 def _asked(noted: Any, *_: Any, **__: Any) -> Any:
-    """Ask for a plain array, so that the function that is written down runs as it is."""
+    """Read a plain array, so that the function that is being recorded runs without a program."""
     return np.asarray(noted)
 
 
 def _called(noted: Any, native: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Call SciPy's function as a program does, of which one argument is a value."""
+    """Call SciPy's function as a program does, where an argument is a recorded value."""
     signature = _parameters(native)
     if signature is not None:
-        bound = signature.bind(*args, **options)  # which raises as SciPy does
+        bound = signature.bind(*args, **options)  # raises as SciPy does
         given = bound.arguments
         if any([isinstance(given.get(name), np.ndarray) for name in ("output", "out")]):
-            return _asked(noted)  # no program would write there
+            return _asked(noted)  # a program would not write there
         for name in [n for n in given if n.startswith("overwrite_") and given[n]]:
-            given[name] = False  # a permission, and other calls may read what is noted
+            given[name] = False  # overwriting is optional, and other calls may read the value
             args, options = bound.args, bound.kwargs
     return noted.__array_function__(native, (), args, options)
 
@@ -221,5 +221,5 @@ def _parameters(native: Callable[..., Any]) -> inspect.Signature | None:
     """Return the parameters of a function, if they are known."""
     try:
         return inspect.signature(native)
-    except ValueError:  # of what is written in C
+    except ValueError:  # functions written in C
         return None

@@ -1,4 +1,4 @@
-"""Errors that SciPy makes of a traced value which it was given, with the line to write instead."""
+"""Replace errors that SciPy raises for a traced value by one with the line to write instead."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from chainrules_py.extend import Line, advised_at, refusers, told
 
 
 def refuse(error: BaseException) -> None:
-    """Raise where a loop of SciPy's in C hides that a function gave it what is traced.
+    """Raise where a C loop of SciPy hides that a function returned a traced value.
 
     Raises
     ------
     TracerError
-        In its place, with what to write instead.
+        In place of the error, with what to write instead.
     """
     trace = error.__traceback__
     hides = isinstance(error, SystemError) or type(error).__module__.startswith(("minpack", "_"))

@@ -1,4 +1,4 @@
-"""Rotations of ``scipy.spatial.transform``, by SciPy's own text for arrays of any library."""
+"""Rotations of ``scipy.spatial.transform``, by SciPy's own source for arrays of any library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chainrules_scipy.source_copies import (
 
 
 def _followed(cls: type, name: str, *methods: str) -> Any:
-    """Follow the text of a class for arrays of any library; without it, the class is SciPy's."""
+    """Follow the source of a class for arrays of any library; return the class if there is none."""
     module = text(name)
     if module is None:
         return cls
@@ -31,12 +31,12 @@ def _followed(cls: type, name: str, *methods: str) -> Any:
 
 
 def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
-    """Make quaternions of matrices; what is no rotation is taken to the nearest one.
+    """Convert matrices to quaternions; a matrix that is no rotation becomes the nearest one.
 
-    SciPy leaves alone what is one to twelve digits. Beside it the nearest one is another, so that
-    directions that leave the rotations have no derivative: two steps of G. Schulz's iteration,
-    "Iterative Berechnung der reziproken Matrix" (1933), for the polar factor, which leave a
-    rotation where it is, are right to the third order.
+    SciPy leaves a matrix unchanged if it is a rotation to twelve digits. Near it the nearest
+    rotation is another one, so that directions that leave the rotations would have no derivative:
+    two steps of G. Schulz's iteration, "Iterative Berechnung der reziproken Matrix" (1933), for the
+    polar factor leave a rotation unchanged, and are right to the third order.
     """
     if not assume_valid:
         eye = np.eye(3)
@@ -50,12 +50,12 @@ def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
     return followed(private("from_matrix"))(matrix, assume_valid)
 
 
-# What is even in the angle is a function of its square, and near 0 the series of that: a root has
-# no second derivative there, and SciPy's text divides by it.
+# An even function of the angle is a function of its square, near 0 by a series: the root has no
+# second derivative there, and SciPy's source divides by it.
 
 
 def _series(t: Any, divisors: list[int]) -> Any:
-    """Σ (-t)ᵏ / dₖ."""
+    """Compute Σ (-t)ᵏ / dₖ."""
     total = 0.0 * t
     for d in reversed(divisors):
         total = 1.0 / d - t * total
@@ -63,9 +63,9 @@ def _series(t: Any, divisors: list[int]) -> Any:
 
 
 def _from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
-    """Make quaternions of rotation vectors: v sin(|v| / 2) / |v|, and cos(|v| / 2)."""
+    """Convert rotation vectors to quaternions: v sin(|v| / 2) / |v|, and cos(|v| / 2)."""
     if rotvec.shape[-1] != 3:
-        return followed(private("from_rotvec"))(rotvec, degrees)  # which raises
+        return followed(private("from_rotvec"))(rotvec, degrees)  # raises
     rotvec = np.deg2rad(rotvec) if degrees else rotvec
     square = np.sum(rotvec * rotvec, axis=-1, keepdims=True)
     near = readable(square) < 1.0
@@ -77,7 +77,7 @@ def _from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
 
 
 def _as_rotvec(quat: Any, degrees: bool = False) -> Any:
-    """Make rotation vectors of quaternions (v, w): v a / sin(a / 2), with a = 2 atan(|v| / w)."""
+    """Convert quaternions (v, w) to rotation vectors v a / sin(a / 2), a = 2 atan(|v| / w)."""
     quat = followed(private("_quat_canonical"))(quat)
     v, w = quat[..., :3], quat[..., 3:]
     square = np.sum(v * v, axis=-1, keepdims=True)
@@ -90,9 +90,9 @@ def _as_rotvec(quat: Any, degrees: bool = False) -> Any:
 
 
 def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
-    """Choose of two groups as SciPy does of plain numbers: its text for arrays chooses otherwise.
+    """Choose from two groups as SciPy does for plain numbers; its source for arrays differs.
 
-    There what is no group is four ones, and not the rotation that changes nothing.
+    There, a group that is missing is four ones, and not the identity.
     """
     groups = [None if g is None else native.Rotation.from_quat(g) for g in (left, right)]
     plain = native.Rotation.from_quat(readable(quat))

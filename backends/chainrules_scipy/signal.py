@@ -1,4 +1,4 @@
-"""Filters and transforms of ``scipy.signal``, in signals and coefficients."""
+"""Filters and transforms of ``scipy.signal``, with derivatives in signals and coefficients."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ __all__ = [
 ]
 
 
-# -------- functions and linear systems of ``scipy.signal``: SciPy's own text is followed
+# -------- functions and linear systems of ``scipy.signal``: SciPy's own source is followed
 
 
-instead_of(native.besselap, native.besselap)  # of a whole number: nothing is traced in it
+instead_of(native.besselap, native.besselap)  # of an integer: nothing in it is traced
 
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
@@ -115,12 +115,12 @@ _normalize = follow(native.normalize)
 
 
 def with_all_powers(b: Any, a: Any) -> tuple[Any, Any]:
-    """Normalize as SciPy, but leave zeros in front of a numerator that varies: they move.
+    """Normalize as SciPy, but keep leading zeros of a numerator that varies.
 
     Raises
     ------
     NotDifferentiableError
-        If there are more of them than the denominator has coefficients.
+        If it has more coefficients than the denominator.
     """
     num, den = _normalize(b, a)
     left_out = np.shape(b)[-1] - num.shape[-1] if np.ndim(b) else 0
@@ -167,9 +167,9 @@ def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any,
 
 @stands_for(native.lfilter_zi)
 def lfilter_zi(b: Any, a: Any) -> Any:
-    """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, of any first a.
+    """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, for any a[0].
 
-    SciPy divides by it where it is not 1: so its text has no derivative there.
+    SciPy divides by a[0] only if it is not 1, so that its source has no derivative there.
     """
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
     if not np.any(readable(a)):
@@ -186,7 +186,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 @stands_for(native.lfiltic)
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
-    """Compute the state of a filter from what it gave, of coefficients of any first one."""
+    """Compute the state of a filter from its outputs, for any a[0]."""
     b, a, y = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a)), np.atleast_1d(array_of(y))
     b, a = b / a[0], a / a[0]
     x = np.zeros(0) if x is None else np.atleast_1d(array_of(x))
@@ -206,12 +206,12 @@ _LINEAR = common_base(native.lti, native.dlti)
 
 
 def _concrete(name: str, kind: type) -> Any:
-    """Return the class of the systems that are given so, continuous or discrete ones."""
+    """Return the class of systems in a representation, continuous or discrete ones."""
     return next(c for c in getattr(native, name).__subclasses__() if issubclass(c, kind))
 
 
 def _system(made: type, *system: Any, **how: Any) -> Any:
-    """Make a system of the class that SciPy's ``__new__`` chooses, of which copies are made."""
+    """Make a followed system of the class that SciPy's ``__new__`` chooses."""
     name = made.__name__
     if len(system) == 1 and isinstance(system[0], _LINEAR):
         return getattr(system[0], _CONVERSIONS[name])()
@@ -229,18 +229,18 @@ def _system(made: type, *system: Any, **how: Any) -> Any:
 
 
 def _is_one(_: Any, other: Any) -> bool:
-    """Tell what a state space may be added to, or multiplied with."""
+    """Return whether a state space may be added to a value, or multiplied with it."""
     kinds = (native.StateSpace, np.ndarray, np.number, float, complex, int, Tracer)
     return isinstance(other, kinds)
 
 
 def _class(x: Any) -> type:
-    """Return the class of a system, which is SciPy's also where its numbers are traced."""
+    """Return the class of a system, which is SciPy's even if its numbers are traced."""
     return next(c for c in type(x).__mro__ if HOLDS not in vars(c))
 
 
 def _joined(self: Any, other: Any) -> Any:
-    """Add to what is no system; a system adds this one itself, and its states come first."""
+    """Add to a value that is no system; a system adds this one itself, with its states first."""
     return NotImplemented if isinstance(other, native.StateSpace) else self + other
 
 
@@ -249,7 +249,7 @@ def _parted(self: Any, other: Any) -> Any:
 
 
 class _Copying:
-    """The module ``copy``: what is traced stays the same in a copy of a system."""
+    """The module ``copy`` for systems: a copy of a system shares its traced values."""
 
     deepcopy = staticmethod(copy.copy)
 
@@ -270,7 +270,7 @@ for _name in _CONVERSIONS:
     for _kind in (native.lti, native.dlti):
         follow_class(_concrete(_name, _kind))
 
-# An input of zeros that may move is one: SciPy would leave it out.
+# An input of zeros counts if it varies: SciPy would leave it out.
 _any = numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
 lsim = follow(native.lsim, np=_any)
 impulse, step = follow(native.impulse), follow(native.step)
@@ -281,15 +281,15 @@ _freqresp = follow(native.freqresp)
 
 @stands_for(native.freqresp)
 def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
-    """Compute the response to frequencies, as ``scipy.signal.freqresp``.
+    """Compute the frequency response, as ``scipy.signal.freqresp``.
 
-    Of coefficients it is that of their ratio: roots have no derivative where they are equal.
+    For coefficients it is that of their ratio: roots have no derivative where they are equal.
     """
     if isinstance(system, _concrete("StateSpace", native.lti)):
         return freqresp((system.A, system.B, system.C, system.D), w, n)
     if not isinstance(system, _LINEAR) and len(system) in (2, 4):
         ratio = followed_class(native.lti)(*system)._as_tf()
-        if kind_of(ratio.num) == kind_of(ratio.den) == "real":  # of complex ones SciPy
+        if kind_of(ratio.num) == kind_of(ratio.den) == "real":  # for complex ones, SciPy
             system = ratio  # leaves out the imaginary part of the gain
     return _freqresp(system, w, n)
 
@@ -298,7 +298,7 @@ cont2discrete = follow(native.cont2discrete)
 
 
 def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
-    """Return roots that are all different, as ``unique_roots`` does."""
+    """Return roots, which must be different, as ``unique_roots`` does."""
     near = np.abs(readable(p)[:, None] - readable(p)) + 2 * tol * np.eye(len(p))
     if np.min(near, initial=np.inf) <= tol:
         reject("residues at a pole of a higher order have no derivative: such a pole falls apart")
@@ -306,7 +306,7 @@ def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
 
 
 def _leaving_out_none(x: Any, trim: Any) -> Any:
-    """Leave out zeros; those that vary have derivatives, also of what is not there then."""
+    """Trim zeros; raise for those that vary, whose derivatives would be lost."""
     kept = np.trim_zeros(x, trim)
     if varies(x) and kept.shape != x.shape:
         reject("residues of coefficients that are zero at the end have no derivative in these")
@@ -322,7 +322,7 @@ invres, invresz = (follow(f, np=_alike) for f in (native.invres, native.invresz)
 
 @stands_for(native.bilinear)
 def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
-    """Transform a filter of time into one of steps, as ``scipy.signal.bilinear``."""
+    """Transform a continuous filter into a discrete one, as ``scipy.signal.bilinear``."""
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
     n, two = max(len(a), len(b)) - 1, 2.0 * array_of(fs)
     plus, minus = np.polynomial.Polynomial((1, 1)), np.polynomial.Polynomial((-1, 1))
@@ -332,27 +332,27 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
     return FOLLOWED["normalize"](b, a)
 
 
-# -------- convolutions, recursive filters, and what else is linear in signals; windows, and peaks
+# -------- convolutions, recursive filters, other linear functions of signals; windows, peaks
 
 
 def last(x: Any, axis: int) -> Any:
-    """Put an axis last."""
+    """Move an axis to the end."""
     axis = range(x.ndim)[axis]
     return v.permute_dims(x, axes=(*(i for i in range(x.ndim) if i != axis), axis))
 
 
 def back(y: Any, axis: int) -> Any:
-    """Put the last axis where it was."""
+    """Move the last axis to an index."""
     n, axis = y.ndim - 1, range(y.ndim)[axis]
     return v.permute_dims(y, axes=(*range(axis), n, *range(axis, n)))
 
 
 _DIRECT = 1 << 18
-"""So many products at most are added one by one; above, Fourier transforms are multiplied."""
+"""Up to this many products are added one by one; above, Fourier transforms are multiplied."""
 
 
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
-    """Take the part of a whole convolution that a mode asks for."""
+    """Take the part of a full convolution that a mode selects."""
     if mode not in ("full", "same", "valid"):
         reject(f"mode is {mode!r}, and has to be 'full', 'same' or 'valid'", ValueError)
     if mode == "full":
@@ -366,7 +366,7 @@ def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any
 
 
 def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
-    """Convolve along axes: all by default."""
+    """Convolve along axes, by default along all."""
     x, k = array_of(in1), array_of(in2)
     if x.ndim != k.ndim:
         reject(f"arrays of {x.ndim} and {k.ndim} axes; give both as many", ValueError)
@@ -386,7 +386,7 @@ def convolved(in1: Any, in2: Any, mode: str, axes: Any = None) -> Any:
 
 
 def _added(x: Any, k: Any) -> Any:
-    """Σ_j k_j x moved by j."""
+    """Compute Σ_j k_j x, with x shifted by j."""
     total: Any = None
     for j in np.ndindex(*k.shape):
         widths = tuple((i, n - 1 - i) for i, n in zip(j, k.shape, strict=True))
@@ -416,7 +416,7 @@ _BOUNDARIES = {
 
 
 def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
-    """Convolve what goes on behind its edges: the parts that need nothing from there are valid."""
+    """Convolve matrices, of which the first one extends beyond its edges."""
     x, k = array_of(in1), array_of(in2)
     if boundary not in _BOUNDARIES:
         reject(f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'", ValueError)
@@ -431,7 +431,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
 
 
 def _turned(k: Any) -> Any:
-    """Turn a kernel around, and conjugate it."""
+    """Reverse a kernel, and conjugate it."""
     k = array_of(k)
     return v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k
 
@@ -466,7 +466,7 @@ def recursive_filter(a: Array, x: Array, /) -> Any:
 
 @recursive_filter.implement
 def recursive_filter_numpy(a: np.ndarray, x: np.ndarray) -> Any:
-    """By SciPy's filter."""
+    """Compute by SciPy's filter."""
     return scipy.signal.lfilter([1.0], a, x, axis=-1)
 
 
@@ -502,7 +502,7 @@ def _factors_pull(y_bar: Any, a: Any, y: Any) -> Any:
 
 
 def delayed(y: Any, k: int) -> Any:
-    """Shift by k places along the last axis; zeros enter."""
+    """Shift by k elements along the last axis, with zeros at the start."""
     if k == 0:
         return y
     n = y.shape[-1]
@@ -513,7 +513,7 @@ def delayed(y: Any, k: int) -> Any:
 
 
 def tapped(c: Any, x: Any) -> Any:
-    """Σ_k c_k x_{n - k} along the last axis."""
+    """Compute Σ_k c_k x_{n - k} along the last axis."""
     total: Any = 0.0
     for k in range(c.shape[-1]):
         total = total + c[..., k] * delayed(x, k)
@@ -542,7 +542,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def _longer(x: Any, more: int) -> Any:
-    """Put zeros behind the last axis."""
+    """Append zeros along the last axis."""
     return v.pad(x, 0.0, widths=((0, 0),) * (x.ndim - 1) + ((0, more),))
 
 
@@ -570,7 +570,7 @@ def savgol_filter(
     mode: str = "interp",
     cval: float = 0.0,
 ) -> Any:
-    """Fit polynomials to windows, in the signals."""
+    """Fit polynomials to windows, with derivatives in the signals."""
     x = real_array_of(x, "savgol_filter")
 
     def smoothed(y: Any, beyond: float = 0.0) -> Any:
@@ -593,9 +593,9 @@ def upfirdn(
     mode: str = "constant",
     cval: Any = 0,
 ) -> Any:
-    """Put zeros between, filter, and take some."""
+    """Insert zeros, filter, and take every ``down``-th element."""
     h, signal = array_of(h), last(array_of(x), axis)
-    native.upfirdn([1.0], [1.0], mode=mode)  # says which modes there are
+    native.upfirdn([1.0], [1.0], mode=mode)  # raises for an unknown mode
     ends = mode != "constant" or varies(cval) or cval != 0
     more = -(-(h.shape[0] - 1) // up) if ends else 0
     size = (signal.shape[-1] - 1) * up + h.shape[0]
@@ -610,7 +610,7 @@ def upfirdn(
 
 
 def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
-    """Go on behind both ends of the last axis, in what way SciPy goes on behind unit signals."""
+    """Extend both ends of the last axis, as SciPy extends unit signals."""
     n, one = x.shape[-1], np.eye(1, 2 * more + 1, more)[0]
     if mode == "constant":
         return v.pad(x, cval, widths=((0, 0),) * (x.ndim - 1) + ((more, more),))
@@ -627,7 +627,7 @@ refused(
 
 
 def _ordered(x: Any, name: str) -> Any:
-    """Make an array of a signal that has an order."""
+    """Convert a signal to an array; raise if it is complex, and has no order."""
     x = array_of(x)
     if kind_of(x) == "complex":
         reject(f"dtype={x.dtype} is not supported by {name}", ValueError)
@@ -652,16 +652,16 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     return OF_IMAGES["convolve1d"](rows, hcol, axis=0, mode="reflect")
 
 
-# SciPy's text says which peaks are taken, by conditions on what is measured at them.
+# SciPy's source selects peaks by conditions on their measured properties.
 
 
 def _bases(x: Any, peaks: Any, left: Any, right: Any) -> Any:
-    """Return how far peaks stand above the higher of their bases."""
+    """Return the heights of peaks above the higher of their bases."""
     return x[peaks] - v.maximum(x[left], x[right])
 
 
 def _crossing(x: Any, height: Any, at: Any, way: int) -> Any:
-    """Return where a signal passes a height, beside a place that SciPy found, on a line."""
+    """Return where a signal crosses a height, by linear interpolation near SciPy's location."""
     known, n = readable(x), len(x)
     first = (np.floor(at) if way > 0 else np.ceil(at)).astype(int)
     below, above = first, np.clip(first + way, 0, n - 1)

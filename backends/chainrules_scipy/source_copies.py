@@ -1,4 +1,4 @@
-"""Functions that SciPy writes in NumPy's operations: copies of its text keep traced values."""
+"""Functions that SciPy writes in NumPy's operations: copies of their code keep traced values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _state = threading.local()
 
 @contextmanager
 def beside(arguments: Any) -> Iterator[None]:
-    """Have new arrays made like what is traced in a call, so that it may be written there."""
+    """Make new arrays in a call like its traced values, so that these can be written to them."""
     before = getattr(_state, "model", None)
     _state.model = next(traced(arguments), before)
     try:
@@ -47,7 +47,7 @@ def beside(arguments: Any) -> Iterator[None]:
 
 
 def traced(x: Any) -> Iterator[Any]:
-    """Go through what is traced in a tree of arguments."""
+    """Yield the traced values in a tree of arguments."""
     if isinstance(x, Tracer):
         yield x
     elif isinstance(x, (list, tuple)):
@@ -63,18 +63,18 @@ def traced(x: Any) -> Iterator[Any]:
 
 
 def fields(x: Any) -> dict[str, Any]:
-    """Return what an instance holds, in a dictionary or in slots."""
+    """Return the attributes of an instance, from its dictionary and its slots."""
     slots = [name for c in type(x).__mro__ for name in vars(c).get("__slots__", ())]
     return getattr(x, "__dict__", {}) | {n: getattr(x, n) for n in slots if hasattr(x, n)}
 
 
 def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0, **__: Any) -> Any:
-    """Make an array, and leave what is traced so."""
+    """Make an array; traced values remain traced."""
     if next(traced(x), None) is None:
         return np.array(x, dtype, ndmin=ndmin) if copy else np.asarray(x, dtype)
     y = array_of(x, floating=False)
     y = y.copy() if copy else y
-    y = y if y.ndim else v.reshape(y[None], shape=())  # an array, and no number any more
+    y = y if y.ndim else v.reshape(y[None], shape=())  # an array in place of a number
     y = (
         y
         if dtype is None or y.dtype == dtype or np.dtype(dtype).kind not in "fc"
@@ -92,7 +92,7 @@ def _either(of_numbers: Callable[..., Any], function: Callable[..., Any]) -> Cal
 
 
 def _made(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that makes arrays, in which what is traced can be written."""
+    """Make a function that creates arrays to which traced values can be written."""
 
     @functools.wraps(native)
     def made(*args: Any, **options: Any) -> Any:
@@ -123,14 +123,14 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
 
 
 def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
-    """Divide where a condition holds; elsewhere stands what is in ``out``."""
+    """Divide where a condition holds; elsewhere return the elements of ``out``."""
     if next(traced((x, y, out)), None) is None:
         return np.divide(x, y, out=out, where=where)
     return x / y if out is None else np.where(where, x / np.where(where, y, 1.0), out)
 
 
 class _Joined:
-    """``np.r_`` and ``np.c_`` of arrays and ranges."""
+    """``np.r_`` and ``np.c_`` of arrays and ranges, which may be traced."""
 
     def __init__(self, native: Any, columns: bool) -> None:
         self.native, self.columns = native, columns
@@ -148,7 +148,7 @@ class _Joined:
 
 
 class _At:
-    """Where an array is written, as array_api_extra has it."""
+    """The index at which an array is written to, as in array_api_extra."""
 
     def __init__(self, x: Any, where: Any = None) -> None:
         self.x, self.where = x, where
@@ -157,11 +157,11 @@ class _At:
         return _At(self.x, where)
 
     def _written(self, y: Any, copy: Any = None, **_: Any) -> Any:
-        """Write to what is traced in place, as SciPy does: not all that call it take the result."""
+        """Write to a traced array in place, as SciPy does: some callers do not use the result."""
         in_place = issubclass(type(self.x), Tracer) and self.x.ndim and not copy
         x = self.x if in_place else self.x.copy()
-        if issubclass(type(y), Tracer) and not in_place:  # which leaves y of any type
-            made: Any = np.zeros  # whose stubs do not know what arrays may be like
+        if issubclass(type(y), Tracer) and not in_place:  # y remains Any for type checkers
+            made: Any = np.zeros  # its stubs do not accept a traced ``like``
             x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
         if not x.ndim:
             return v.where(self.where, v.reshape(array_of(y), shape=()), x) if np.size(y) else x
@@ -184,12 +184,12 @@ _OPERATORS = {
 
 
 class _Class:
-    """A class as copies see it: makes what keeps traced values, and has it for instances.
+    """A class as copies see it: it makes instances that keep traced values, and recognises them.
 
     Parameters
     ----------
     has : callable
-        Tells whether something is an instance.
+        Returns whether something is an instance.
     make : callable, optional
         Makes an instance.
     **names
@@ -216,14 +216,14 @@ class _Class:
 
 
 def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
-    """Return a class of numbers that reads what is traced, instead of making a plain one."""
+    """Return a class of numbers that reads traced values instead of making plain ones."""
     make = lambda x=0: read(x) if isinstance(x, Tracer) else cls(x)
     has = lambda x: isinstance(x, cls) and not isinstance(x, Tracer)
     return _Class(has, make, dtype=np.dtype(cls))
 
 
 FLOAT64 = _number(np.float64, array_of)
-"""NumPy's class of floats, which makes arrays of arrays."""
+"""NumPy's class of floats, which converts arrays to arrays."""
 
 
 def _is_scalar(x: Any) -> bool:
@@ -276,33 +276,33 @@ INSTEAD: dict[Any, Any] = {
     for name, f in (*vars(cmath).items(), *vars(math).items())
     if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
 }
-"""What copies use in place of NumPy's functions, and of public ones of SciPy's."""
+"""Replacements in copies for functions of NumPy, and for public ones of SciPy."""
 HELPERS: dict[str | None, Any] = {
     "at": _At,
     "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
     "is_numpy": lambda _: True,
     "is_numpy_namespace": lambda _: True,
 }
-"""What copies use in place of the functions in SciPy's private packages that have these names."""
+"""Replacements in copies for functions in SciPy's private packages, by their names."""
 
 
 _classes: dict[type, dict[str, Any]] = {}
 
 
 def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
-    """Have SciPy's own text stand for a function of SciPy's, of traced values.
+    """Replace a SciPy function, for traced values, by a copy of SciPy's own code.
 
     Parameters
     ----------
     native : callable
         The function, which SciPy writes in Python.
     **instead
-        By their names there, what its module uses in place of SciPy's.
+        Replacements for SciPy's objects, by their names in its module.
 
     Returns
     -------
     callable
-        The function, of traced values too.
+        The function, for traced values too.
 
     Examples
     --------
@@ -327,52 +327,52 @@ def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
 
 
 def follow_all(module: ModuleType, *names: str) -> dict[str, Any]:
-    """Follow several functions of a module, those that this version of SciPy has."""
+    """Follow several functions of a module, as far as this version of SciPy has them."""
     return {name: follow(getattr(module, name)) for name in names if hasattr(module, name)}
 
 
 def followed_module(name: str) -> Any:
-    """Return a module of SciPy's, of which all functions are followed."""
+    """Return a module of SciPy in which all functions are followed."""
     return _module(importlib.import_module(name))
 
 
 def instead_of(native: Any, function: Any) -> None:
-    """Have copies call a function of ours, where SciPy calls one that it computes in C, if any."""
+    """Make copies call our function in place of one that SciPy computes in C, if there is one."""
     if native is not None:
         INSTEAD[native] = function
 
 
 def with_shortcuts(owner: Any, *names: str) -> None:
-    """State functions whose text takes another formula where a parameter is one number."""
+    """Register functions whose code uses another formula if a parameter has a certain value."""
     for name in names:
         with_shortcut(f"{owner.__name__}.{name}", getattr(owner, name))
 
 
 def with_shortcut(name: str, function: Any) -> None:
-    """State one such function, if SciPy has it."""
+    """Register one of these functions, if SciPy has it."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is not None:  # a class without an __init__ of its own has none
+    if code is not None:  # a class without its own __init__ has none
         shortcuts[code] = name
 
 
 def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:
-    """Have a subclass be made of traced values, whose methods are SciPy's own text.
+    """Make a class construct a subclass from traced values, whose methods copy SciPy's code.
 
     Parameters
     ----------
     cls : type
         SciPy's class, which is written in Python.
     *methods
-        Those that take traced values when what the class was made of is plain.
+        Methods that take traced values on an instance that was made of plain ones.
     constructs : bool
-        Whether the class is made of traced values; else SciPy alone makes instances.
+        Whether traced values construct the class; otherwise only SciPy makes instances.
     **instead
         As in `follow`.
 
     Returns
     -------
     callable
-        Makes an instance of the class, or of the subclass.
+        A function that makes an instance of the class, or of the subclass.
     """
     _classes[cls] = instead
 
@@ -407,7 +407,7 @@ _ENTRIES = ("__init__", "__call__")
 
 
 def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a method begin a call: new arrays are made beside what it was given, and has."""
+    """Make a method begin a call, with new arrays like its arguments and its attributes."""
 
     @functools.wraps(copy)
     def method(self: Any, *args: Any, **options: Any) -> Any:
@@ -418,7 +418,7 @@ def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_followed(x: Any) -> Any:
-    """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
+    """Return an instance as one of the subclass that follows SciPy, with attributes likewise."""
     if isinstance(x, ModuleType):
         return _module(x)
     if type(x) is list:
@@ -433,13 +433,13 @@ def of_followed(x: Any) -> Any:
 
 
 def followed(function: Any, **instead: Any) -> Any:
-    """Return the copy of a Python function in which names keep traced values."""
+    """Return the copy of a Python function whose names keep traced values."""
     return _names(function.__globals__, **instead).copied(function)
 
 
 @functools.cache
 def followed_class(cls: type) -> Any:
-    """Return a subclass, whose methods are copies that keep traced values, and so its bases'."""
+    """Return a subclass whose methods, and those of its bases, are copies for traced values."""
     instead = _classes.get(cls, {})
     body: dict[str, Any] = {"__module__": cls.__module__, "__new__": _plainly, HOLDS: True}
     if not cls.__dictoffset__:
@@ -453,7 +453,7 @@ def followed_class(cls: type) -> Any:
         elif isinstance(theirs, staticmethod) and name != "__new__":
             body[name] = staticmethod(followed(original(theirs.__func__), **instead))
     body |= {name: f for name, f in instead.items() if name in body}
-    # So that ``super()`` of SciPy's class, which its methods ask, finds the copies of its base.
+    # So that ``super()`` in SciPy's methods finds the copies of the base class.
     bases = [followed_class(b) for b in cls.__bases__ if b.__module__.startswith("scipy.")]
     return type(cls.__name__, (cls, *bases), body)
 
@@ -463,7 +463,7 @@ def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """The names of a module, as copies see them: each is looked up when it is first used."""
+    """The names of a module as copies see them; each is looked up when it is first used."""
 
     def __init__(self, theirs: dict[str, Any], instead: dict[str, Any]) -> None:
         super().__init__(instead, __builtins__=BUILTINS, __name__=theirs["__name__"])
@@ -475,7 +475,7 @@ class _Names(dict[str, Any]):
         return found
 
     def kept(self, value: Any) -> Any:
-        """Return what stands for something of SciPy's or NumPy's in a copy."""
+        """Return the replacement of an object of SciPy or NumPy in a copy."""
         cls: Any = type(value)
         if cls in (list, tuple):
             return cls([self.kept(item) for item in value])
@@ -497,7 +497,7 @@ class _Names(dict[str, Any]):
         return value
 
     def copied(self, function: FunctionType) -> FunctionType:
-        """Copy a function, and what it is made of."""
+        """Copy a function, with the contents of its closure."""
         if function not in self.copies:
             cells = tuple(CellType() for _ in function.__closure__ or ())
             copy = FunctionType(
@@ -522,7 +522,7 @@ def _names(theirs: dict[str, Any], **instead: Any) -> _Names:
 
 
 class _Module:
-    """A module of SciPy's or NumPy's, as copies see it."""
+    """A module of SciPy or NumPy as copies see it."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module, self.__name__ = module, module.__name__

@@ -1,4 +1,4 @@
-"""Hulls, trees and distances of ``scipy.spatial``, in the points."""
+"""Hulls, trees and distances of ``scipy.spatial``, with derivatives in the points."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _slerp = follow(native.geometric_slerp)
 
 @stands_for(native.geometric_slerp)
 def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
-    """Turn from one point of a sphere to another: as ``scipy.spatial.geometric_slerp``."""
+    """Interpolate between two points of a sphere: as ``scipy.spatial.geometric_slerp``."""
     if varies((start, end)) and np.array_equal(readable(start), readable(end)):
         reject("geometric_slerp from a point to itself is SciPy's shortcut, and has no derivative")
     return _slerp(start, end, t, tol)
 
 
 class _Hull:
-    """A convex hull: SciPy's, with sizes that are differentiated in the points."""
+    """A convex hull of SciPy, whose sizes have derivatives in the points."""
 
     __holds__ = True
 
@@ -52,7 +52,7 @@ class _Hull:
 
     @property
     def volume(self) -> Any:
-        """The volume within: that of the cones from a point inside."""
+        """The volume, as a sum over the cones from a point inside."""
         inside = readable(self.points).mean(axis=0)
         return v.sum(v.abs(v.det(self.facets - inside))) / math.factorial(self.points.shape[1])
 
@@ -77,7 +77,7 @@ def ConvexHull(points: Any, *args: Any, **options: Any) -> _Hull:  # noqa: N802
 
 
 class _Tree:
-    """A tree of points: SciPy's, with distances that are differentiated."""
+    """A tree of SciPy, whose distances have derivatives in the points."""
 
     __holds__ = True
 
@@ -108,7 +108,7 @@ def _nearest(tree: Any, data: Any, x: Any, k: Any, eps: Any, p: float, options: 
 
 
 def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
-    """Count, or tell places: that is constant. Distances are not."""
+    """Return counts or indices, which are constant; raise for distances."""
     if name == "sparse_distance_matrix":
         reject(
             "sparse_distance_matrix of a tree that is being differentiated has no derivative; take "

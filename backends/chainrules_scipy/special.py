@@ -1,4 +1,4 @@
-"""Functions of ``scipy.special`` that make plain arrays of arguments, of traced values too."""
+"""Functions of ``scipy.special`` that convert arguments to plain arrays, for traced values too."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FOLLOWED: dict[str, Any] = follow_all(
 
 
 def _spherical(name: str, sign: float) -> Any:
-    """Make a function with the equation x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0: 10.47.1."""
+    """Make a solution of x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0, DLMF 10.47.1."""
     theirs = getattr(native, name)
     value = of_numbers(operation_of(name, "n", "x"), lambda n, x: theirs(n, x, False))
     slope = of_numbers(operation_of(f"{name}_slope", "n", "x"), lambda n, x: theirs(n, x, True))
@@ -52,7 +52,7 @@ def _spherical(name: str, sign: float) -> Any:
     def second(y: Any, n: Any, x: Any) -> Any:
         return (n * (n + 1) / (x * x) - sign) * value(n, x) - 2 * y / x
 
-    state: Any = scalar_rule  # partials may call operands as they like
+    state: Any = scalar_rule  # partials may name operands freely
     state(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)
     state(slope, lambda _y, _n, _x: 0.0, second, singular=True)
 
@@ -69,7 +69,7 @@ spherical_in, spherical_kn = _spherical("spherical_in", -1.0), _spherical("spher
 
 
 def _ways(count: Callable[..., Any], N: Any, k: Any) -> Any:
-    """Count ways to take k of N, of which there are none elsewhere."""
+    """Count the ways to take k of N, which are 0 outside of 0 <= k <= N."""
     some = v.logical_and(k <= N, v.logical_and(N >= 0, k >= 0))
     return v.where(some, count(v.where(some, N, 1), v.where(some, k, 1)), 0)
 
@@ -94,7 +94,7 @@ def legendre_p_all(n: int, z: Any, *, diff_n: int = 0) -> Any:
 
 
 def _legendre(name: str) -> Any:
-    """Declare operations that are SciPy's function and its first two derivatives."""
+    """Declare operations for a SciPy function and its first two derivatives."""
     theirs = getattr(native, name)
 
     def at(level: int) -> Any:
@@ -111,7 +111,7 @@ def _legendre(name: str) -> Any:
 
 
 def _rises(operation: Any, following: Any) -> None:
-    """State that the derivative of an operation is another one."""
+    """State that the derivative of an operation is another operation."""
     state: Any = scalar_rule
     state(
         operation,
@@ -166,11 +166,11 @@ def logsumexp(
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
     known, zero = readable(a), readable(b) == 0
-    # What a weight of 0 leaves out may be infinite, or larger than all others.
+    # An exponent with a weight of 0 may be infinite, or larger than all others.
     largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
     largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isfinite(largest), largest, 0).astype(known.real.dtype)
-    # Where the weights are constant, exponents of 0 are left out; else the slope in b is of them.
+    # With constant weights, exponents with weight 0 are left out; else the slope in b needs them.
     left_out = zero & ~np.isfinite(known) if moves(b) else zero
     largest = array_of(largest)
     a = v.where(left_out, largest, a)
@@ -200,7 +200,7 @@ _native: Any = native
 @stands_for(_native.multigammaln, arrays="a")
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
-    _native.multigammaln(readable(a), d)  # says what is wrong
+    _native.multigammaln(readable(a), d)  # raises for invalid arguments
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 

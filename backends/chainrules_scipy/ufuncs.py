@@ -1,4 +1,4 @@
-"""The ufuncs of ``scipy.special``: operations for those that the core has none for, and rules."""
+"""The ufuncs of ``scipy.special``: operations that the core lacks, aliases and rules."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from chainrules_scipy.implementations import (
 )
 from chainrules_scipy.installing import place
 
-# -------- how the ufuncs of ``scipy.special`` get operations, aliases, and rules that are a line
+# -------- helpers for the operations, aliases and rules of the ufuncs of ``scipy.special``
 
 
 static_types.add(np.ufunc)
@@ -64,26 +64,26 @@ static_types.add(np.ufunc)
 
 @primitive
 def as_computed(y: Any, *xs: Any, by: np.ufunc) -> Any:
-    """Return what SciPy computes of xs, with the derivative of y, which operations computed."""
+    """Return SciPy's value for xs, with the derivative of y, which operations computed."""
     return by(*xs)
 
 
 @rule(as_computed, batched="broadcast")
 def as_computed_rule(y: Any, *xs: Any, by: np.ufunc) -> Any:
-    """Pass tangents on; where the value is NaN, every derivative is."""
+    """Pass tangents on; where the value is NaN, every derivative is NaN."""
     z = as_computed(y, *xs, by=by)
     undefined = LinearMap(_undefined, _undefined, z)
     return z, (identity, *[undefined] * len(xs))
 
 
 def _undefined(t: Any, z: Any) -> Any:
-    # Both are masked: the adjoint multiplies what is masked, and a zero times NaN is none.
+    # Both factors are masked, as the adjoint multiplies the masked values, and 0 times NaN is NaN.
     lost, zero = v.isnan(z), v.zeros_like(z)
     return v.where(lost, math.nan, zero) * v.where(lost, t, zero)
 
 
 def asking(ufunc: np.ufunc, in_operations: Callable[..., Any]) -> Callable[..., Any]:
-    """Make of a function in words the ufunc, with its value, of arrays and numbers of NumPy's."""
+    """Make a ufunc of a function in operations, with the ufunc's value for NumPy's operands."""
 
     @functools.wraps(in_operations)
     def function(*xs: Any) -> Any:
@@ -93,7 +93,7 @@ def asking(ufunc: np.ufunc, in_operations: Callable[..., Any]) -> Callable[..., 
             y = in_own_context(_quiet, in_operations, xs) if is_numpys else in_operations(*xs)
         except Exception:
             if is_numpys:
-                ufunc(*map(untraced, xs))  # which has its own operations for what is wrong
+                ufunc(*map(untraced, xs))  # raises its own error
             raise
         if not is_numpys:
             return y
@@ -116,13 +116,13 @@ def _is_numpys(x: Any) -> bool:
 
 
 u: Any = SimpleNamespace()
-"""The operations that are stated here, by the names of their ufuncs."""
+"""The operations that this module states, by the names of their ufuncs."""
 Partial = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def row(ufunc: Any, to: Any, operands: tuple[str, ...]) -> None:
-    """Enter what a ufunc is: an operation, or a function in operations of the same operands."""
+    """Register a ufunc as an operation, or as a function in operations of the same operands."""
     alias(
         ufunc,
         to=to,
@@ -136,32 +136,32 @@ def row(ufunc: Any, to: Any, operands: tuple[str, ...]) -> None:
 
 
 def in_precision(k: Any, x: Any) -> Any:
-    """Give whole numbers the precision of x, where x has one."""
+    """Convert integers to the precision of x, if x has one."""
     if kind_of(k) != "int" or not hasattr(x, "dtype"):
         return k
     return v.astype(k, dtype=x.dtype) if hasattr(k, "dtype") else k + v.zeros_like(x)
 
 
 def cut(n: Any) -> Any:
-    """Cut an order as C does, towards 0: the function is a stair in it."""
+    """Truncate an order towards 0, as C does: the function is piecewise constant in it."""
     return n if kind_of(n) in ("int", "bool") else v.trunc(n)
 
 
 def flat(y: Any, *_: Any) -> Any:
-    """Differentiate in an operand that is cut."""
+    """Return zeros, the derivative in a truncated operand."""
     return v.zeros_like(y)
 
 
 def stated(key: str, *partials: Partial | None, complex: str | None = None) -> Any:
-    """Declare the operation that is a ufunc of SciPy's, and state its partials.
+    """Declare the operation of a SciPy ufunc, and state its partials.
 
     Parameters
     ----------
     key : str
-        Its name and those of its operands: ``"struve v x"``.
+        The name of the ufunc, and those of its operands: ``"struve v x"``.
     *partials : callable or None
-        One for each operand; None for one that has none here. Of a ufunc with several results each
-        gives as many.
+        One for each operand; None for one without a formula. For a ufunc with several results,
+        each returns one value per result.
     complex : str, optional
         As in `scalar_rule`.
     """
@@ -180,9 +180,9 @@ def stated(key: str, *partials: Partial | None, complex: str | None = None) -> A
 
 
 def _of_poles(partial: Partial) -> Partial:
-    """Compute a partial without a warning, and of Python's numbers as of NumPy's where it raises.
+    """Compute a partial without warnings, with NumPy numbers where Python numbers raise.
 
-    Of what is divided by zero `v.strong_multiply` takes the infinity or the NaN.
+    Where it divides by zero, `v.strong_multiply` takes the infinity or the NaN.
     """
 
     @functools.wraps(partial)
@@ -206,7 +206,7 @@ def _of_numpy(x: Any) -> Any:
 
 
 def _counted(x: Any) -> Any:
-    """Read truths and narrow or unsigned whole numbers as int64: n + 1 would wrap, -n too."""
+    """Convert booleans, and narrow or unsigned integers, to int64, as n + 1 and -n may wrap."""
     if kind_of(x) not in ("int", "bool") or not hasattr(x, "dtype"):
         return x
     fits = str(x.dtype).rpartition(".")[2] in ("int32", "int64")  # torch.int64
@@ -214,7 +214,7 @@ def _counted(x: Any) -> Any:
 
 
 def _by_values(operation: Primitive[..., Any], place: int) -> Partial:
-    """Make the partial in an operand that no formula differentiates in: by values around it."""
+    """Return the partial in an operand without a formula, from values around it."""
 
     def slope(y: Any, *xs: Any) -> Any:
         if not isinstance(y, tuple):
@@ -227,7 +227,7 @@ def _by_values(operation: Primitive[..., Any], place: int) -> Partial:
 
 
 def _state(operation: Any, slopes: Any, complex: str | None) -> None:
-    """State slopes of results and operands; whole numbers without one have no derivative at all."""
+    """State slopes by results and operands; integers without a slope have no derivative."""
     refusals = [_by_values(operation, k) for k in range(len(slopes))]
 
     def maps(*xs: Any) -> Any:
@@ -262,7 +262,7 @@ def _pull(y_bar: Any, slope: Partial, y: Any, xs: Any) -> Any:
 
 
 def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Convert arrays of NumPy's dtypes to those that SciPy computes with, which do not wrap."""
+    """Convert arrays to the dtypes in which SciPy computes, which do not wrap."""
     types = [getattr(x, "dtype", None) or type_info(type(x)).dispatch_type for x in xs]
     if not all(isinstance(t, np.dtype) or t in (int, float, complex) for t in types):
         return xs
@@ -274,7 +274,7 @@ def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def composite(name: str) -> Callable[[F], F]:
-    """Say that a ufunc is this function in words, of operands of the same names (a decorator).
+    """Declare a ufunc to be this function, with operands of the same names (a decorator).
 
     The value is the ufunc's own.
     """
@@ -299,7 +299,7 @@ def composite(name: str) -> Callable[[F], F]:
 
 
 def _carlson(powers: tuple[float, ...], *xs: Any) -> Any:
-    """∫ Π (t + x)^-p dt over t from 0 on."""
+    """Compute ∫ Π (t + x)^-p dt over t from 0 to ∞."""
     scale = sum(xs) / len(xs)
 
     def element(t: Any) -> Any:
@@ -312,12 +312,12 @@ def _carlson(powers: tuple[float, ...], *xs: Any) -> Any:
 
 
 def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
-    """Make the partial in one operand, which raises a power by one."""
+    """Return the partial in one operand, which raises its power by one."""
     p = powers[place]
     raised = tuple([q + (k == place) for k, q in enumerate(powers)])
 
     def slope(y: Any, *xs: Any) -> Any:
-        """At 0 it is infinite."""
+        """Compute the partial, which is infinite at 0."""
         zero, below = v.equal(xs[place], 0), xs[-1] < 0
         inside = [v.where(zero, 1.0, x) if k == place else x for k, x in enumerate(xs)]
         if 1.0 not in powers:
@@ -336,10 +336,10 @@ def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
 
 
 def _principal(place: int, y: Any, *xs: Any) -> Any:
-    """Differentiate Cauchy's principal value, of a last operand p < 0.
+    """Differentiate Cauchy's principal value, for a last operand p < 0.
 
-    In x, 1 / ((t + x) (t + p)) is a difference of two fractions, of which the second one is the
-    integral itself; in p it is what the degree of homogeneity leaves.
+    In x, 1 / ((t + x) (t + p)) is a difference of two fractions, the second of which gives the
+    integral itself; in p, the derivative follows from the degree of homogeneity.
     """
     *roots, p = xs
     if place < len(roots):
@@ -350,7 +350,7 @@ def _principal(place: int, y: Any, *xs: Any) -> Any:
 
 
 def _in_first(x: Any, y: Any, z: Any) -> Any:
-    """∂R_G/∂x = (R_F - x R_D(y, z, x) / 3) / 4: 19.16.3 under the integral; R_G(x, 0, 0) = √x/2."""
+    """Compute ∂R_G/∂x = (R_F - x R_D(y, z, x) / 3) / 4, by 19.16.3; R_G(x, 0, 0) = √x/2."""
     zero = v.equal(x, 0)
     alone = v.logical_and(v.logical_and(v.equal(y, 0), v.equal(z, 0)), x > 0)
     y = v.where(alone, 1.0, y)
@@ -360,28 +360,28 @@ def _in_first(x: Any, y: Any, z: Any) -> Any:
 
 
 def _turns(phi: Any) -> tuple[Any, Any, Any]:
-    """Return how many half turns an angle is, and the sine and cosine of what is left."""
+    """Return the number of half turns of an angle, and the sine and cosine of the rest."""
     turns = v.round(phi / math.pi)
     left = phi - turns * math.pi
     return turns, v.sin(left), v.cos(left)
 
 
 def _first_in_modulus(phi: Any, m: Any) -> Any:
-    """∂F/∂m = s³ R_D(c², 1, 1 - ms²) / 6, and that of the whole one for each half turn: 19.25.5."""
+    """Compute ∂F/∂m = s³ R_D(c², 1, 1 - ms²) / 6, and that of each half turn: 19.25.5."""
     turns, s, c = _turns(phi)
     part = s**3 / 6 * u.elliprd(c * c, 1.0, 1 - m * s * s)
     return part + turns / 3 * u.elliprd(0.0, 1.0, _if_turned(turns, m))
 
 
 def _second_in_modulus(phi: Any, m: Any) -> Any:
-    """∂E/∂m = -s³ R_D(c², 1 - ms², 1) / 6: 19.25.9."""
+    """Compute ∂E/∂m = -s³ R_D(c², 1 - ms², 1) / 6, and that of each half turn: 19.25.9."""
     turns, s, c = _turns(phi)
     part = s**3 / 6 * u.elliprd(c * c, 1 - m * s * s, 1.0)
     return -part - turns / 3 * u.elliprd(0.0, _if_turned(turns, m), 1.0)
 
 
 def _if_turned(turns: Any, m: Any) -> Any:
-    """1 - m, at the 0 of which the whole ones are infinite; where there are none, a number."""
+    """Return 1 - m, at whose 0 complete integrals are infinite; 1 without half turns."""
     return v.where(turns == 0, 1.0, 1 - m)
 
 
@@ -391,7 +391,7 @@ def _delta(phi: Any, m: Any) -> Any:
 
 
 def _jacobi_in_modulus(y: Any, _u: Any, m: Any) -> Any:
-    """By the amplitude φ of u = F(φ, m)."""
+    """Differentiate by the amplitude φ of u = F(φ, m)."""
     sn, cn, dn, phi = y
     turn = -dn * _first_in_modulus(phi, m)
     return cn * turn, -sn * turn, -(sn * sn + 2 * m * sn * cn * turn) / (2 * dn), turn
@@ -403,7 +403,7 @@ _CARLSON: dict[str, tuple[float, ...]] = {
     "elliprd x y z": (1.5, 0.5, 0.5, 1.5),
     "elliprj x y z p": (1.5, 0.5, 0.5, 0.5, 1.0),
 }
-"""A factor, and the powers of the operands."""
+"""For each function a factor, and the powers of the operands."""
 for _key, (_constant, *_powers) in _CARLSON.items():
     stated(_key, *[_slope(_constant, tuple(_powers), k) for k in range(len(_powers))])
 stated(
@@ -430,25 +430,25 @@ stated(
 )
 
 
-# -------- distribution functions of ``scipy.special``, and inverses by the equations they solve
+# -------- distribution functions of ``scipy.special``, and inverses by their equations
 
 
 _ROOT = math.sqrt(2 * math.pi)
 
 
 def _whole(k: Any) -> Any:
-    """Cut a number to a whole one, as some of these functions do."""
+    """Round a number down to an integer, as some of these functions do."""
     return k if kind_of(k) == "int" else v.floor(k)
 
 
 def _cut(k: Any, x: Any) -> Any:
-    """Cut it as C does, as the others do."""
+    """Truncate a number as C does, as the other functions do."""
     return in_precision(cut(k), x)
 
 
 @composite("bdtr")
 def bdtr(k: Any, n: Any, p: Any) -> Any:
-    """1 where k is n: 26.5.24 of Abramowitz and Stegun."""
+    """Compute by 26.5.24 of Abramowitz and Stegun; 1 where k is n."""
     k, n = _whole(k), cut(n)
     some = v.less(k, n)
     inside = u.betaincc(k + 1, v.where(some, n - k, 1.0), p)
@@ -457,7 +457,7 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
 
 @composite("bdtrc")
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
-    """0 where k is n."""
+    """Compute the complement of `bdtr`; 0 where k is n."""
     k, n = _whole(k), cut(n)
     some = v.logical_and(v.less(k, n), k >= 0)
     inside = v.betainc(v.where(some, k, 0.0) + 1, v.where(some, n - k, 1.0), p)
@@ -469,18 +469,18 @@ def _student_density(df: Any, t: Any) -> Any:
 
 
 def _student_shape(df: Any, t: Any) -> Any:
-    """F = 1 - I(z) / 2 of z = df / (df + t²) and (df / 2, 1/2), for t > 0."""
+    """Differentiate F = 1 - I(z) / 2 in df, z = df / (df + t²) with (df / 2, 1/2), for t > 0."""
     some = v.not_equal(t, 0)
     square = v.where(some, t * t, 1.0)
     shape = 0.5 * betainc_shape(0.5 * df, 0.5 + 0 * df, df / (df + square), 0)
-    # The density of the beta function times dz/ddf = z (1 - z) / df, of which nothing is singular.
+    # The density of the beta function times dz/ddf = z (1 - z) / df, without a singular factor.
     logs = -df * v.log1p(square / df) + v.log(square / (df + square))
     moved = v.exp(0.5 * logs - v.betaln(0.5 * df, 0.5)) / df
     return v.where(some, -0.5 * v.sign(t) * (shape + moved), 0.0)
 
 
 def _chi_density(x: Any, df: Any, nc: Any) -> Any:
-    """exp(-(x + nc) / 2) (x / nc)^(df/4 - 1/2) I(df/2 - 1, √(nc x)) / 2.
+    """Compute exp(-(x + nc) / 2) (x / nc)^(df/4 - 1/2) I(df/2 - 1, √(nc x)) / 2.
 
     Where nc x is small, by the series 0F1(df/2, nc x / 4) of the Bessel function: 10.39.9.
     """
@@ -494,7 +494,7 @@ def _chi_density(x: Any, df: Any, nc: Any) -> Any:
 
 
 def _inside(y: Any, slope: Any, is_end: Any = False) -> Any:
-    """0 where SciPy's search has ended at its lowest number, if no probability has its end there.
+    """Return a slope; 0 where SciPy's search ended at its lowest number, unless ``is_end``.
 
     There the value is constant.
     """
@@ -502,12 +502,12 @@ def _inside(y: Any, slope: Any, is_end: Any = False) -> Any:
 
 
 def _at(end: int, p: Any, x: Any) -> Any:
-    """Tell whether a probability is at its end, and x at none."""
+    """Return where a probability is at an end, and x is not."""
     return v.logical_and(v.equal(p, end), v.logical_and(x > 0, v.not_equal(x, 1)))
 
 
 def _probability(p: Any) -> Any:
-    """NaN where it is none."""
+    """Return p, or NaN where it is not between 0 and 1."""
     return v.where(v.logical_and(p > 0, p < 1), p, math.nan)
 
 
@@ -527,7 +527,7 @@ def _tukey_shape(p: Any, lam: Any) -> Any:
 
 
 def _in_support(slope: Any) -> Any:
-    """Make a partial that is 0 where the support has ended."""
+    """Return a partial that is 0 outside of the support."""
 
     def partial(p: Any, x: Any, lmbda: Any) -> Any:
         outside = (v.abs(x) * lmbda > 1) | ((p > 0) ^ (p < 1))
@@ -538,7 +538,7 @@ def _in_support(slope: Any) -> Any:
 
 
 def kolmogorov_slope(y: Any) -> Any:
-    """Differentiate 2 Σ (-1)^(k - 1) exp(-2k²y²), or for small y the series by Poisson's sum."""
+    """Differentiate 2 Σ (-1)^(k - 1) exp(-2k²y²), for small y in the series by Poisson's sum."""
     large = y > 0.8
     far, near = v.where(large, y, 1.0), v.where(large, 0.5, v.where(y > 0.04, y, 0.5))
     tail = sum(
@@ -552,7 +552,7 @@ def kolmogorov_slope(y: Any) -> Any:
 
 
 def _poch(y: Any, z: Any, m: Any) -> Any:
-    """Where ψ has poles by the reflection 5.5.3 of 1 / Γ(z)."""
+    """Differentiate in z; where ψ has poles by the reflection 5.5.3 of 1 / Γ(z)."""
     left = (z <= 0) & v.equal(z, v.round(z)) & ((z + m > 0) | v.not_equal(m, v.round(m)))
     a, b = v.where(left, z, 0.25), v.where(left, z + m, 1.0)
     turned = v.cos(math.pi * a) - v.sin(math.pi * a) / math.pi * v.digamma(1 - a)
@@ -576,7 +576,7 @@ _PARTIALS: dict[str, list[Any]] = {
         None,
         lambda _y, x, df, nc: -_chi_density(x, df + 2, nc),
     ],
-    # Inverses, by the equations they solve.
+    # Inverses, by their equations.
     "gammaincinv a y": [
         lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
         lambda x, a, _y: 1 / gamma_density(a, x),
@@ -650,7 +650,7 @@ _PARTIALS: dict[str, list[Any]] = {
             v.logical_and(v.equal(p, 1), x > 0),
         ),
     ],
-    # Of one and of two operands.
+    # Functions of one and of two operands.
     "ndtri_exp y": [lambda x, y: _ROOT * v.exp(y + 0.5 * x * x)],
     "tklmbda x lmbda": [
         _in_support(lambda p, _: v.ones_like(p)),
@@ -664,7 +664,7 @@ _PARTIALS: dict[str, list[Any]] = {
         lambda _f, x, y: v.xlogy(v.pow(x, y), x),
     ],
 }
-"""Partials of ufuncs with their operands, as `stated` takes them."""
+"""Ufuncs with their operands, and the partials, as `stated` takes them."""
 
 _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "chdtr": lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x),
@@ -675,7 +675,7 @@ _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "pdtrc": lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m),
     "nbdtr": lambda k, n, p: v.betainc(_cut(n, p), _cut(k, p) + 1, p),
     "nbdtrc": lambda k, n, p: u.betaincc(_cut(n, p), _cut(k, p) + 1, p),
-    # By the smaller of the two parts of the beta function's x, and by the share that dfd has.
+    # By z, or 1 - z = dfd / (dfd + dfn x), of the beta function, neither as a difference.
     "fdtr": lambda dfn, dfd, x: v.betainc(
         0.5 * dfn, 0.5 * dfd, v.strong_multiply(x, dfn / (dfd + dfn * x))
     ),
@@ -688,30 +688,30 @@ _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "nbdtri": lambda k, n, y: u.betaincinv(_cut(n, y), _cut(k, y) + 1, y),
     "nrdtrimn": lambda p, std, x: x - std * v.ndtri(_probability(p)),
     "nrdtrisd": lambda mn, p, x: (x - mn) / v.ndtri(_probability(p)),
-    # dfd z / (dfn (1 - z)), where 1 - z comes from the function of the other part.
+    # dfd z / (dfn (1 - z)), where 1 - z comes from the inverse of the complement.
     "fdtri": lambda dfn, dfd, p: (
         dfd * u.betaincinv(0.5 * dfn, 0.5 * dfd, p) / (dfn * u.betainccinv(0.5 * dfd, 0.5 * dfn, p))
     ),
 }
-"""Ufuncs in words."""
+"""Ufuncs as functions in operations."""
 for _key, _partials in _PARTIALS.items():
     stated(_key, *_partials)
 for _name, _function in _OF_DISTRIBUTIONS.items():
     composite(_name)(_function)
 
 
-_MOST = 1e6  # the largest mean of which a distribution is summed; beyond it there is no derivative
+_MOST = 1e6  # the largest mean for which a distribution is summed; beyond, there is no derivative
 
 
 def _terms(mean: Any) -> Any:
-    """Return the numbers at which a Poisson distribution has weights that count."""
+    """Return the integers at which a Poisson distribution has weights that are not negligible."""
     known = readable(mean)
     most = float(np.max(np.where(known <= _MOST, known, 0.0), initial=0.0))
     return np.arange(math.ceil(most + 12 * math.sqrt(most) + 40.0))
 
 
 def _poisson(j: Any, mean: Any, shift: Any = 0.0) -> Any:
-    """exp(-m) mʲ / Γ(j + 1 + shift), at m = 0 by powers."""
+    """Compute exp(-m) mʲ / Γ(j + 1 + shift), at m = 0 by powers."""
     mean = mean * v.where(readable(mean) > _MOST, math.nan, 1.0)
     none = readable(mean) == 0
     far, near = v.where(none, 1.0, mean), v.where(none, mean, 0.0)
@@ -743,7 +743,7 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
     known = scipy.special.nctdtr(*map(readable, (df, nc, t)))
     d, c, x = _columns(df, nc, t)
     left = readable(x) < 0
-    # At t = 0, where t² hides the slope, that of the density there.
+    # At t = 0, where t² hides the slope, it is the density there.
     logs = v.gammaln(0.5 * d + 0.5) - v.gammaln(0.5 * d) - 0.5 * (c * c + v.log(math.pi * d))
     there = v.squeeze(v.where(readable(x) == 0, x, 0.0) * v.exp(logs), axis=-1)
     c = v.where(left, -c, c)
@@ -764,11 +764,11 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
 
 
 _OWN = {"bdtrik": (1,), "bdtrin": (0,)}
-"""The count that a count has for an end, where any operand may happen to be as large."""
+"""Indices of operands at which a solution may end; any other operand may equal it by chance."""
 
 
 def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any:
-    """Solve equation(y, *xs) = 0 where SciPy did, by steps that each bring one order more."""
+    """Solve equation(y, *xs) = 0 from SciPy's solution, by steps that each add one order."""
     plain = tuple(map(readable, xs))
     y0 = getattr(scipy.special, name)(*plain)
     y = array_of(y0)
@@ -777,8 +777,8 @@ def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any
         lambda z: equation(z, *plain), (np.asarray(y0, float),), (np.ones(shape),)
     )[1]
     rest = equation(np.asarray(y0, float), *plain)
-    # SciPy's search ends where no value fulfils the equation: a constant, or an operand. What it
-    # finds of `ncfdtr` is right to a percent.
+    # Where no value solves the equation, SciPy's search ends at a constant, or at an operand. Its
+    # solutions for `ncfdtr` are right to a percent.
     held = (np.abs(rest) > 1e-2) | (np.abs(rest) > abs(slope) * (1e-2 * np.abs(y0) + 1e-8))
     held |= np.isnan(rest) & np.isfinite(y0)
     order = max(map(nested, xs), default=0)
@@ -817,7 +817,7 @@ for _name, (_operands, _equation) in _EQUATIONS.items():
         composite(_name)(_OF[len(_operands.split())](_name, _equation))
 
 
-# -------- functions of mathematical physics of ``scipy.special``: rules of a line each, aliases
+# -------- functions of mathematical physics of ``scipy.special``: rules in a line, aliases
 
 
 _DEGREE = math.pi / 180
@@ -825,14 +825,14 @@ _DEGREE = math.pi / 180
 
 @composite("agm")
 def agm(a: Any, b: Any) -> Any:
-    """Compute π a / (2 K) of the modulus 1 - (b / a)²: 19.8.5."""
+    """Compute π a / (2 K) with the modulus 1 - (b / a)²: 19.8.5."""
     ratio = b / a
     return 0.5 * math.pi * a / v.ellipkm1(ratio * ratio)
 
 
 @composite("voigt_profile")
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
-    """Take the real part of Faddeeva's function: 7.19; near sigma = 0 that of the heat equation."""
+    """Compute the real part of Faddeeva's function: 7.19; at sigma = 0 by the heat equation."""
     sharp = v.equal(sigma, 0)
     width = math.sqrt(2) * v.where(sharp, 1.0, sigma)
     r = v.where(sharp, x * x + gamma * gamma, 1.0)
@@ -842,7 +842,7 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
 
 def _zetac(_y: Any, x: Any) -> Any:
-    """By the reflection 25.4.1 where x is negative."""
+    """Differentiate, where x is negative by the reflection 25.4.1."""
     left = x < 0
     right = zeta_shape(v.where(left, 2.0, x), 1.0)
     s = v.where(left, 1 - x, 2.0)
@@ -857,7 +857,7 @@ def _zetac(_y: Any, x: Any) -> Any:
 
 
 def _airye(y: Any, z: Any) -> Any:
-    """Differentiate the scaled ones, which for real z ≥ 0 have factors exp(±2/3 z^1.5)."""
+    """Differentiate the scaled functions, which have factors exp(±2/3 z^1.5) for real z ≥ 0."""
     root = v.sqrt(v.where(z < 0, 0.0, z))
     return (
         y[1] + root * y[0],
@@ -868,7 +868,7 @@ def _airye(y: Any, z: Any) -> Any:
 
 
 def _near(x: Any, terms: list[float], far: Any) -> Any:
-    """Σ cₖ x^(2k) about 0, where the quotient far(x) loses its digits."""
+    """Compute Σ cₖ x^(2k) near 0, where the quotient far(x) loses digits, and far(x) elsewhere."""
     near = v.abs(x) < 1
     small = v.where(near, x, 0.0)
     square, total = small * small, 0.0
@@ -877,7 +877,7 @@ def _near(x: Any, terms: list[float], far: Any) -> Any:
     return v.where(near, total, far(v.where(near, 1.0, x)))
 
 
-# Of berp(x) / x, beip(x) / x: 10.65.1.
+# Coefficients of berp(x) / x and beip(x) / x: 10.65.1.
 _BER, _BEI = (
     [
         (-1) ** (n // 2) * 0.25**n * n * 2 / math.factorial(n) ** 2 if n % 2 == odd else 0.0
@@ -892,18 +892,18 @@ _SINH = [1 / math.factorial(2 * k + 1) for k in range(10)]
 
 
 def _struve_part(order: Any, x: Any) -> Any:
-    """(x/2)^ν / (√π Γ(ν + 3/2)): 11.4.25."""
+    """Compute (x/2)^ν / (√π Γ(ν + 3/2)): 11.4.25."""
     return v.pow(0.5 * x, order) * v.rgamma(order + 1.5) / math.sqrt(math.pi)
 
 
 def _expn(n: Any, x: Any) -> Any:
-    """By 8.19.13, and of exp(-x) / x."""
+    """Differentiate by 8.19.13; at n = 0, the function is exp(-x) / x."""
     zero = n == 0
     return v.where(zero, -v.exp(-x) * (x + 1) / (x * x), -u.expn(v.where(zero, 1, n) - 1, x))
 
 
 def _lower(n: Any) -> Any:
-    """n - 1, or any degree where recurrences begin: there polynomials are constant."""
+    """Return n - 1, or 0 for degrees at which polynomials are constant."""
     return v.where((n == 0) | (n == -1), 0, n - 1)
 
 
@@ -912,7 +912,7 @@ def _factor(n: Any, c: Any) -> Any:
 
 
 def _mirrored(n: Any, c: int) -> Any:
-    """-c - n of degrees below 0, of functions that are even or odd there."""
+    """Return -c - n for negative degrees, under which these functions are even or odd."""
     return v.where(n < 0, -c - n, n)
 
 
@@ -921,7 +921,7 @@ def _legendre(n: Any, x: Any) -> Any:
 
 
 def _chebyu(_y: Any, n: Any, x: Any) -> Any:
-    """2 C(n - 1, 2), which overflows at orders beyond 170: there that of sin((n + 1) θ) / sin θ."""
+    """Compute 2 C(n - 1, 2); where it overflows, differentiate sin((n + 1) θ) / sin θ."""
     by_c = _factor(n, 2.0) * u.eval_gegenbauer(_lower(_mirrored(n, 2)), 2.0, x)
     by_c = v.where(n < 0, -1.0, 1.0) * by_c
     known = v.logical_or(v.isfinite(by_c), v.abs(x) >= 1)
@@ -932,7 +932,7 @@ def _chebyu(_y: Any, n: Any, x: Any) -> Any:
 
 
 def _fresnel(sign: float) -> Any:
-    """-exp(±ix²), and -+2ix K less that with K's factor exp(-+i(x² + π/4)) / √π."""
+    """Return the slopes -exp(±ix²), and -+2ix K plus it times exp(-+i(x² + π/4)) / √π."""
 
     def slope(y: Any, x: Any) -> Any:
         by_x = -v.exp(sign * 1j * x * x) * v.where(x < 0, math.nan, 1.0)  # SciPy mixes the parts
@@ -1014,7 +1014,7 @@ _REAL: dict[str, list[Any]] = {
         None,
         lambda y, a, b, x: v.exp(u.log_wright_bessel(a, b + a, x) - y),
     ],
-    # Integrals of them from 0 on; those of H₀ and Y₀, K₀ over t from x on.
+    # Integrals of these from 0 to x; those of H₀ and Y₀, K₀ over t from x to ∞.
     "itairy x": [lambda _y, x: (u.airy(x)[0], u.airy(x)[2], u.airy(-x)[0], u.airy(-x)[2])],
     "itj0y0 x": [lambda _y, x: (v.j0(x), v.y0(x))],
     "iti0k0 x": [lambda _y, x: (v.i0(x), v.k0(x))],
@@ -1087,7 +1087,7 @@ _REAL: dict[str, list[Any]] = {
         for kind in ("ang1", "rad1", "rad2")
     },
 }
-"""Partials of ufuncs with their operands, as `stated` takes them."""
+"""Ufuncs with their operands, and the partials, as `stated` takes them."""
 
 _COMPOSITES: dict[str, Callable[..., Any]] = {
     "radian": lambda d, m, s: _DEGREE * (d + m / 60 + s / 3600),
@@ -1100,7 +1100,7 @@ _COMPOSITES: dict[str, Callable[..., Any]] = {
         u.eval_jacobi(n, p - q, q - 1, 2 * x - 1) / v.binom(2 * n + p - 1, n)
     ),
 }
-"""Ufuncs in words."""
+"""Ufuncs as functions in operations."""
 
 _smirnov_slope = private("_smirnovp")
 if _smirnov_slope is not None:
@@ -1121,7 +1121,7 @@ for _operation in (*FUNCTIONS, v.cbrt, v.exp2, v.expm1, v.log1p, v.round):
 
 
 def _in_double(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an operation: its order is cut; narrower x are double with whole orders, as in SciPy."""
+    """Wrap an operation: truncate its order; with an integer order, compute narrow x in double."""
 
     def function(v_: Any, x: Any) -> Any:
         wide = getattr(x, "dtype", None) in (None, np.dtype(float))
@@ -1136,18 +1136,18 @@ for _name, _operation in (("kn", v.kv), ("yn", v.yv)):
 
 # ---------------------------------------------------------- functions that let traced values pass
 
-# What ``zeta`` and ``lambertw`` call, where tracers get to.
+# Functions that ``zeta`` and ``lambertw`` call, which tracers reach.
 
 
 def _zeta(x: Any, q: Any = None) -> Any:
-    """Riemann's function is that of q = 1; where that has no series, by `zetac`."""
+    """Compute the zeta function; without q it is Riemann's, by `zetac`."""
     if q is None and kind_of(x) == "complex":
         reject("zeta(x) of complex x has no derivative here")
     return u.zetac(x) + 1 if q is None else v.zeta(x, q)
 
 
 def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
-    """Compute a branch of Lambert's W; refuse a tolerance, which the operation does not have."""
+    """Compute a branch of Lambert's W; raise for a tolerance, which the operation lacks."""
     if tol != 1e-8:
         reject("lambertw(tol=...) has no derivative here; leave tol out", UnsupportedKeywordError)
     return v.lambertw(z, k)

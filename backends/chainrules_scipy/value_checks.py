@@ -1,4 +1,4 @@
-"""Values and results of SciPy's beside ours: the value is SciPy's, or refused."""
+"""Comparison of results with SciPy's: the value is SciPy's, or an error is raised."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from chainrules_scipy.other_engines import in_our_words
 from chainrules_scipy.precision import as_recorded, is_asked_again
 
 _CONSTANT = {"execution_time", "active_mask"}
-"""Fields of floats, which are no functions of real numbers."""
+"""Fields of floats that are not functions of real numbers."""
 
 
 class _NoAttributeError(NotDifferentiableError, AttributeError):
-    """Error for an attribute of what has no derivative: it is not there for who asks."""
+    """Error for an attribute of a value without derivative; ``hasattr`` returns False for it."""
 
 
 @final
 class Unstated:
-    """A value of a result that hangs on what is being differentiated, without a derivative.
+    """A value of a result that depends on differentiated values, but has no derivative.
 
-    Any use of it but a comparison is an error that says so.
+    Any use of it except a comparison raises an error that says so.
 
     Attributes
     ----------
     name : str
-        Whose field it is, as people write it.
+        The field and its owner, as users write it.
     plain : object
-        What SciPy gives, without a derivative: for who takes it to be constant.
+        SciPy's value, without a derivative, for users who take it to be constant.
     of : object
-        What is being differentiated that it hangs on, as far as one knows.
+        The differentiated values that it depends on, as far as they are known.
     """
 
     __slots__ = ("name", "of", "plain")
@@ -59,7 +59,7 @@ class Unstated:
         self.of = of
 
     def __outside__(self, payload: Callable[[Any], Any]) -> Any:
-        """Return what it is outside of a differentiation: SciPy's value, if that was the last."""
+        """Return the value outside of a level: SciPy's value, if that was the last level."""
         of = map_leaves(payload, self.of)
         return Unstated(self.name, self.plain, of) if varies(of) or not self.of else self.plain
 
@@ -72,7 +72,7 @@ class Unstated:
         raise error(msg)
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] == "__" or not hasattr(self.plain, name):  # who asks whether it is there
+        if name[:2] == "__" or not hasattr(self.plain, name):  # as ``hasattr`` expects
             raise AttributeError(name)
         self._refuse(error=_NoAttributeError)
 
@@ -107,27 +107,27 @@ refuse_type(
 
 
 def plain(x: Any) -> Any:
-    """Return what SciPy gave where `Unstated` stands for it; other values as they are."""
+    """Return SciPy's value of an `Unstated`; other values unchanged."""
     return x.plain if type(x) is Unstated else x
 
 
 def answer(name: str, found: Any, /, **stated: Any) -> Any:
-    """Return a result of SciPy's, of which some fields have derivatives, and no other is a number.
+    """Return a SciPy result in which some fields have derivatives; no other field is a number.
 
     Parameters
     ----------
     name : str
-        As people write it, for errors.
+        The result as users write it, for errors.
     found : OptimizeResult, dict or tuple
         SciPy's result.
     **stated
-        Fields with their derivatives; of a tuple, ``_0`` and so on. If none is traced, so is
-        nothing, and the result is SciPy's with these.
+        Fields with their derivatives; those of a tuple are ``_0`` and so on. If none is traced,
+        the result is SciPy's with these fields.
 
     Returns
     -------
     OptimizeResult or tuple
-        With `Unstated` values for real numbers that are not stated.
+        With `Unstated` values in place of other real numbers.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
 
 
 def unstated(name: str, x: Any, of: Any = ()) -> Any:
-    """Return what SciPy gives with `Unstated` in place of all that may hang on real numbers, of.
+    """Replace by `Unstated` every part of a SciPy result that may depend on real numbers, of.
 
     Examples
     --------
@@ -163,23 +163,23 @@ def unstated(name: str, x: Any, of: Any = ()) -> Any:
 
 
 class Beside:
-    """What stands for an object of SciPy's, which is beside it.
+    """Base of the classes that replace a SciPy object, and keep that object beside.
 
     Attributes
     ----------
     theirs
-        SciPy's object of the plain values; None of what is a step of something else alone.
+        SciPy's object for the plain values; None for an object that is only a step of another.
     """
 
     theirs: Any = None
     _holds_traced = True
 
     def __init_subclass__(cls) -> None:
-        # Python up to 3.12 forgets one that is inherited: see `chainrules_compile.fields`.
+        # Python up to 3.12 loses one that is inherited: see `chainrules_compile.fields`.
         cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]
 
     def __getattr__(self, name: str) -> Any:
-        """Look at SciPy's object for what ours has not: numbers of it have no derivative."""
+        """Return an attribute of SciPy's object that ours lacks; its numbers have no derivative."""
         found = getattr(self.theirs, name) if name[0] != "_" else None
         if name[0] == "_":
             raise AttributeError(name)
@@ -189,7 +189,7 @@ class Beside:
         return unstated(what, found, self._traced())
 
     def __aside__(self, payload: Callable[[Any], Any]) -> Any:
-        """Return SciPy's object in aux, which has no derivative, if nothing is traced outside."""
+        """Return SciPy's object, for aux without a derivative, if nothing is traced outside."""
         held = [varies(payload(y)) for y in self._traced()]
         return self.theirs if held and not any(held) and self.theirs is not None else self
 
@@ -198,7 +198,7 @@ class Beside:
 
 
 def plainly(x: Any) -> Any:
-    """Return an argument with the plain numbers of what is traced, and SciPy's objects of ours."""
+    """Return an argument with plain numbers for traced ones, and SciPy's objects for ours."""
     return precision.plainly(x, lambda y: y.theirs if isinstance(y, Beside) else readable(y))
 
 
@@ -209,16 +209,16 @@ def of_both(
     options: dict[str, Any],
     tolerance: float = 1e-6,
 ) -> Any:
-    """Compute what ours gives, of SciPy's value."""
+    """Return our result with SciPy's value."""
     known = theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
     with in_our_words((function, args, options)):
         return alike(function(*args, **options), known, theirs, tolerance)
 
 
 def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function look at SciPy's; of arrays on a device it does not, which would be copied.
+    """Make a function compare with SciPy's, unless an array is on a device, and would be copied.
 
-    A program that is being written down calls SciPy's function, and asks at each call.
+    A program that is being recorded calls SciPy's function, and compares at each call.
     """
 
     @functools.wraps(function)
@@ -237,7 +237,7 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
 
 
 def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
-    """Call SciPy's function of values that are asked again, without a derivative."""
+    """Call SciPy's function in a program that is being recorded, without a derivative."""
     plain = [precision.plainly(x, precision.asked) for x in args]
     named = {k: precision.plainly(x, precision.asked) for k, x in options.items()}
     run = as_recorded(theirs, tuple(plain), named)
@@ -246,7 +246,7 @@ def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]
 
 @primitive
 def agreement(value: Any, known: Any, *, tolerance: float) -> Any:
-    """Tell whether values are those that are known, the same infinities and NaN among them."""
+    """Return whether values equal known ones, including infinities and NaN."""
     size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
     error = 0.1 * tolerance * size + 1e-12
     return np.bool_(np.allclose(value, known, rtol=tolerance, atol=error, equal_nan=True))
@@ -254,23 +254,23 @@ def agreement(value: Any, known: Any, *, tolerance: float) -> Any:
 
 @primitive
 def gap_between(value: Any, known: Any) -> Any:
-    """Return what known values have more, where they are finite."""
+    """Return known values minus values, where the known ones are finite."""
     dtype = np.asarray(value).dtype
     gap = np.zeros(np.shape(known), dtype)
     return np.subtract(known, value, out=gap, where=np.isfinite(known)).astype(dtype)
 
 
 for _question in (agreement, gap_between):
-    _question.opaque = True  # a program calls it as it is
+    _question.opaque = True  # a program calls it as a whole
 
 
 def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
-    """Return what was found, in the shape of SciPy's and of its values, if that is what they are.
+    """Return our result with SciPy's shape and values, if they agree.
 
     Raises
     ------
     NotDifferentiableError
-        If it has others.
+        If the values differ.
     """
     if isinstance(found, Beside):
         found.theirs = known
@@ -282,7 +282,7 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     if not (is_asked_again(known) or isinstance(known, (np.ndarray, np.number, float))):
         return found
     if isinstance(known, np.ndarray) and known.dtype.kind == "b":
-        return known  # truths have no derivative
+        return known  # booleans have no derivative
     value = precision.asked(found)
     if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
         found = v.reshape(array_of(found), shape=np.shape(known))
@@ -299,7 +299,7 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
 
 
 def refuse_output(name: str, output: Any) -> None:
-    """Refuse an array in which plain numbers would be written."""
+    """Raise for an output array, into which plain numbers would be written."""
     if isinstance(output, (np.ndarray, Tracer)):
         reject(
             f"{name}(output=...) is not for traced values; take what it returns",

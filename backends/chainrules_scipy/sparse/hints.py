@@ -1,4 +1,4 @@
-"""Hint for a sparse array that met a traced one before SciPy was told what to do with it."""
+"""Hint for a sparse array that meets a traced one before ``chainrules_scipy.sparse`` is loaded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The functions of ``scipy.sparse.linalg``: SciPy finds the solution, of plain numbers.
+"""The functions of ``scipy.sparse.linalg``; SciPy computes the solution from plain numbers.
 
-What is differentiated is the equation that it fulfils; of eigenvalues, inverses and least squares
-that of the dense matrix, up to 2,000 rows.
+The derivative is that of the equation that the solution fulfils; for eigenvalues, inverses and
+least squares it is that of the dense matrix, up to 2,000 rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DENSE = 2000
 
 
 def _plain(a: Any) -> Any:
-    """Return a matrix, or operator, of plain numbers."""
+    """Return a matrix, or operator, with plain numbers."""
     if isinstance(a, Operator):
         adjoint = None if a.rmatvec is None else of_values(a.rmatvec)
         make: Any = native.LinearOperator
@@ -50,7 +50,7 @@ def _dense(a: Any) -> Any:
 
 
 def _solution(a: Any, b: Any) -> Any:
-    """Solve A x = b, by what A is."""
+    """Solve A x = b, by the class of A."""
     if isinstance(a, (native.LinearOperator, Operator)):
         return v.linear_solve(lambda x: _product(a, x), b)
     return spsolve(a, b)
@@ -82,7 +82,7 @@ def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, **__: Any) -> Any
 
 
 def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that returns SciPy's approximation, with derivatives of the solution."""
+    """Return a function with SciPy's approximation and the derivatives of the exact solution."""
     theirs = getattr(native, name)
 
     @functools.wraps(theirs)
@@ -107,14 +107,14 @@ lsqr, lsmr = (_approached(name, _least_squares) for name in ("lsqr", "lsmr"))
 
 
 class Factors:
-    """Factors of a sparse matrix: SciPy's, which solve systems with traced right sides too.
+    """SciPy's factors of a sparse matrix, for traced matrices and right-hand sides too.
 
     Parameters
     ----------
     a : sparse array
         The matrix, which may be traced.
     found : SuperLU
-        SciPy's factors.
+        SciPy's factors of the plain matrix.
     """
 
     __holds__ = True
@@ -126,7 +126,7 @@ class Factors:
         return getattr(self.found, name)
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
-        """Solve a system, or that of the transposed or adjoint matrix."""
+        """Solve a system with the matrix, its transpose or its adjoint."""
         if not (is_traced((rhs,)) or isinstance(self.a, TracedSparse)):
             return self.found.solve(rhs, trans)
         if trans == "H" and (self.a.dtype.kind == "c"):
@@ -154,7 +154,7 @@ place(native.spsolve, spsolve)
 
 
 def _matched(values: Any, known: Any) -> Any:
-    """Return where known values stand among all."""
+    """Return the indices of known values among all values."""
     return np.array([int(np.argmin(np.abs(values - x))) for x in known])
 
 
@@ -243,7 +243,7 @@ def _exponential(a: Any, y: Any, t: float) -> Any:
 
 
 def _norm_of(a: Any) -> float:
-    """Estimate the size of a matrix from above."""
+    """Estimate the norm of a matrix from above."""
     if isinstance(a, Operator):
         return float(np.sqrt(a.shape[0])) * 10.0
     a = _plain(a)
@@ -255,7 +255,7 @@ place(native.expm_multiply, expm_multiply)
 
 
 def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) -> Any:
-    """Estimate the 1-norm, ‖A v‖/‖v‖ of a vector v that SciPy finds, which is constant."""
+    """Estimate the 1-norm by ‖A v‖/‖v‖ for a vector v that SciPy finds, which is constant."""
     if any(which) or any(wants.values()):
         reject(
             "onenormest(compute_v=True, compute_w=True) has no derivative here; leave them out",
@@ -280,14 +280,14 @@ class Operator:
         self.shape, self.matvec, self.rmatvec = tuple(shape), matvec, rmatvec
 
     def dot(self, x: Any) -> Any:
-        """Multiply a vector, or a matrix, one column after the other."""
+        """Multiply by a vector, or by a matrix column by column."""
         return _product(self, x)
 
     __matmul__ = __mul__ = __call__ = matmat = dot
 
 
 def _product(a: Any, x: Any) -> Any:
-    """Multiply by an operator of ours, or by one of SciPy's."""
+    """Multiply by an operator of ours, or by one of SciPy."""
     x = array_of(x)
     if x.ndim == 2:
         return v.stack(*[_product(a, x[:, i]) for i in range(x.shape[1])], axis=1)

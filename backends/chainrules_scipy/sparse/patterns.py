@@ -1,4 +1,4 @@
-"""Patterns of sparse arrays, and the operations on elements at the places of a pattern."""
+"""Patterns of sparse arrays, and the operations on elements at the indices of a pattern."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chainrules_scipy.helpers import reject
 SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
 """The class of all sparse arrays and matrices."""
 STORED = ("csr", "csc", "coo")
-"""Formats in which the elements are one array, each at its place."""
+"""Formats that store the elements in one array, each with its index."""
 _FORMS = {
     getattr(sparse, f"{form}_{kind}"): form
     for form in (*STORED, "bsr", "dia", "dok", "lil")
@@ -33,7 +33,7 @@ _ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_a
 @final
 @dataclasses.dataclass(eq=False, repr=False)
 class Pattern:
-    """The places of the stored elements of a sparse array, in the order of its ``data``.
+    """The indices of the stored elements of a sparse array, in the order of its ``data``.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Pattern:
     places : tuple of array
         ``(indices, indptr)``, or the two coordinates.
     shape : tuple of int
-        That of the array.
+        The shape of the array.
     """
 
     cls: type
@@ -60,7 +60,7 @@ class Pattern:
         Raises
         ------
         NotDifferentiableError
-            If it is stored in another way, or has not two axes.
+            If the array has another format, or does not have two axes.
         """
         if x.format not in STORED or len(x.shape) != 2:
             reject(
@@ -76,7 +76,7 @@ class Pattern:
 
     def _made(self, cls: Any, data: Any) -> Any:
         if cls not in _ARRAYS.values() and self.form in ("dia", "dok", "lil"):
-            return cls(self._made(_ARRAYS[self.format], data))  # they are not made of places
+            return cls(self._made(_ARRAYS[self.format], data))  # not built from indices
         places = self.places if self.format == "coo" else None
         given = (data, places) if places is not None else (data, *self.places)
         return cls(given, shape=self.shape, copy=False)
@@ -87,7 +87,7 @@ class Pattern:
 
     @functools.cached_property
     def T(self) -> Pattern:  # noqa: N802
-        """That of the transposed array, whose data are in the same order."""
+        """The pattern of the transposed array, whose data are in the same order."""
         format = _TRANSPOSED[self.format]
         kind = f"{format}_{'matrix' if self.is_matrix else 'array'}"
         places = self.places[::-1] if format == "coo" else self.places
@@ -97,18 +97,18 @@ class Pattern:
 
     @property
     def form(self) -> str:
-        """The format of the class, of which the places are those of ``"coo"`` if it has others."""
+        """The format of the class; ``places`` are those of ``"coo"`` if it is not in `STORED`."""
         return next(_FORMS[c] for c in self.cls.__mro__ if c in _FORMS)
 
     @functools.cached_property
     def repeats(self) -> bool:
-        """Whether several elements stand at one place."""
+        """Whether several elements have the same index."""
         r, c = (np.asarray(x, np.int64) for x in self.rows_columns)
         return len(np.unique(r * self.shape[1] + c)) < len(r)
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is one of the older classes, for which ``*`` is the product of matrices."""
+        """Whether the class is one of the older ones, for which ``*`` is the matrix product."""
         return issubclass(self.cls, sparse.spmatrix)
 
     @functools.cached_property
@@ -121,12 +121,12 @@ class Pattern:
         return (outer, inner) if self.format == "csr" else (inner, outer)
 
     def solved(self, data: Any, b: Any) -> Any:
-        """Solve A x = b; the factors are kept, and serve the transposed system as well."""
+        """Solve A x = b; the factors are cached, and serve the transposed system as well."""
         for pattern, trans in ((self, "N"), (self.T, "T")):
             if pattern.factored is not None and np.array_equal(pattern.factored[0], data):
                 return _solve(pattern.factored[1], b, trans)
         factors = splu(self.operator(data).tocsc())
-        self.factored = data.copy(), factors  # who writes to data gets other factors
+        self.factored = data.copy(), factors  # a copy, as the caller may write to data
         return _solve(factors, b, "N")
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class Pattern:
 
 
 def _solve(factors: Any, b: Any, trans: str) -> Any:
-    """Solve by SuperLU, which takes only real right sides for real systems."""
+    """Solve by SuperLU, which takes only real right-hand sides for real systems."""
     real = factors.L.dtype.kind != "c"
     if real and np.iscomplexobj(b):
         return _solve(factors, b.real, trans) + 1j * _solve(factors, b.imag, trans)
@@ -153,17 +153,17 @@ _AT_ONCE = 1 << 20
 
 @primitive
 def sparse_product(data: Array, x: Array, /, *, pattern: Pattern) -> Any:
-    """Compute A x, where A has these elements at the pattern's places; x has one axis or two."""
+    """Compute A x, where A has these elements at the pattern's indices; x has one axis or two."""
 
 
 @primitive
 def sampled(y: Array, x: Array, /, *, pattern: Pattern) -> Any:
-    """Compute the elements of y xᵀ at the places of the pattern alone."""
+    """Compute the elements of y xᵀ at the indices of the pattern only."""
 
 
 @primitive
 def sparse_solve(data: Array, b: Array, /, *, pattern: Pattern) -> Any:
-    """Solve A x = b, where A has these elements at the places of the pattern."""
+    """Solve A x = b, where A has these elements at the indices of the pattern."""
 
 
 sparse_solve.instead = "write v.solve(A.toarray(), b), which is dense"
@@ -171,13 +171,13 @@ sparse_solve.instead = "write v.solve(A.toarray(), b), which is dense"
 
 @sparse_product.implement
 def sparse_product_numpy(data: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
-    """Compute the product by SciPy; of a list of one row and a vector it has no axis."""
+    """Compute the product by SciPy, which may drop the axis of a single row times a vector."""
     return np.reshape(pattern.operator(data) @ x, (pattern.shape[0], *x.shape[1:]))
 
 
 @sampled.implement
 def sampled_numpy(y: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
-    """In parts, so that what is read of y and x does not outgrow the two."""
+    """Compute in parts, so that the rows read from y and x need no more memory than these."""
     rows, columns = pattern.rows_columns
     if y.ndim == 1:
         return y[rows] * x[columns]
@@ -191,7 +191,7 @@ def sampled_numpy(y: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
 
 @sparse_product.implement
 def sparse_product_operations(data: Array, x: Array, *, pattern: Pattern) -> Any:
-    """Compute it in words, for arrays of any library: what stands in a row is added up."""
+    """Compute the product by operations, for arrays of any library, as sums over rows."""
     rows, columns = pattern.rows_columns
     at, where = v.Index.split(rows)
     parts = _beside(data, x) * v.take(x, columns, axis=0)
@@ -201,7 +201,7 @@ def sparse_product_operations(data: Array, x: Array, *, pattern: Pattern) -> Any
 
 @sampled.implement
 def sampled_operations(y: Array, x: Array, *, pattern: Pattern) -> Any:
-    """Compute them in words, for arrays of any library."""
+    """Compute the elements by operations, for arrays of any library."""
     rows, columns = pattern.rows_columns
     s = v.take(y, rows, axis=0) * v.take(x, columns, axis=0)
     return s if len(s.shape) == 1 else v.sum(s, axis=1)
@@ -246,20 +246,20 @@ def sparse_solve_rule(data: Array, b: Array, *, pattern: Pattern) -> Any:
 
 
 def elements_push(data_dot: Any, data: Any, y: Any, pattern: Pattern) -> Any:
-    """-A⁻¹ Ȧ y."""
+    """Compute -A⁻¹ Ȧ y."""
     return -right_push(sparse_product(data_dot, y, pattern=pattern), data, pattern)
 
 
 def elements_pull(y_bar: Any, data: Any, y: Any, pattern: Pattern) -> Any:
-    """-b̄ yᴴ, on the pattern."""
+    """Compute -b̄ yᴴ, on the pattern."""
     return -sampled(right_pull(y_bar, data, pattern), conj(y), pattern=pattern)
 
 
 def right_push(b_dot: Any, data: Any, pattern: Pattern) -> Any:
-    """A⁻¹ ḃ."""
+    """Compute A⁻¹ ḃ."""
     return sparse_solve(data, b_dot, pattern=pattern)
 
 
 def right_pull(y_bar: Any, data: Any, pattern: Pattern) -> Any:
-    """A⁻ᴴ ȳ."""
+    """Compute A⁻ᴴ ȳ."""
     return sparse_solve(conj(data), y_bar, pattern=pattern.T)

@@ -1,7 +1,7 @@
-"""Stand-in for a sparse array whose elements are being differentiated, and what makes one.
+"""Sparse arrays whose elements are being differentiated, and the functions that make them.
 
-SciPy says where elements lie: its own operation is run on an array of the same form, in which the
-numbers are places, counted from 1, or ones.
+SciPy computes where elements go: its own operation runs on an array of the same form, whose
+elements are indices, counted from 1, or ones.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ CAN = (
     "with numbers, T, sum(), diagonal(), max(), reshape(), toarray(), parts and data; "
     "scipy.sparse.linalg.spsolve is chainrules_scipy.sparse.spsolve"
 )
-"""What stands for a sparse array can do."""
+"""What a traced sparse array supports."""
 _READABLE = ("indices", "indptr", "row", "col", "coords", "nnz", "has_sorted_indices")
-"""What SciPy's arrays have of places."""
+"""Attributes of SciPy's arrays that describe the pattern."""
 _standing: dict[type, type[Any]] = {}
 forgets(lambda: (_standing,))
 
 
 class TracedSparse:
-    """A sparse array whose stored elements are traced; of a subclass for each of SciPy's classes.
+    """A sparse array whose stored elements are traced, of a subclass for each of SciPy's classes.
 
     Parameters
     ----------
     elements : array
         The elements, in the order of the pattern.
     pattern : Pattern
-        Where they are.
+        The pattern of the array.
     drops : bool
-        Whether SciPy would have left out those that have become 0.
+        Whether SciPy would leave out elements that have become 0.
     """
 
     __slots__ = ("drops", "elements", "pattern")
     ndim = 2
 
     def __new__(cls, elements: Any, pattern: Pattern, drops: bool = False) -> Self:
-        """Make one of the class that stands for the pattern's, and has its tangents."""
+        """Make an instance of the subclass for the pattern's class, which has its tangents."""
         theirs = pattern.cls
         if theirs not in _standing:
             names = {"__slots__": (), "__stands_for__": theirs, "__dispatch_type__": theirs}
@@ -70,22 +70,22 @@ class TracedSparse:
 
     @property
     def dtype(self) -> Any:
-        """That of the elements."""
+        """The dtype of the elements."""
         return self.elements.dtype
 
     @property
     def format(self) -> str:
-        """The format in which SciPy's array is stored."""
+        """The format of SciPy's array."""
         return self.pattern.form
 
     @property
     def data(self) -> Any:
-        """The elements, in the order in which SciPy's array has them."""
+        """The elements, in the order of SciPy's array."""
         self._laid()
         return self.elements
 
     def _laid(self) -> Any:
-        """Return an array with the places of SciPy's; refuse those that it does not have."""
+        """Return an array with the indices of SciPy's; raise if they are not the same."""
         if self.format not in STORED:
             self.refuse(f"data in the format {self.format} (write tocsr())")
         if self.drops and not np.all(readable(self.elements)):
@@ -93,7 +93,7 @@ class TracedSparse:
         return self.pattern.array(np.ones(self.elements.shape[0]))
 
     def __as_result__(self) -> Self:
-        """Return it, if a tangent can be of its class: a function's result."""
+        """Return the array as the result of a function, if a tangent can have its class."""
         if self.format not in STORED:
             self.refuse(f"a result in the format {self.format} (write tocsr())")
         return self
@@ -143,7 +143,7 @@ class TracedSparse:
         return _of_elements(self, v.abs)
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> TracedSparse:
-        """Convert the elements to another type of floats."""
+        """Convert the elements to another floating-point dtype."""
         return self._with(v.astype(self.elements, dtype=np.dtype(dtype)))
 
     def conj(self, copy: bool = True) -> TracedSparse:
@@ -153,7 +153,7 @@ class TracedSparse:
     conjugate = conj
 
     def power(self, n: Any, dtype: Any = None) -> TracedSparse:
-        """Raise each element to a power, which is greater than 0."""
+        """Raise each element to a power, which must be greater than 0."""
         if np.any(np.asarray(n) <= 0):
             self.refuse("a power that is not greater than 0")
         return _of_elements(self, lambda x: x**n)
@@ -211,17 +211,17 @@ class TracedSparse:
         return v.sum(self.diagonal(offset))
 
     def max(self, axis: int | None = None) -> Any:
-        """Return the greatest element, also of those that are not stored."""
+        """Return the greatest element, including those that are not stored."""
         return v.max(self.toarray()) if axis is None else self.refuse("max along an axis")
 
     def min(self, axis: int | None = None) -> Any:
-        """Return the least element, also of those that are not stored."""
+        """Return the least element, including those that are not stored."""
         return v.min(self.toarray()) if axis is None else self.refuse("min along an axis")
 
     # -- parts, and other forms
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
-        """All elements, in a dense array; those that stand at one place are added up."""
+        """Return all elements in a dense array; those with the same index are added up."""
         index, places = v.Index.split(self.pattern.rows_columns)
         zeros = v.full_like(self.elements, shape=self.shape, fill=0)
         return v.scatter_add(zeros, self.elements, *places, index=index)
@@ -236,18 +236,18 @@ class TracedSparse:
         return self
 
     def __getitem__(self, index: Any) -> Any:
-        at = copy.deepcopy(index)  # SciPy makes an array of places writeable, where it may not be
+        at = copy.deepcopy(index)  # SciPy makes an array of indices writeable, which may fail
         return moved(lambda a: a[at], self)
 
-    # -- what it cannot
+    # -- unsupported methods
 
     def refuse(self, what: str, *_: Any, **__: Any) -> NoReturn:
-        """Raise for what has no derivative here."""
+        """Raise for an operation that has no derivative here."""
         name = self.pattern.cls.__name__
         reject(f"{what} of a {name} that is being differentiated has no derivative here; {CAN}")
 
     def _refuse_matrix(self, what: str, instead: str) -> None:
-        """Refuse what SciPy gives as a ``np.matrix``, if it is of one of the older classes."""
+        """Raise for a result that SciPy returns as a ``np.matrix``, for the older classes."""
         if self.pattern.is_matrix:
             name = self.pattern.cls.__name__
             array = name.replace("matrix", "array")
@@ -268,7 +268,7 @@ class TracedSparse:
         name = _TURNED.get(ufunc)
         if name is None or method != "__call__" or keywords:
             self.refuse(f"np.{ufunc.__name__}")
-        left, right = operands  # an array's operator comes here
+        left, right = operands  # operators of arrays come here
         return self @ right if left is self else getattr(right, name)(left)
 
     def __array_function__(self, f: Any, types: Any, args: Any, keywords: Any) -> Any:
@@ -293,12 +293,12 @@ _TURNED = {
 
 
 def _moved(a: TracedSparse, name: str, *args: Any, **options: Any) -> Any:
-    """Call a method of SciPy's that moves elements."""
+    """Call a method of SciPy that moves elements."""
     return moved(lambda x: getattr(x, name)(*args, **options), a)
 
 
 def _of_elements(a: TracedSparse, operation: Callable[[Any], Any]) -> TracedSparse:
-    """Compute a function of each element, which is 0 at 0."""
+    """Apply a function that is 0 at 0 to each element."""
     a = once(a)
     return a._with(operation(a.elements))
 
@@ -325,7 +325,7 @@ for _name, _what in (
 
 
 def pattern_of(y: Any) -> Pattern:
-    """Return the pattern of a sparse array of SciPy's, in any format."""
+    """Return the pattern of a SciPy sparse array, in any format."""
     if y.format in STORED:
         return Pattern.of(y)
     places = y.tocoo()
@@ -333,7 +333,7 @@ def pattern_of(y: Any) -> Pattern:
 
 
 def traced_of(a: Any) -> TracedSparse:
-    """Return a sparse array of SciPy's as its stand-in."""
+    """Return a SciPy sparse array as a traced one."""
     if isinstance(a, TracedSparse):
         return a
     return TracedSparse(_numbers(a), pattern_of(a))
@@ -351,7 +351,7 @@ def coordinates(a: Any) -> tuple[Any, Any, Any]:
 
 
 def ones_of(a: Any) -> Any:
-    """Return an array of SciPy's with ones where another one has elements; of a dense one, ones."""
+    """Return a SciPy array with ones at the elements of a sparse array; of a dense one, ones."""
     if not _is_sparse(a):
         return np.ones(a.shape)
     pattern = traced_of(a).pattern
@@ -359,7 +359,7 @@ def ones_of(a: Any) -> Any:
 
 
 def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
-    """Return which of a pattern's elements stand at some places."""
+    """Return which of a pattern's elements are at some rows and columns."""
     r, c = (np.asarray(x, np.int64) for x in pattern.rows_columns)
     keys = r * pattern.shape[1] + c
     order = np.argsort(keys, kind="stable")
@@ -368,7 +368,7 @@ def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
 
 
 def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> TracedSparse:
-    """Add numbers up at their places, in the form of an array of SciPy's."""
+    """Add numbers up at their rows and columns, in the pattern of a SciPy array."""
     pattern = pattern_of(y)
     index, places = v.Index.split((_found(pattern, rows, columns),))
     zeros = v.full_like(data, shape=(len(pattern.rows_columns[0]),), fill=0)
@@ -376,7 +376,7 @@ def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> Trac
 
 
 def once(a: TracedSparse) -> TracedSparse:
-    """Add up the elements that stand at one place, and sort them as SciPy does with it."""
+    """Add up elements with the same index, and sort them as SciPy does."""
     if a.format not in STORED:
         return a
     y = ones_of(a)
@@ -389,12 +389,12 @@ def once(a: TracedSparse) -> TracedSparse:
 
 
 class Places:
-    """Numbers of arrays, for which SciPy's operations are given their places.
+    """Indices of the elements of arrays, on which SciPy's operations run in place of elements.
 
     Parameters
     ----------
     apart : bool
-        Whether elements that stand at one place have places of their own.
+        Whether elements with the same row and column have separate indices.
     """
 
     def __init__(self, apart: bool = True) -> None:
@@ -402,7 +402,7 @@ class Places:
         self.parts: list[Any] = []
 
     def of(self, x: Any) -> Any:
-        """Return the places of the numbers of an array, or of several, in its form."""
+        """Return the indices of the elements of an array, or of several, in its form."""
         if x is None:
             return None
         if isinstance(x, (list, tuple)):
@@ -413,7 +413,7 @@ class Places:
             self.repeats |= a.pattern.repeats
             return a.pattern.array(self._counted(array_of(a.elements))).copy()
         x = array_of(x)
-        self.drops |= x.ndim == 2  # dense, of which SciPy stores what is not 0
+        self.drops |= x.ndim == 2  # dense, of which SciPy stores nonzero elements
         return self._counted(x)
 
     def _counted(self, data: Any) -> Any:
@@ -422,7 +422,7 @@ class Places:
         return np.arange(start + 1, self.count + 1).reshape(data.shape)
 
     def made(self, y: Any) -> Any:
-        """Return what SciPy has made of the places, of the numbers."""
+        """Return the result of SciPy's operation on indices, with the elements in their place."""
         data = v.concat(*self.parts, axis=0)
         if not sparse.issparse(y):
             if isinstance(y, np.matrix):
@@ -438,21 +438,21 @@ class Places:
 
 
 def _chosen(data: Any, places: Any) -> Any:
-    """Return the numbers at places; those that SciPy has filled in are 0."""
+    """Return the elements at indices; those that SciPy filled in are 0."""
     places = np.asarray(places, np.int64)
     found = v.take(data, np.maximum(places, 1) - 1, axis=0)
     return found if np.all(places) else v.where(places > 0, found, 0.0)
 
 
 class _Ones(Places):
-    """Ones for the numbers: they show what an operation adds up."""
+    """Ones in place of the elements: they show which elements an operation adds up."""
 
     def _counted(self, data: Any) -> Any:
         return np.ones(data.shape, int)
 
 
 def moved(operation: Callable[..., Any], array: Any) -> Any:
-    """Run an operation of SciPy's that moves elements, of an array or a list of arrays."""
+    """Run a SciPy operation that moves the elements of an array or of a list of arrays."""
     places = Places()
     y = operation(places.of(array))
     if places.repeats:
@@ -468,13 +468,13 @@ def moved(operation: Callable[..., Any], array: Any) -> Any:
 
 @functools.cache
 def _shape_of_one(cls: Any, after: bool) -> tuple[int, ...]:
-    """Return the shape of SciPy's product with a vector, which has one element."""
+    """Return the shape of SciPy's product with a vector that has one element."""
     row = cls(np.ones((1, 2)) if after else np.ones((2, 1)))
     return np.shape(row @ np.ones(2) if after else np.ones(2) @ row)
 
 
 def of_one(cls: Any, y: Any, after: bool = True) -> Any:
-    """Return a product with a vector, of one element in the shape that it has of SciPy's class."""
+    """Return a product with a vector; one element gets the shape that SciPy's class gives it."""
     return v.reshape(y, shape=_shape_of_one(cls, after)) if y.shape == (1,) else y
 
 
@@ -526,7 +526,7 @@ def with_data(x: Any, data: Any) -> Any:
     Returns
     -------
     sparse array or matrix
-        One of SciPy's if data is an array of NumPy's, else what stands for one.
+        A SciPy array if data is a NumPy array, else a traced one.
 
     Examples
     --------
@@ -544,12 +544,12 @@ def with_data(x: Any, data: Any) -> Any:
 
 
 def _made(pattern: Pattern, data: Any, drops: bool = False) -> Any:
-    """Build the sparse array with these elements, or its stand-in if they are no plain array."""
+    """Build the sparse array with these elements, a traced one if they are no NumPy array."""
     return pattern.array(data) if type(data) is np.ndarray else TracedSparse(data, pattern, drops)
 
 
 def _fields(x: Any) -> list[tuple[str, Any]]:
-    Pattern.of(x)  # raises for what is stored in another way
+    Pattern.of(x)  # raises for other formats
     return [("data", x.data)]
 
 
@@ -593,7 +593,7 @@ for _format in (*STORED, "dia", "bsr", "lil", "dok"):
 
 
 def _structural(name: str) -> Any:
-    """Make a function that only moves elements, of arrays or of lists of them."""
+    """Return a function that only moves elements, of arrays or of lists of them."""
     theirs = getattr(sparse, name)
 
     @functools.wraps(theirs)
@@ -616,7 +616,7 @@ MAKING: dict[str, Any] = {
 
 
 def pairs(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> TracedSparse:
-    """Multiply elements of two arrays, of which SciPy's operation says which meet, and where."""
+    """Multiply the elements of two arrays that meet in an operation of SciPy, where they meet."""
     a, b = (once(traced_of(x)) if _is_sparse(x) else array_of(x) for x in (a, b))
     left = moved(lambda x: operation(x, ones_of(b)), a)
     right = moved(lambda x: operation(ones_of(a), x), b)
@@ -624,12 +624,12 @@ def pairs(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> TracedSparse:
 
 
 def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
-    """Compute Kronecker's product."""
+    """Compute the Kronecker product."""
     return pairs(lambda a, b: _kron(a, b, format), A, B)
 
 
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
-    """Compute Kronecker's sum."""
+    """Compute the Kronecker sum."""
     n, m = A.shape[0], B.shape[0]
     y = kron(sparse.eye_array(m), A, "coo") + kron(B, sparse.eye_array(n), "coo")
     return y.asformat(format)
@@ -657,7 +657,7 @@ place(
 refused(sparse, {"find": "write A.tocoo(), its data, row and col"})
 
 
-# -------- sciPy's operators, passed by what is traced, and hints for functions that make it plain
+# -------- SciPy's operators for traced values, and hints for functions that make them plain
 
 
 _NUMBERS = (
@@ -670,7 +670,7 @@ _NUMBERS = (
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Wrap the product of a sparse array with anything; our operations compute traced ones.
 
-    ``x @ A`` comes here as well, with both transposed.
+    ``x @ A`` arrives here as well, with both transposed.
     """
 
     @functools.wraps(dispatch)
@@ -692,7 +692,7 @@ _all_classes |= {c for b in _all_classes for c in b.__subclasses__()}
 
 
 def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the product element by element."""
+    """Wrap the elementwise product."""
 
     @functools.wraps(native)
     def multiply(self: Any, other: Any) -> Any:

@@ -1,10 +1,10 @@
-"""Distributions and statistics of ``scipy.stats``, of traced values too.
+"""Distributions and statistics of ``scipy.stats``, for traced values too.
 
-A distribution of SciPy's under its name, ``from chainrules_scipy.stats import norm``, has ``pdf``,
+A SciPy distribution under its name, as ``from chainrules_scipy.stats import norm``, has ``pdf``,
 ``logpdf``, ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf`` and ``isf``, or ``pmf`` and ``logpmf``,
-``stats``, ``entropy``, ``fit`` and their kin, that are differentiated in the value and in all
-parameters; everything else is SciPy's. So have those of several variables. Statistics of samples
-follow SciPy's own text.
+``stats``, ``entropy``, ``fit`` and the like, with derivatives in the value and in all parameters;
+everything else is SciPy's. Multivariate distributions have these too. Statistics of samples follow
+SciPy's own source.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["Distribution", "Frozen", "distributions", "source_copies", "gaussian
 
 
 def _in_double(function: Any) -> Any:
-    """Have a method of distributions compute in double precision, of which SciPy's results are."""
+    """Make a method of distributions compute in double precision, as SciPy's results have."""
     double = functools.partial(of_precision, dtype=np.dtype(float))
 
     @functools.wraps(function)
@@ -57,17 +57,17 @@ _CONTINUOUS, _DISCRETE = (
         (pmf, logpmf, *SUMS, *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs"))),
     )
 )
-_CONTINUOUS += FITS  # which give the precision of the data, some
+_CONTINUOUS += FITS  # some return the precision of the data
 _FITS = {f.__name__ for f in FITS}
 
 
 class Distribution:
-    """A distribution of SciPy's, whose functions take traced values.
+    """A SciPy distribution whose methods take traced values.
 
     Parameters
     ----------
     native : rv_continuous or rv_discrete
-        SciPy's.
+        SciPy's distribution.
 
     Examples
     --------
@@ -87,12 +87,12 @@ class Distribution:
         return functools.partial(function, self.native)
 
     def __call__(self, *args: Any, **options: Any) -> Frozen:
-        """Fix parameters."""
+        """Fix the parameters."""
         return Frozen(self, args, options)
 
 
 class Frozen:
-    """A distribution with its parameters."""
+    """A distribution with fixed parameters."""
 
     def __init__(self, of: Distribution, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         self.of, self.args, self.options = of, args, options
@@ -116,7 +116,7 @@ def _of(native: Any) -> dict[str, Any]:
 
 
 def _by_its_name(line: Any) -> str:
-    """Return where the distribution whose method is called has a derivative."""
+    """Return a line with the import of the distribution whose method is called."""
     name = (line.owner() or "norm").rpartition(".")[2]
     return f"use {name} by 'from chainrules_scipy.stats import {name}'"
 

@@ -1,4 +1,4 @@
-"""The distributions of ``scipy.stats``, of traced values too, their moments and fits."""
+"""The distributions of ``scipy.stats`` for traced values too, with their moments and fits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _where_inside(
         y = known()
         return y if isinstance(y, np.generic) else array_of(y)
     elements = compute(*[_chosen(x, inside) for x in operands])
-    if np.ndim(elements) == 0:  # of numbers alone
+    if np.ndim(elements) == 0:  # all operands are numbers
         return v.where(inside, elements, known())
     places = np.where(inside, np.cumsum(inside).reshape(inside.shape) - 1, 0)
     return v.where(inside, v.take(elements, places, axis=0), known())
@@ -66,7 +66,7 @@ def _chosen(x: Any, inside: Any) -> Any:
 
 
 class _Call:
-    """A call of a method of a distribution, with what tells which elements are inside."""
+    """A call of a method of a distribution, and which of its elements are valid."""
 
     def __init__(self, dist: Any, x: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         shapes, loc, scale = dist._parse_args(*args, **options)
@@ -88,23 +88,23 @@ class _Call:
         return method_of(self.dist, name, self.x, *self.shapes, self.loc, self.scale)
 
     def inside(self, ends: bool) -> Any:
-        """Tell which elements are in the support, with or without its ends, or between 0 and 1."""
+        """Return which elements are in the support, with or without its ends."""
         z = (asked(self.x) - asked(self.loc)) / asked(self.scale)
         try:
             low, high = self.dist._get_support(*self.plain_shapes)
-        except ChainRulesError:  # it writes into arrays of its own
+        except ChainRulesError:  # SciPy writes into its own arrays
             low, high = self.dist._get_support(*map(readable, self.shapes))
         within = (low <= z) & (z <= high) if ends else (low < z) & (z < high)
         return truths(within & self.valid & np.isfinite(z))
 
     def finite(self) -> Any:
-        """Tell which elements have a place and a scale that are finite."""
+        """Return which elements have a finite location and scale."""
         return np.isfinite(asked(self.loc)) & np.isfinite(asked(self.scale))
 
     def computed(
         self, inside: Any, known: Callable[[], Any], compute: _Compute, *first: Any
     ) -> Any:
-        """Compute of its operands, behind some, at the elements that are inside."""
+        """Compute from its operands, after given first ones, at the elements that are inside."""
         operands = (*first, self.x, self.loc, self.scale, *self.shapes)
         return _where_inside(inside, known, compute, operands)
 
@@ -126,12 +126,12 @@ _REFUSED = {
 
 
 def refuse(dist: Any, density: bool = True) -> None:
-    """Refuse a distribution without a derivative.
+    """Raise for a distribution without a derivative.
 
     Raises
     ------
     NotDifferentiableError
-        If it is one.
+        If the distribution has none.
     """
     what, why = _REFUSED.get(dist.name, ("", ""))
     if what and (density or what == _ALL):
@@ -153,7 +153,7 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
 
 
 def _general(dist: Any) -> Any:
-    """Return the class whose methods are those that a distribution has none of its own for."""
+    """Return the class from which a distribution inherits its general methods."""
     is_discrete = isinstance(dist, scipy.stats.rv_discrete)
     return scipy.stats.rv_discrete if is_discrete else scipy.stats.rv_continuous
 
@@ -174,7 +174,7 @@ def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
 
 
 def _standardised(x: Any, scale: Any) -> Any:
-    """x / scale, which at x = 0 does not move with the scale, also where the slope is infinite."""
+    """Return x / scale, with derivative 0 in the scale at x = 0, also if the slope is infinite."""
     z, zero = x / scale, truths(asked(x) == 0)
     return v.where(zero, v.strong_multiply(x, 1 / scale), z) if zero.any() else z
 
@@ -211,7 +211,7 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
 
 
 def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
-    """Integrate the density from the nearer end of the support, or of the turn of a circle."""
+    """Integrate the density from the nearer end of the support, or of a period of a circle."""
     z = v.broadcast_to(array_of(z), shape=np.broadcast_shapes(*map(np.shape, (z, *shapes))))
     plain, at = tuple(map(readable, shapes)), readable(z)
     first, middle, last = (dist.ppf(q, *plain) for q in (0.25, 0.5, 0.75))
@@ -220,11 +220,11 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
         turn = 2 * np.pi * np.round(at / (2 * np.pi))
         low, middle, high = turn - np.pi, turn, turn + np.pi
 
-    # Where it is small beside that at z, second derivatives of its logarithm divide by nothing.
+    # If it is small beside that at z, second derivatives of its logarithm divide by 0.
     least = np.maximum(-700, np.nan_to_num(readable(_log_density(dist, at, *plain))) - 300)
 
     def density(x: Any, *s: Any) -> Any:
-        """0, and constant, where it is too small for a number."""
+        """Return the density, and a constant 0 where it is too small for a number."""
         some = readable(_log_density(dist, readable(x), *map(readable, s))) > least
         inside = v.where(some, x, np.max(middle, initial=-np.inf))
         return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
@@ -234,7 +234,7 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
 
 
 def _named(method: Any, name: str, text: str) -> Any:
-    """Give a method a name and a text."""
+    """Set the name and the docstring of a method."""
     method.__name__, method.__doc__ = name, text
     return method
 
@@ -273,7 +273,7 @@ def _log_of(name: str, probability: _Compute) -> Any:
 
 
 LOG_CUMULATIVE = frozenset({"norm", "expon", "gumbel_r", "gumbel_l", "logistic", "genlogistic"})
-"""Distributions whose own logarithms take traced values, and know the tails."""
+"""Distributions whose own logarithms take traced values, and are accurate in the tails."""
 
 logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 
@@ -286,7 +286,7 @@ def _quantile(name: str, probability: _Compute, sign: int) -> Any:
         known = call.plainly(name)
 
         def compute(x: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-            for _ in range(steps):  # Newton's, from where it has arrived: each doubles the order
+            for _ in range(steps):  # Newton steps from the solution: each doubles the order
                 missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
                 density = pdf(dist, x, *shapes, loc=loc, scale=scale)
                 if not np.all((asked(density) > 0) & np.isfinite(asked(density))):
@@ -311,7 +311,7 @@ ppf, isf = _quantile("ppf", cdf, 1), _quantile("isf", sf, -1)
 def _of_counts(
     dist: Any, k: Any, args: tuple[Any, ...], options: dict[str, Any], computed: Any, known: Any
 ) -> Any:
-    """Compute at the whole numbers of the support; k and loc have no derivative."""
+    """Compute at the integers of the support; k and loc have no derivative."""
     refuse(dist)
     shapes, loc, _ = dist._parse_args(*args, **options)
     k, loc = (asked(array_of(x, floating=False)) for x in (k, loc))
@@ -328,7 +328,7 @@ def _of_counts(
 def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     """Compute the logarithm of a probability, as ``rv_discrete.logpmf`` does.
 
-    It is differentiated in the shapes: k and loc are whole numbers.
+    It has derivatives in the shapes: k and loc are integers.
     """
     return _of_counts(dist, k, args, options, lambda f: f, lambda y: y)
 
@@ -343,7 +343,7 @@ _NUMBERS = 100_000
 
 
 def _of_negative_binomial(n: Any, p: Any) -> Any:
-    """SciPy has them in C."""
+    """Return four moments, which SciPy computes in C."""
     failing = n * (1 - p)
     return failing / p, failing / p**2, (2 - p) / v.sqrt(failing), 6 / n + p**2 / failing
 
@@ -365,7 +365,7 @@ def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
 
 
 def _of_sums(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
-    """Sum four moments."""
+    """Compute four moments by sums."""
     numbers, p = _probabilities(dist, shapes)
     mean = v.sum(p * numbers, axis=-1)
     gaps = numbers - v.expand_dims(mean, axis=-1)
@@ -374,7 +374,7 @@ def _of_sums(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
 
 
 def _by_text(function: _Compute, dist: Any, shapes: tuple[Any, ...], **options: Any) -> Any:
-    """Follow a method of SciPy's, which may write to its shapes: numbers get an axis."""
+    """Follow a method of SciPy, which may write to its shapes: numbers get an axis."""
     many = [v.reshape(s, shape=(1,)) if s.ndim == 0 else s for s in shapes]
     with beside(many):
         found = followed(function)(dist, *many, **options)
@@ -385,7 +385,7 @@ def _by_text(function: _Compute, dist: Any, shapes: tuple[Any, ...], **options: 
 
 
 def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
-    """Return four moments of the standard distribution, by SciPy's text."""
+    """Return four moments of the standard distribution, by SciPy's source."""
     refuse(dist)
     if dist.name in _STANDARD:
         return _STANDARD[dist.name](*shapes)
@@ -405,7 +405,7 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
 
 
 def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
-    """Compute moments in the parameters, as ``stats`` of a distribution does."""
+    """Compute moments as functions of the parameters, as ``stats`` of a distribution does."""
     shapes, loc, scale = dist._parse_args(*args, **options)
     found = dict(zip("mvsk", _standard(dist, tuple(map(array_of, shapes))), strict=True))
     if any(found[m] is None for m in moments):
@@ -419,22 +419,22 @@ def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
 
 
 def mean(dist: Any, *args: Any, **options: Any) -> Any:
-    """Compute the mean in the parameters."""
+    """Compute the mean as a function of the parameters."""
     return stats(dist, *args, moments="m", **options)
 
 
 def var(dist: Any, *args: Any, **options: Any) -> Any:
-    """Compute the variance in the parameters."""
+    """Compute the variance as a function of the parameters."""
     return stats(dist, *args, moments="v", **options)
 
 
 def std(dist: Any, *args: Any, **options: Any) -> Any:
-    """Compute the standard deviation in the parameters."""
+    """Compute the standard deviation as a function of the parameters."""
     return v.sqrt(var(dist, *args, **options))
 
 
 def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
-    """Compute a moment up to the fourth in the parameters."""
+    """Compute a moment, up to the fourth, as a function of the parameters."""
     if order not in range(5):
         reject(
             f"moment({order}) has no derivative here; it has up to the fourth",
@@ -448,14 +448,14 @@ def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
 
 
 def entropy(dist: Any, *args: Any, **options: Any) -> Any:
-    """Compute the entropy in the parameters."""
+    """Compute the entropy as a function of the parameters."""
     shapes, _, scale = dist._parse_args(*args, **options)
     found, is_own = tuple(map(array_of, shapes)), _is_own(dist, "_entropy")
     if dist.name == "binom" or (not is_own and _general(dist) is scipy.stats.rv_discrete):
         return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
     if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
-    if dist.name == "tukeylambda":  # by an integral of numbers
+    if dist.name == "tukeylambda":  # SciPy integrates for plain numbers
         return followed(type(dist)._entropy)(dist, *found) + v.log(array_of(scale))
     return array_of(_by_text(type(dist)._entropy, dist, found)) + v.log(array_of(scale))
 
@@ -472,7 +472,7 @@ def nnlf(dist: Any, theta: Any, x: Any) -> Any:
 
 
 def rvs(dist: Any, *args: Any, **options: Any) -> Any:
-    """Draw: the same numbers, moved and scaled."""
+    """Draw constant numbers, which are moved and scaled by the parameters."""
     size, seed = options.pop("size", None), options.pop("random_state", None)
     shapes, loc, scale = dist._parse_args(*args, **options)
     if any(map(varies, shapes)):
@@ -485,7 +485,7 @@ def rvs(dist: Any, *args: Any, **options: Any) -> Any:
 
 
 def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
-    """Fit the parameters to data: they are differentiated where the likelihood is greatest."""
+    """Fit the parameters to data; their derivatives are those of the maximum likelihood."""
     held = {k: x for k, x in options.items() if k[0] == "f" and k not in ("floc", "fscale")}
     if (
         options.get("method", "MLE").lower() != "mle"
@@ -523,7 +523,7 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
 
 
 def expect(dist: Any, *args: Any, **options: Any) -> Any:
-    """Compute the mean of a function of a draw, in the parameters, by SciPy's text."""
+    """Compute the expected value of a function, in the parameters, by SciPy's source."""
     of = SimpleNamespace(
         pdf=functools.partial(pdf, dist),
         cdf=functools.partial(cdf, dist),
@@ -536,7 +536,7 @@ def expect(dist: Any, *args: Any, **options: Any) -> Any:
 
 
 def _lowest(dist: Any, at: Any, *shapes: Any) -> int:
-    """Return the lower end of the support, or one below which is nothing beside what is at it."""
+    """Return the lower end of the support, or a number below which probabilities are negligible."""
     low = np.min(dist._get_support(*shapes)[0])
     if np.isinf(low):
         width = np.max(dist.ppf(0.5, *shapes) - dist.ppf(1e-18, *shapes))

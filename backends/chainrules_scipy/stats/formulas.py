@@ -1,9 +1,9 @@
-"""Formulas of distributions, where SciPy's own take no traced values.
+"""Formulas of distributions whose SciPy versions do not take traced values.
 
-Each takes the standardised value, or a whole number, and the shapes as SciPy has them. The formulas
-are those of the distributions' pages in SciPy's documentation, densities in logarithms, and smooth
-where a shape passes a value at which they have the form 0 / 0. Where there is no distribution
-function, the density is integrated from the nearer end of the support.
+Each takes the standardised value, or an integer, and the shapes as in SciPy. The formulas are those
+of the distributions' pages in SciPy's documentation, densities in logarithms, and smooth where a
+shape passes a value at which they have the form 0 / 0. Where there is no formula for the
+distribution function, the density is integrated from the nearer end of the support.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 
 def chosen(condition: Any, f: Callable[..., Any], g: Callable[..., Any], *operands: Any) -> Any:
-    """Compute f where a condition holds and g elsewhere, neither where the other one is."""
+    """Compute f where a condition holds and g elsewhere, each at its own elements only."""
     condition = truths(condition)
     if condition.all():
         return f(*operands)
@@ -38,13 +38,13 @@ def chosen(condition: Any, f: Callable[..., Any], g: Callable[..., Any], *operan
 
 
 def _some(x: Any, where: Any) -> Any:
-    """One element of x for which a condition holds, as a constant."""
+    """Return one element of x at which a condition holds, as a constant."""
     known = np.broadcast_to(asked(x), np.broadcast_shapes(np.shape(x), where.shape))
     return known[np.broadcast_to(where, known.shape)][0]
 
 
 def ratio_log1p(u: Any) -> Any:
-    """log(1 + u) / u, which is 1 - u/2 + u²/3 - ... at 0."""
+    """Compute log(1 + u) / u, which is 1 - u/2 + u²/3 - ... at 0."""
     return chosen(
         abs(asked(u)) < 1e-3,
         lambda u: 1 - u * (1 / 2 - u * (1 / 3 - u * (1 / 4 - u * (1 / 5 - u * (1 / 6 - u / 7))))),
@@ -58,12 +58,12 @@ def _normal(x: Any) -> Any:
 
 
 def _of_positive(f: _Formula) -> _Formula:
-    """Density 0 at 0, where the formula has logarithms that cancel."""
+    """Make the density 0 at 0, where the formula has logarithms that cancel."""
     return lambda x, *shapes: chosen(asked(x) > 0, f, lambda x, *_: -np.inf + 0 * x, x, *shapes)
 
 
 def pieces(low: _Formula, middle: _Formula, high: _Formula) -> _Formula:
-    """Make a function of x and two shapes, between which a trapezoid is flat."""
+    """Return a function of x and two shapes, as a trapezoid, which is flat between them."""
     return lambda x, c, d: chosen(
         asked(x) < asked(c),
         low,
@@ -132,7 +132,7 @@ def _pearson3(x: Any, skew: Any) -> Any:
 
 
 def _log_mass(a: Any, b: Any) -> Any:
-    """log(Φ(b) - Φ(a)), on the side where both are small."""
+    """Compute log(Φ(b) - Φ(a)), on the side where both are small."""
     right = asked(a) > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
     tall, short = sc.log_ndtr(high), sc.log_ndtr(low)
@@ -164,7 +164,7 @@ LOG_DENSITIES: dict[str, _Formula] = {
     ),
     "crystalball": _crystalball,
     "dpareto_lognorm": _of_positive(_dpareto_lognorm),
-    # SciPy's two forms, of which the second cancels where the first is taken.
+    # SciPy's two forms; the second has cancellation where the first is used.
     "exponnorm": lambda x, K: chosen(
         ((1 / asked(K) - asked(x)) / math.sqrt(2) >= 0) & (asked(K) < 1),
         lambda x, K: np.log(sc.erfcx((1 / K - x) / math.sqrt(2)) / (2 * K)) - x * x / 2,
@@ -245,7 +245,7 @@ def _truncnorm_below(x: Any, a: Any, b: Any) -> Any:
 
 
 def _gennorm_below(x: Any, beta: Any) -> Any:
-    """By the incomplete gamma function of ``abs(x) ** beta``; in the middle by the density."""
+    """Compute by the incomplete gamma function of ``abs(x) ** beta``, at 0 by the density."""
     middle = asked(x) == 0
     there = chosen(
         ~middle,
@@ -328,20 +328,20 @@ INTEGRATED = frozenset(
 
 
 def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes: Any) -> Any:
-    """Integrate a density up to z, or minus that from z on, whichever is the smaller part.
+    """Integrate a density up to z, or return minus the integral from z on if that is smaller.
 
     Parameters
     ----------
     density : callable
-        Of the value and the shapes.
+        Function of the value and the shapes.
     ends : tuple of two arrays
-        Those of the support.
+        The ends of the support.
     below : array of bool
-        Where the part below is the smaller one.
+        Where the part below z is the smaller one.
     width : array
-        About how wide the distribution is.
+        The approximate width of the distribution.
     z, *shapes : array
-        Where, and of which one.
+        The value and the shapes.
     """
 
     def part(side: int, z: Any, low: Any, high: Any, width: Any, *shapes: Any) -> Any:
@@ -367,14 +367,14 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
 
 
 def _skellam(k: Any, mu1: Any, mu2: Any) -> Any:
-    """By the modified Bessel function of a whole order."""
+    """Compute by the modified Bessel function of an integer order."""
     k = readable(k)
     gap, root = np.sqrt(mu1) - np.sqrt(mu2), 2 * np.sqrt(mu1 * mu2)
     return k / 2 * (np.log(mu1) - np.log(mu2)) - gap * gap + np.log(sc.ive(abs(k), root))
 
 
 def _zipfian(k: Any, a: Any, n: Any) -> Any:
-    """By the sum of the powers of the first n numbers."""
+    """Compute by the sum of the powers of the first n integers."""
     n = np.asarray(readable(n))
     numbers = np.arange(1, int(np.max(n)) + 1)
     powers = v.expand_dims(-a, axis=-1) * np.log(numbers)
@@ -383,11 +383,11 @@ def _zipfian(k: Any, a: Any, n: Any) -> Any:
 
 
 def _nchypergeom_fisher(k: Any, M: Any, n: Any, N: Any, odds: Any) -> Any:
-    """By binomial coefficients, which are constant, and powers of the odds."""
+    """Compute by binomial coefficients, which are constant, and powers of the odds."""
     of, kinds, drawn = (np.asarray(readable(x)) for x in (M, n, N))
 
     def ways(k: Any, of: Any, kinds: Any, drawn: Any) -> Any:
-        """Return the logarithm of in how many ways k come of their kind."""
+        """Return the logarithm of the number of ways to draw k of their kind."""
         some = [
             sc.gammaln(all_ + 1) - sc.gammaln(part + 1) - sc.gammaln(all_ - part + 1)
             for all_, part in ((kinds, k), (of - kinds, drawn - k))
@@ -413,14 +413,14 @@ LOG_PROBABILITIES: dict[str, _Formula] = {
 
 # -------- densities and probabilities that are powers of the distance to an end: x^p exp(r)
 
-# At such an end the logarithm is minus infinity, and the derivative of its exponential 0 times
-# infinity; beside it, a difference of large numbers. There they are computed as powers, which have
-# derivatives of every order. Elsewhere they stay exponentials of logarithms, whose range is wider.
-# Where a density is 0 and no power is known, its derivative is not known either: infinite or NaN.
+# At an end the logarithm is minus infinity, and the derivative of its exponential is 0 times
+# infinity; near the end, it is a difference of large numbers. There, powers are computed, which
+# have derivatives of every order; elsewhere exponentials of logarithms, whose range is wider. Where
+# a density is 0 and no power is known, its derivative is unknown too: infinite or NaN.
 
 Powers = tuple[tuple[tuple[Any, Any], ...], Callable[[], Any]]
 _NEAR = 0.01
-_MODERATE = 30.0  # a logarithm, beyond which another factor may be too small for a number
+_MODERATE = 30.0  # a logarithm beyond which another factor may underflow
 _LOG_2 = math.log(2)
 
 FLAT = frozenset(
@@ -428,7 +428,7 @@ FLAT = frozenset(
     | {"invweibull", "johnsonsb", "kstwobign", "levy", "levy_l", "lognorm", "powerlognorm"}
     | {"recipinvgauss", "wald"}
 )
-"""Distributions that vanish at an end with all derivatives, as exp(-1 / x) does."""
+"""Distributions that vanish at an end with all derivatives, as exp(-1 / x)."""
 
 
 def exponential(
@@ -436,7 +436,7 @@ def exponential(
 ) -> Any:
     """Compute the exponential of a logarithm, by powers near the ends where these are known.
 
-    The first of the shapes may be a scale, by which it is divided.
+    With ``scaled``, the first shape is a scale, by which the density is divided.
     """
     if name not in POWERS:
         if name not in FLAT:
@@ -467,7 +467,7 @@ def exponential(
 
 
 def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
-    """Tell where the logarithm is minus infinity, or has infinities that cancel."""
+    """Return where the logarithm is minus infinity, or has infinities that cancel."""
     with np.errstate(all="ignore"):
         return ~(asked(logarithm(*map(asked, xs))) > -math.inf)
 
@@ -478,12 +478,12 @@ def _by_logarithm(logarithm: Callable[..., Any], x: Any, *shapes: Any) -> Any:
     if (asked(y) > 0).all():
         return y
     none = _vanishes(logarithm, x, *shapes)
-    # A root has no derivative at 0, but for what y does not move with.
+    # A root has no derivative at 0, except in operands that y does not depend on.
     return v.where(none, v.sqrt(v.where(none, y, 1.0)), y)
 
 
 def _exp(rest: Any) -> Any:
-    """Stay among numbers: beside what is beyond them is a power that is 0, of a large exponent."""
+    """Compute the exponential without overflow: where it would, the power beside it is 0."""
     return v.exp(v.minimum(rest, 700.0))
 
 
@@ -492,7 +492,7 @@ def _nothing(x: Any, *_: Any) -> Any:
 
 
 def product(log: Any, logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int) -> Any:
-    """Compute exp(log), where some x are small by Π x^p and what is left of the logarithm."""
+    """Compute exp(log), by Π x^p and the rest of the logarithm where some x are small."""
     known, exponents = asked(x), asked(p)
     small = truths((known < _NEAR) & (exponents > 0))
     if not small.any():
@@ -515,12 +515,12 @@ def _ways(n: Any, k: Any) -> Any:
 
 
 def _with(powers: Powers, more: Callable[[Any], Any]) -> Powers:
-    """Return powers with another logarithm of the other factor, made of the one there was."""
+    """Return powers with another logarithm of the other factor, computed from the present one."""
     return powers[0], lambda: more(powers[1]())
 
 
 POWERS: dict[str, Callable[..., Powers]] = {
-    # Discrete ones.
+    # Discrete distributions.
     "binom": lambda k, n, p: (((p, k), (1 - p, n - k)), lambda: _ways(n, k)),
     "bernoulli": lambda k, p: POWERS["binom"](k, 1.0, p),
     "nbinom": lambda k, n, p: (
@@ -529,7 +529,7 @@ POWERS: dict[str, Callable[..., Powers]] = {
     ),
     "poisson": lambda k, mu: (((mu, k),), lambda: -sc.gammaln(k + 1) - mu),
     "geom": lambda k, p: (((p, 1.0), (1 - p, k - 1)), lambda: 0 * p),
-    # Continuous ones.
+    # Continuous distributions.
     "gamma": lambda x, a: (((x, a - 1),), lambda: -x - sc.gammaln(a)),
     "erlang": lambda x, a: POWERS["gamma"](x, a),  # noqa: PLW0108 - the table is being made
     "dgamma": lambda x, a: _with(POWERS["gamma"](abs(x), a), lambda rest: rest - _LOG_2),
@@ -603,8 +603,8 @@ POWERS: dict[str, Callable[..., Powers]] = {
     "betaprime": lambda x, a, b: (((x, a - 1),), lambda: -(a + b) * np.log1p(x) - sc.betaln(a, b)),
     "burr12": lambda x, c, d: (((x, c - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)),
     "mielke": lambda x, k, s: (((x, k - 1),), lambda: np.log(k) - (1 + k / s) * np.log1p(x**s)),
-    # Below 1, where the ends are.
+    # For values below 1, where the ends are.
     "loglaplace": lambda x, c: (((x, c - 1),), lambda: np.log(c / 2) + 0 * x),
     "cosine": lambda x: (((1 + np.cos(x), 1.0),), lambda: -math.log(2 * math.pi) + 0 * x),
 }
-"""Bases, their exponents, and what computes the logarithm of the other factor."""
+"""Bases with their exponents, and a function that returns the logarithm of the other factor."""

@@ -1,4 +1,4 @@
-"""Multivariate distributions of ``scipy.stats``: SciPy's own text is followed."""
+"""Multivariate distributions, and statistics of samples, which follow SciPy's own source."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PSD = private("_PSD")
 
 
 class _Definite:
-    """What SciPy's ``_PSD`` has, by Cholesky: it has derivatives at equal eigenvalues as well."""
+    """SciPy's ``_PSD`` by Cholesky, which has derivatives at equal eigenvalues as well."""
 
     eps = 0.0
 
@@ -79,7 +79,7 @@ def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
 
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
-    """Compute the logarithm of the density of x, whose last axis counts the matrices."""
+    """Compute the logarithm of the density of x, whose last axis indexes the matrices."""
     factors = [v.cholesky(read(x[..., i], "hermitian", True)) for i in range(x.shape[-1])]
     log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])
     traces = v.stack(*[v.sum(v.solve_triangular(f, C) ** 2) for f in factors])
@@ -88,10 +88,10 @@ def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -
 
 
 def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
-    """Return the parameters of ``multinomial``: its last is what the others leave of 1.
+    """Return the parameters of ``multinomial``; the last probability is 1 minus the others.
 
-    SciPy leaves it as it is where the sum is 1 to a few roundings; it moves with the others there.
-    Elsewhere SciPy mends it before its 1.18, and has NaN since then.
+    SciPy keeps the given one if the sum is 1 up to rounding; its derivative is that of the others'
+    complement there. Elsewhere, SciPy before 1.18 corrects it, and later versions return NaN.
     """
     p = array_of(p)
     n, known, is_wrong = native.multinomial._process_parameters(n, readable(p))
@@ -110,7 +110,7 @@ def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
 
 
 def _dirichlet(self: Any, x: Any, alpha: Any) -> Any:
-    """Compute the density of shares, by powers where one of them is small."""
+    """Compute the density of proportions, by powers where one of them is small."""
     log = self.logpdf(x, alpha)
     x, alpha = array_of(x), array_of(alpha)
     if x.shape[0] != alpha.shape[0]:
@@ -120,12 +120,12 @@ def _dirichlet(self: Any, x: Any, alpha: Any) -> Any:
 
 
 class Multivariate:
-    """A distribution of SciPy's of several variables, whose functions take traced values.
+    """A multivariate SciPy distribution whose methods take traced values.
 
     Parameters
     ----------
     native : object
-        SciPy's, or one of its own that was frozen.
+        SciPy's distribution, or one of its frozen ones.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Multivariate:
         return functools.wraps(found)(method)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Fix parameters."""
+        """Fix the parameters."""
         if choose(self.native, of_followed, args, options) is of_followed:
             return of_followed(self.native)(*args, **options)
         return Multivariate(self.native(*args, **options))
@@ -190,7 +190,7 @@ for _name, _methods in OF.items():
             follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
 
 
-# -------- statistics of samples of ``scipy.stats``: SciPy's own text is followed
+# -------- statistics of samples of ``scipy.stats``: SciPy's own source is followed
 
 
 def _fields(x: Any) -> list[tuple[Any, Any]]:
@@ -207,12 +207,12 @@ for _name in (
     *("AndersonResult", "KstestResult", "LinregressResult", "PearsonRResultBase"),
     *("SignificanceResult", "TtestResultBase"),
 ):
-    if private(_name) is not None:  # one that SciPy does not have is no result either
+    if private(_name) is not None:  # a version of SciPy may lack it
         register_structure(private(_name), _fields, _rebuilt, hollow=True)
 
 
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
-    """Transform as Yeo and Johnson do: SciPy's text has no derivative at the powers 0 and 2."""
+    """Transform as Yeo and Johnson: SciPy's source has no derivative at the powers 0 and 2."""
     above, (up, down) = readable(x) >= 0, (lmbda, 2 - lmbda)
     right = v.boxcox1p(v.where(above, x, 0.0), up)
     return v.where(above, right, -v.boxcox1p(v.where(above, 0.0, -x), down))
@@ -222,18 +222,18 @@ instead_of(private("_yeojohnson_transform"), _power)
 
 
 def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
-    """Compute a variance: where SciPy's text omits NaN, it multiplies NaN by 0."""
+    """Compute a variance; where SciPy's source omits NaN, it multiplies NaN by 0."""
     if nan_policy != "omit":
         theirs = followed(private("_xp_var"))
         return theirs(x, correction=correction, nan_policy=nan_policy, **how)
     axis, keepdims = how.get("axis"), how.get("keepdims", False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of too few numbers, as SciPy
+        warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
         return np.nanvar(x, axis=axis, ddof=correction, keepdims=keepdims)
 
 
 def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, **_: Any) -> Any:
-    """Compute that of Yeo and Johnson: SciPy's text has no derivative at the number 0."""
+    """Compute that of Yeo and Johnson: SciPy's source has no derivative where x is 0."""
     x = array_of(x)
     above = readable(x) >= 0
     logs = v.where(above, v.log1p(v.where(above, x, 0.0)), -v.log1p(v.where(above, 0.0, -x)))
@@ -288,7 +288,7 @@ for _name in (
 
 
 class _Covariance:
-    """``np.cov``, whose elements are read one by one."""
+    """The matrix of ``np.cov``, whose elements are read one by one."""
 
     def __init__(self, matrix: Any) -> None:
         self.flat = [matrix[i, j] for i in (0, 1) for j in (0, 1)]
@@ -304,7 +304,7 @@ _pmean = FOLLOWED["pmean"]
 
 @stands_for(native.pmean)
 def pmean(a: Any, p: Any, **how: Any) -> Any:
-    """Compute a mean of powers, as ``scipy.stats.pmean``, in the numbers and the weights."""
+    """Compute a power mean, as ``scipy.stats.pmean``, in the numbers and the weights."""
     if varies(p):
         reject("pmean has no derivative in the power; write np.mean(a**p)**(1 / p)")
     return _pmean(a, p, **how)
@@ -320,7 +320,7 @@ def boxcox_llf(
     """Compute a log-likelihood: as ``scipy.stats.boxcox_llf``, also at the power 0."""
     x = array_of(data)
     logs = v.log(x)
-    # The variance of powers is that of powers around 1, times a power: it has its digits so.
+    # The variance of powers is computed around 1 and scaled by a power, which keeps its digits.
     size = np.mean(readable(logs), axis=axis, keepdims=True)
     y = v.boxcox(x / np.exp(size), lmb)
     spread = v.log(v.var(y, axis=axis, keepdims=keepdims))
@@ -333,7 +333,7 @@ FOLLOWED["boxcox_llf"] = boxcox_llf
 
 
 class _Kernel:
-    """Sums of Gaussian kernels, as SciPy's compiled loops have them."""
+    """Sums of Gaussian kernels, as in SciPy's compiled loops."""
 
     def __init__(self, is_log: bool) -> None:
         self.is_log = is_log

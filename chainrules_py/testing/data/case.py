@@ -479,8 +479,8 @@ class Case:
     def jacobians(self) -> dict[str, Any]:
         """Compute the whole Jacobian by push, by pull and by differences, as far as these exist.
 
-        There is one row per coordinate of the result, one column per coordinate of the operands; the
-        result is empty if that would be too many. ``"allowed"`` is the tolerance of differences.
+        There is one row per coordinate of the result, one column per coordinate of the operands;
+        there are no entries if that is too many. ``"allowed"`` is the tolerance of the differences.
         """
         n, m = self.inputs.size, len(self.output_names())
         if not n * m or n * m > _WHOLE or max(n, m) > _LONG:

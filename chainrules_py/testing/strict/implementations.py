@@ -1,8 +1,8 @@
 """Implementations of operations that the array-API standard lacks, or takes fewer arguments for.
 
-Most operations are the standard's functions, and stand nowhere here. The others are computed by
-what computes them for NumPy, on the buffers inside: operands have to be of one device, and results
-are strict arrays on that device, so nothing of NumPy gets out.
+Most operations are functions of the standard, and are not listed here. The others run NumPy's
+implementations on the buffers: operands must be on one device, and results are strict arrays on
+that device, so that no NumPy array gets out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from chainrules_py.testing.strict._private import CHECK, Strict, buffer
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
-    """Copy what is read-only, a view, or shares memory with an array of the caller's."""
+    """Copy an array that is read-only, a view, or shares memory with an array of the caller."""
     memory = buffer(x)
     given = [buffer(y) for y in theirs if isinstance(y, Strict)]
     if (
@@ -42,7 +42,7 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
 
 
 def _inside(name: str) -> Callable[..., Any]:
-    """Make a function that asks NumPy's backend about the memory of the buffers inside."""
+    """Return a function that calls a memory function of NumPy's backend on the buffers."""
 
     def of_buffers(*operands: Any) -> Any:
         see(None, (np.ndarray,))
@@ -70,10 +70,10 @@ register_array_type(
 
 
 def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Wrap the check that operators make of their other side, so that tracers pass it.
+    """Wrap the check that operators make of their other operand, so that tracers pass it.
 
-    The library raises where Python's protocol wants NotImplemented; with this, which it gives next,
-    ``array * tracer`` reaches the tracer's own operator, as with every other library.
+    The library raises where Python's protocol wants NotImplemented. Behind the wrapped check it
+    returns that, so that ``array * tracer`` calls the tracer's operator, as in other libraries.
     """
 
     @functools.wraps(check)
@@ -92,7 +92,7 @@ if hasattr(Strict, CHECK):
 
 
 def borrow(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an operation as NumPy computes it, for strict arrays on one device, with results there.
+    """Wrap NumPy's implementation of an operation, for strict arrays on one device.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def borrow(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _native(option: Any) -> Any:
-    """Return an option as NumPy takes it: dtypes are the only ones that belong to a library."""
+    """Return an option for NumPy: only dtypes belong to a library."""
     return getattr(option, "_np_dtype", option)
 
 
@@ -129,12 +129,12 @@ def _wrapped(result: Any, device: Any) -> Any:
 
 
 def is_of_the_standard(operation: Primitive[..., Any]) -> bool:
-    """Tell whether the standard, or one of its extensions, has a function of this name."""
+    """Return whether the standard, or one of its extensions, has a function of this name."""
     return any(hasattr(space, operation.__name__) for space in (xp, xp.linalg, xp.fft))
 
 
 def _borrow_everywhere(operation: Primitive[..., Any]) -> None:
-    """Enter what NumPy computes for every mixture of strict arrays and numbers."""
+    """Implement an operation by NumPy for every mixture of strict arrays and numbers."""
     borrowed = borrow(operation)
     operand: Any = Strict | Scalar
     n = len(operation.operands)
@@ -147,7 +147,7 @@ def _borrow_everywhere(operation: Primitive[..., Any]) -> None:
         )
 
 
-# The standard has a function of this name that takes less than the operation does.
+# The standard has functions of these names that take less than the operations do.
 _NARROWER: tuple[Any, ...] = (v.getitem, v.outer, v.clip, v.eig, v.eigvals, v.linspace)
 
 
@@ -156,7 +156,7 @@ def _operations() -> list[Primitive[..., Any]]:
 
 
 def _is_computed(operation: Primitive[..., Any]) -> bool:
-    """Tell whether strict arrays are served: by the standard, a body, or what serves all arrays."""
+    """Return whether strict arrays have an implementation: of the standard, or a general one."""
     return is_of_the_standard(operation) or operation.implementation(
         (Strict,) * max(1, len(operation.operands))
     ) not in (None, operation._fallback)
@@ -172,43 +172,43 @@ for _operation in _operations():
 
 @v.full_like.implement
 def full_like_strict(x: Strict, *, shape: tuple[int, ...], fill: Any, dtype: Any = None) -> Any:
-    """Fill an array of a given shape, which the standard's function does not take."""
+    """Fill an array of a given shape, which the standard's function does not accept."""
     return xp.full(shape, fill, dtype=x.dtype if dtype is None else dtype, device=x.device)
 
 
 @v.where.implement
 def where_strict(condition: Strict, x: Scalar, y: Scalar) -> Any:
-    """Choose between two numbers, where the standard's function takes one at most."""
+    """Select between two numbers; the standard's function takes at most one."""
     kind: Any = type(x) if type(x) is type(y) else type(x + y)
     return xp.where(condition, xp.asarray(kind(x), device=condition.device), kind(y))
 
 
 @v.conj.implement
 def conj_strict(x: Strict) -> Any:
-    """Conjugate x; the standard's function, in its first version, takes complex numbers only."""
+    """Conjugate x; in its first version, the standard's function takes only complex numbers."""
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 @v.real.implement
 def real_strict(x: Strict) -> Any:
-    """Return the real part; the standard's function, at first, took complex numbers only."""
+    """Return the real part; at first, the standard's function took only complex numbers."""
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 @v.astype.implement
 def astype_strict(x: Strict, *, dtype: Any) -> Any:
-    """Convert to a dtype, which the standard's function takes by position only."""
+    """Convert to a dtype, which the standard's function takes only by position."""
     return xp.astype(x, dtype, copy=False)
 
 
 @v.imag.implement
 def imag_strict(x: Strict) -> Any:
-    """Return the imaginary part; the standard's function, at first, took complex numbers only."""
+    """Return the imaginary part; at first, the standard's function took only complex numbers."""
     return xp.imag(x) if xp.isdtype(x.dtype, "complex floating") else xp.zeros_like(x)
 
 
 def _spread_of(operation: Primitive[..., Any], standard: Callable[..., Any]) -> None:
-    """Implement variance or deviation for complex numbers too; the standard's take real ones."""
+    """Implement variance or deviation also for complex numbers, which the standard lacks."""
     borrowed = borrow(operation)
 
     def spread_strict(x: Strict, **options: Any) -> Any:
@@ -228,5 +228,5 @@ v.take.implement(
 
 @v.to_device.implement
 def to_device_strict(x: Strict, *, device: Any) -> Any:
-    """Move x to a device, by what is a method in the standard."""
+    """Move x to a device, by a method in the standard."""
     return x if x.device == device else x.to_device(device)
