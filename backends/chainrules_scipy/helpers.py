@@ -82,7 +82,7 @@ def stands_for(
 
 
 def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without: str) -> Any:
-    """Return a function of SciPy's parameters, from one that takes some of these by name."""
+    """Return a function with SciPy's parameters, from one that takes some of these by name."""
     signature, wanted = inspect.signature(native), inspect.signature(compute).parameters
     arrayed, looked_at, refused = arrays.split(), finite.split(), without.split()
     names = list(signature.parameters)
@@ -207,7 +207,7 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
 
 
 def real_array_of(x: Any, name: str) -> Any:
-    """Convert a signal to an array, of which SciPy takes the real part where it is complex.
+    """Convert a signal to an array; SciPy would take only the real part of a complex one.
 
     Raises
     ------

@@ -77,7 +77,7 @@ _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.f
 def is_traced(arguments: Any) -> bool:
     """Return whether any argument of a call may be differentiated, by any engine.
 
-    An argument may also hold a value that is, as a function that captured it.
+    A function that captured a value that may be differentiated counts too.
     """
     return any(
         is_traced(x)
@@ -90,10 +90,10 @@ def is_traced(arguments: Any) -> bool:
 
 
 def _varies(x: Any) -> bool:
-    """Return whether a value is differentiated, or holds one; arrays of an engine may not be.
+    """Return whether a value is, or holds, one that is differentiated.
 
-    An engine that does not report this of its values follows all of them. A tensor that requires a
-    gradient elsewhere counts too: NumPy may not read it.
+    An engine that does not report which of its values vary is taken to follow all of them. A tensor
+    that requires a gradient elsewhere counts too: NumPy may not read it.
     """
     for leaf in flatten(x)[0]:
         known = type_info(type(leaf))
@@ -140,7 +140,7 @@ def _dispatching(
 
 
 def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
-    """Call ours; raise if an option is differentiated, with which SciPy would call ours again."""
+    """Call ours; raise if a differentiated option makes SciPy call ours again endlessly."""
     try:
         return function(*args, **options)
     except RecursionError as error:
@@ -166,7 +166,7 @@ def place(
     if native not in aliases:  # for lookups by name, with nothing installed
         alias(native, to=function, late=True)
     _standing_for[native] = _standing_for[dispatching] = dispatching
-    while home:  # also where a larger module exports it
+    while home:  # also in parent packages that export it
         module = sys.modules[home]
         for name in [n for n, f in vars(module).items() if f is native and n[0] != "_"]:
             _enter(_Place(module, name, dispatching, native))
@@ -189,7 +189,7 @@ def original(function: Any) -> Any:
 
 
 def place_method(cls: type, function: Callable[..., Any], name: str = "") -> None:
-    """Replace the method of a function's name by it, for traced arguments."""
+    """Replace a method of a class by a function, for traced arguments."""
     name = name or function.__name__
     native: Any = getattr(cls, name)
     before: Any = vars(cls).get(name, _ABSENT)
@@ -306,8 +306,8 @@ def install() -> Installed:
     Returns
     -------
     Installed
-        A handle with a method ``remove``, and a context manager that removes at its end. SciPy's
-        functions are restored when each installation is removed.
+        A handle with a method ``remove``, and a context manager that removes the functions at its
+        end. SciPy's own functions are restored when all installations are removed.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def install() -> Installed:
     [[1. 0.]
      [0. 0.]]
     """
-    # First, as it imports scipy.special, which makes ours be imported, which needs this one whole.
+    # First, because it imports scipy.special, after which ours is imported, which needs all of it.
     importlib.import_module("chainrules_scipy.implementations")
     for theirs, ours in OURS.items():
         if theirs in sys.modules:

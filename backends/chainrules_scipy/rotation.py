@@ -33,10 +33,11 @@ def _followed(cls: type, name: str, *methods: str) -> Any:
 def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
     """Convert matrices to quaternions; a matrix that is no rotation becomes the nearest one.
 
-    SciPy leaves a matrix unchanged if it is a rotation to twelve digits. Near it the nearest
-    rotation is another one, so that directions that leave the rotations would have no derivative:
-    two steps of G. Schulz's iteration, "Iterative Berechnung der reziproken Matrix" (1933), for the
-    polar factor leave a rotation unchanged, and are right to the third order.
+    SciPy leaves a matrix unchanged if it is a rotation to twelve digits. A matrix near it becomes
+    the nearest rotation, so that the derivative is 0 in directions that leave the rotations. Two
+    steps of G. Schulz's iteration, "Iterative Berechnung der reziproken Matrix" (1933), for the
+    polar factor have this derivative: they leave a rotation unchanged, and are right to the third
+    order.
     """
     if not assume_valid:
         eye = np.eye(3)

@@ -169,7 +169,7 @@ def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any,
 def lfilter_zi(b: Any, a: Any) -> Any:
     """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, for any a[0].
 
-    SciPy divides by a[0] only if it is not 1, so that its source has no derivative there.
+    SciPy divides by a[0] only if it is not 1, so that its source has no derivative in it at 1.
     """
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
     if not np.any(readable(a)):

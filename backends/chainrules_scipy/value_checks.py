@@ -112,7 +112,7 @@ def plain(x: Any) -> Any:
 
 
 def answer(name: str, found: Any, /, **stated: Any) -> Any:
-    """Return a SciPy result in which some fields have derivatives; no other field is a number.
+    """Return a SciPy result in which some fields have derivatives, and no other is a number.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
 
 
 def unstated(name: str, x: Any, of: Any = ()) -> Any:
-    """Replace by `Unstated` every part of a SciPy result that may depend on real numbers, of.
+    """Replace by `Unstated` every part of a SciPy result that may depend on the numbers ``of``.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def unstated(name: str, x: Any, of: Any = ()) -> Any:
 
 
 class Beside:
-    """Base of the classes that replace a SciPy object, and keep that object beside.
+    """Base of the classes that replace a SciPy object, and hold that object too.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Beside:
         return unstated(what, found, self._traced())
 
     def __aside__(self, payload: Callable[[Any], Any]) -> Any:
-        """Return SciPy's object, for aux without a derivative, if nothing is traced outside."""
+        """Return the object for aux: SciPy's, which has no derivative, if nothing is traced."""
         held = [varies(payload(y)) for y in self._traced()]
         return self.theirs if held and not any(held) and self.theirs is not None else self
 
@@ -216,7 +216,7 @@ def of_both(
 
 
 def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function compare with SciPy's, unless an array is on a device, and would be copied.
+    """Make a function compare with SciPy's, except for arrays on a device: it would copy them.
 
     A program that is being recorded calls SciPy's function, and compares at each call.
     """

@@ -1,6 +1,6 @@
-"""The judge of rules: `check_rule`, and the samples that it runs over.
+"""Checks of rules: `check_rule`, and the samples that it runs over.
 
-It stands outside the wall: it may import NumPy and pytest, and nothing in the core imports it.
+This package may import NumPy and pytest; nothing in the core imports it.
 """
 
 import importlib
@@ -60,7 +60,7 @@ _OUTSIDE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Find what stands outside when it is asked for, as it needs engines, or pytest."""
+    """Import a function that needs engines, or pytest, when it is first used."""
     if name in _OUTSIDE:
         return getattr(importlib.import_module(_OUTSIDE[name]), name)
     msg = f"module {__name__!r} has no attribute {name!r}"

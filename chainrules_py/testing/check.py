@@ -126,8 +126,8 @@ def check_rule(
         Whether to also run the checks of `THOROUGH`, and to check every direction. Without it, the
         rule of a function of one array of three numbers is checked in 60 calls of f.
     budget : int or float, optional
-        Budget: a number of calls of f, or of seconds if it is a float. Checks that no longer fit
-        are not tried, and the report lists them. Diagnosing a mistake does not count.
+        The most calls of f, or seconds if it is a float. Checks for which none are left are not
+        tried, and the report lists them. The diagnosis of a mistake does not count.
     **options
         Options of f. An option of f takes precedence over a parameter of the same name.
 

@@ -1,4 +1,4 @@
-"""The rule of a call, as engines bind it and as the registry has it."""
+"""Find the rule of a call, as engines bind it and as the registry holds it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chainrules_py.testing.data.coordinates import Coordinates
 
 
 class Bound(NamedTuple):
-    """A rule that is bound for a call, and the call as it takes it."""
+    """A rule that is bound for a call, and the call in the form that the rule takes."""
 
     rule: Any
     bound: Any
@@ -24,7 +24,7 @@ class Bound(NamedTuple):
 
 
 def bound_rule(case: Case, mode: str) -> Bound | None:
-    """Bind the rule of a call for a mode; None where the call is of several operations.
+    """Bind the rule of a call for a mode; None if the call consists of several operations.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def bound_rule(case: Case, mode: str) -> Bound | None:
 
 
 def missing_mode(case: Case, mode: str, *, transposed: bool = True) -> str:
-    """Say why a mode is not stated for a call; empty if it is, whatever it does when it is run.
+    """Return why a mode is not stated for a call; empty if it is, even if it raises when run.
 
     With ``transposed``, the transpose of the other mode counts as stated.
     """
@@ -61,10 +61,10 @@ def _statements(case: Case) -> list[Any]:
 
 
 def recipes(case: Case) -> list[Any]:
-    """Find the recipes of a call's rule, as people stated them."""
+    """Return the recipes of a call's rule, as they were stated."""
     return [s.recipe for s in _statements(case) if s.recipe is not None]
 
 
 def is_ours(case: Case) -> bool:
-    """Tell whether the rule of a call is one of the library's own."""
+    """Return whether the rule of a call is one of the library's own."""
     return any(s.source.is_ours for s in _statements(case))

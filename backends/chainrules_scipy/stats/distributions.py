@@ -455,7 +455,7 @@ def entropy(dist: Any, *args: Any, **options: Any) -> Any:
         return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
     if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
-    if dist.name == "tukeylambda":  # SciPy integrates for plain numbers
+    if dist.name == "tukeylambda":  # SciPy's integral takes a number, and no array
         return followed(type(dist)._entropy)(dist, *found) + v.log(array_of(scale))
     return array_of(_by_text(type(dist)._entropy, dist, found)) + v.log(array_of(scale))
 

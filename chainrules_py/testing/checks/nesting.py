@@ -101,7 +101,7 @@ class Loss:
     def products(
         self, engine: Any, u: Any, w: Any, *, reverse_only: bool = False
     ) -> dict[str, Any]:
-        """Compute H w, or the product u H w, with the Hessian H, in the four nestings of the modes.
+        """Compute the Hessian times w, or u times that product, in the four nestings of the modes.
 
         Parameters
         ----------

@@ -54,7 +54,7 @@ def _is_floating(x: Any) -> bool:
 
 
 def _leaves(x: Any) -> list[Any]:
-    """List the floating-point numbers and arrays of an operand, or of a container of Python's."""
+    """List the floating-point numbers and arrays in a Python container, or the operand itself."""
     plain = isinstance(x, (tuple, list, dict)) or is_dataclass(x)
     return [n for n in (flatten(x)[0] if plain else [x]) if _is_floating(n)]
 
@@ -92,8 +92,8 @@ def _put(case: Case, i: int, x: Any) -> tuple[Any, ...]:
 # ------------------------------------------------------------------------------ other points
 
 DISORDER_OF_SEVERAL = "another order of the elements of an operand that increases"
-"""The name where several operands are floating. One may be a grid, which has to increase, so that
-a mistake there is reported, but is no failure."""
+"""Name of the call in another order if f has several floating-point operands. One of them may be a
+grid, which has to increase, so that a mistake there is reported, but is no failure."""
 
 
 def near_calls(case: Case) -> Calls:

@@ -18,7 +18,7 @@ def smaller(case: Case) -> Case | None:
     """Cut the arrays of a call to a few elements along each axis; None if f rejects them.
 
     Axes of one length keep one length, and others stay different. Integers may be indices: if the
-    function rejects them, they are reduced to the shortest length.
+    function rejects them, they are reduced modulo the shortest length.
     """
     lengths: set[int] = set()
     map_leaves(lambda x: lengths.update(np.shape(x)) if is_numpy(x) else None, case.operands)

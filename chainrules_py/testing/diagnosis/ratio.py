@@ -58,7 +58,7 @@ def name_ratio(have: Any, want: Any, *, single: bool, digits: float = 1e-6) -> s
 
 
 def name_constant(c: float, digits: float = 1e-6) -> str:
-    """Write a number as a small fraction of a well-known constant; empty if it is none.
+    """Write a number as a small fraction times a well-known constant; empty if it is none.
 
     Examples
     --------
