@@ -1,7 +1,8 @@
 """Operations: the functions that rules are stated for and written in.
 
-Declarations only, named as in the array-API standard, then as in NumPy. Operands are positional,
-options keyword-only. It is also the namespace of a tracer: operations called on one are traced.
+Declarations only, named as in the array-API standard, or else as in NumPy. Operands are positional,
+options keyword-only. This module is also the array namespace of tracers: operations called on a
+tracer are traced.
 """
 
 import sys
@@ -38,7 +39,7 @@ _tracer_namespace[:] = [sys.modules[__name__]]
 
 
 def __getattr__(name: str) -> Any:
-    """Say what to write, where a rule asks for an operation by the name that a library gives it."""
+    """Raise for an unknown operation, naming a library's function of that name if there is one."""
     msg = f"there is no operation {name}"
     found = [
         (getattr(f, "__module__", ""), row.operation.__name__)

@@ -1,6 +1,6 @@
 """Operations for Bessel functions, elliptic and other integrals, hypergeometric functions.
 
-Named as in SciPy, and called with the same operands in the same order.
+They have SciPy's names, and the same operands in the same order.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def ellipk(m: Numeric, /) -> Any:
 
 @primitive
 def ellipkm1(p: Numeric, /) -> Any:
-    """K(1 - p), exact also near p = 0."""
+    """Compute K(1 - p), exactly also near p = 0."""
 
 
 ellipe = ellipk.alike(
@@ -132,9 +132,9 @@ hyp0f1 = jv.alike("hyp0f1", "Compute the hypergeometric function ₀F₁(; v; x)
 
 @primitive
 def hyp1f1(a: Numeric, b: Numeric, x: Numeric, /) -> Any:
-    """Kummer's function ₁F₁(a; b; x)."""
+    """Compute Kummer's function ₁F₁(a; b; x)."""
 
 
 @primitive
 def hyp2f1(a: Numeric, b: Numeric, c: Numeric, x: Numeric, /) -> Any:
-    """Gauss's hypergeometric function ₂F₁(a, b; c; x)."""
+    """Compute Gauss's hypergeometric function ₂F₁(a, b; c; x)."""

@@ -1,4 +1,4 @@
-"""Sums of products over named axes, and the numbers that a matrix has as a whole."""
+"""Sums of products over named axes, determinants and norms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["adjugate", "det", "einsum", "vector_norm"]
 
 @primitive
 def einsum(*operands: Numeric, subscripts: str, optimize: bool | str = False) -> Any:
-    """Sum products over axes named by letters, ``"ij,jk->ik"``, all of them written out."""
+    """Sum products over axes named by letters, ``"ij,jk->ik"``, without abbreviations."""
 
 
 @primitive

@@ -1,7 +1,7 @@
-"""Operations that make arrays.
+"""Operations that create arrays.
 
-Of the operand of those that end in ``_like`` only library, device and dtype (and, where no shape is
-given, shape) count, so no derivative flows to it.
+Operations that end in ``_like`` use only the library, device and dtype of their operand, and its
+shape if none is passed, so no derivative flows to it.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ __all__ = [
 
 @primitive
 def full_like(x: Array, /, *, shape: tuple[int, ...], fill: complex, dtype: Any = None) -> Any:
-    """Fill an array of this shape with one number, where x lives, of x's dtype by default.
+    """Fill an array of this shape with one number, on x's device, of x's dtype by default.
 
-    Of x only library, device and dtype count, so no derivative flows to it.
+    Only the library, device and dtype of x are used, so no derivative flows to it.
     """
 
 
 @primitive
 def zeros_like(x: Array, /, *, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Any:
-    """Zeros in the shape of x, or another, where x lives."""
+    """Make zeros on the device of x, in its shape or another."""
 
 
 @primitive
 def ones_like(x: Array, /, *, dtype: Any = None) -> Any:
-    """Ones in the shape of x."""
+    """Make ones in the shape of x."""
 
 
 @primitive
 def arange_like(x: Array, /, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """Return the integers from start to before stop, where x lives: indices along an axis."""
+    """Make the integers from start to before stop, on the device of x: indices along an axis."""
 
 
 @primitive
 def eye_like(
     x: Array, /, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
 ) -> Any:
-    """Ones on a diagonal and zeros elsewhere, where x lives, of x's dtype by default."""
+    """Make ones on a diagonal and zeros elsewhere, on x's device, of x's dtype by default."""
 
 
 @primitive
 def linspace(
     start: Numeric, stop: Numeric, /, *, num: int, endpoint: bool = True, axis: int = 0
 ) -> Any:
-    """Numbers at equal distances from start to stop, on a new axis; the last is stop, or before."""
+    """Space numbers evenly from start to stop, on a new axis; without stop if not ``endpoint``."""
 
 
 @primitive
@@ -70,4 +70,4 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Numbers at equal ratios from start to stop, on a new axis; the last is stop, or before."""
+    """Space numbers geometrically from start to stop, on a new axis; see `linspace`."""

@@ -1,7 +1,7 @@
-"""Operations that factor matrices and solve with the factors. Leading axes are a batch.
+"""Operations that factor matrices and solve with the factors; leading axes are batch axes.
 
-Of a Hermitian matrix one triangle is read, with the real parts of its diagonal: the lower one
-unless ``upper`` says otherwise. What stands in the other has no influence, and no derivative.
+Of a Hermitian matrix, only one triangle and the real parts of the diagonal are read: the lower
+triangle, or the upper one with ``upper``. The other triangle has no influence, and no derivative.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ __all__ = [
 
 @primitive
 def cholesky(x: Array, /, *, upper: bool = False) -> Any:
-    """Find the lower triangular L, of positive diagonal, with x = L Lᴴ, or Lᴴ if ``upper``."""
+    """Find the lower triangular L with positive diagonal and x = L Lᴴ, or Lᴴ if ``upper``."""
 
 
 @primitive
 def cholesky_cotangent(y_bar: Array, factor: Array, /) -> Any:
-    """Turn a cotangent of L into that of the lower triangle of L Lᴴ: the adjoint of dL(dx)."""
+    """Map a cotangent of L to one of the lower triangle of L Lᴴ: the adjoint of dL(dx)."""
 
 
 @primitive
 def cholesky_tangent(x_dot: Array, factor: Array, /) -> Any:
-    """Turn a tangent of L Lᴴ, of which the lower triangle is read, into that of L: dL(dx)."""
+    """Map a tangent of L Lᴴ, of which the lower triangle is read, to one of L: dL(dx)."""
 
 
 @primitive
 def solve_triangular(
     x1: Array, x2: Array, /, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """Solve x1 y = x2 for y, where one triangle of x1 is read; x2 is as for `solve`."""
+    """Solve x1 y = x2 for y, reading one triangle of x1; x2 is as for `solve`."""
 
 
 @primitive
 def solve_again(x1: Array, x2: Array, /) -> Any:
-    """Solve once more in a rule, like `solve` up to rounding: a library may look at x1 first."""
+    """Solve again in a rule; like `solve` up to rounding, but a library may inspect x1 first."""
 
 
 @primitive
 def inv_again(x: Array, /) -> Any:
-    """Invert in a rule, like `inv` up to rounding: a library may have a shorter way."""
+    """Invert in a rule; like `inv` up to rounding, but a library may have a faster way."""
 
 
 class QRResult(NamedTuple):
@@ -77,7 +77,7 @@ class QRResult(NamedTuple):
 
 @primitive
 def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:  # type: ignore[empty-body]
-    """Find the unitary Q and the upper triangular R, of real diagonal, with x = Q R.
+    """Find the unitary Q and the upper triangular R with real diagonal and x = Q R.
 
     ``mode`` is ``"reduced"``, or ``"complete"`` for a square Q.
     """
@@ -85,7 +85,7 @@ def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:  # type: ignore[empty
 
 @primitive
 def qr_raw(x: Array, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
-    """Return LAPACK's reflectors that make Q: packed with R, transposed, and their factors τ."""
+    """Return LAPACK's form of Q: the reflectors packed with R, transposed, and their factors τ."""
 
 
 # ---------------------------------------------------------------- eigenvalues
@@ -100,7 +100,7 @@ class EighResult(NamedTuple):
 
 @primitive
 def eigh(x: Array, /, *, upper: bool = False) -> EighResult:  # type: ignore[empty-body]
-    """Find the ascending real w and the unitary V with x = V diag(w) Vᴴ."""
+    """Find the real w, in ascending order, and the unitary V with x = V diag(w) Vᴴ."""
 
 
 eigvalsh = cholesky.alike(
@@ -117,7 +117,7 @@ class EigResult(NamedTuple):
 
 @primitive
 def eig(x: Array, /) -> EigResult:  # type: ignore[empty-body]
-    """Find the w and the V with x V = V diag(w), real where x and all eigenvalues are.
+    """Find w and V with x V = V diag(w); they are real if x and all eigenvalues are.
 
     Columns of V have length one, and their largest element is real.
     """
@@ -125,7 +125,7 @@ def eig(x: Array, /) -> EigResult:  # type: ignore[empty-body]
 
 @primitive
 def eigvals(x: Array, /) -> Any:
-    """Compute the eigenvalues of each matrix, real where x and all of them are."""
+    """Compute the eigenvalues of each matrix, which are real if x and all of them are."""
 
 
 # ---------------------------------------------------------------- least squares
@@ -135,7 +135,7 @@ def eigvals(x: Array, /) -> Any:
 def pinv(x: Array, /, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     """Compute each matrix's pseudoinverse; singular values below ``rtol`` of the first count as 0.
 
-    The default is ε times the longer side. Of a Hermitian matrix the lower triangle is read.
+    By default, ``rtol`` is ε times the longer side. With ``hermitian``, the lower triangle is read.
     """
 
 
@@ -143,8 +143,7 @@ def pinv(x: Array, /, *, rtol: float | None = None, hermitian: bool = False) -> 
 def lstsq(x1: Array, x2: Array, /, *, rcond: float | None = None) -> Any:
     """Find the shortest y that minimises |x1 y - x2|, the squared residuals, rank, singular values.
 
-    They come in a tuple. There are residuals only where x1 has more rows than columns and full
-    rank.
+    The result is a tuple. There are residuals only if x1 has more rows than columns and full rank.
     """
 
 

@@ -1,4 +1,4 @@
-"""Operations that act element by element: arithmetic, powers, logarithms. Operands broadcast."""
+"""Elementwise operations: arithmetic, powers, logarithms. Operands broadcast."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ subtract = add.alike("subtract", "Compute the difference x - y.")
 multiply = add.alike("multiply", "Compute the product x y.")
 divide = add.alike("divide", "Compute the quotient x / y.")
 QUOTIENTS: list[Any] = [divide]
-"""Functions that compute x / y; rules have more of them, with other second derivatives."""
+"""Functions that compute x / y; rules add others, with other second derivatives."""
 
 
 @primitive
@@ -86,20 +86,20 @@ frexp = negative.alike(
 
 @primitive
 def ldexp(x: Numeric, n: Numeric, /) -> Any:
-    """x 2ⁿ, for integers n."""
+    """Compute x 2ⁿ for integers n."""
 
 
 @primitive
 def strong_multiply(c: Numeric, p: Numeric, /) -> Any:
-    """Compute the product c p, and 0 where c is 0, whatever p is there.
+    """Compute the product c p, and 0 where c is 0, even if p is infinite or NaN there.
 
-    What a cotangent c and a partial p that may be infinite or NaN are multiplied by.
+    It multiplies a cotangent c by a partial derivative p.
     """
 
 
 @primitive
 def lift(x: Numeric, /, *, to: Any) -> Any:
-    """Turn a Python number into a scalar of the library ``to``, as its functions would take it."""
+    """Convert a Python number to a scalar of the library ``to``, as its functions would."""
 
 
 @primitive
@@ -132,12 +132,12 @@ imag = negative.alike("imag", "Return the imaginary part; of real x, zero.")
 
 @primitive
 def real_if_close(x: Numeric, /, *, tol: float = 100) -> Any:
-    """Return the real part if all imaginary parts are below tol; tol > 1 counts epsilons."""
+    """Return the real part if all imaginary parts are below tol; tol > 1 is in units of epsilon."""
 
 
 @primitive
 def complex_outside(x: Numeric, /, *, low: float, high: float) -> Any:
-    """x, of a complex dtype if a real element of it is outside of an interval."""
+    """Return x, converted to a complex dtype if a real element is outside an interval."""
 
 
 # ---------------------------------------------------------------------------------- angles, Bessel
@@ -145,12 +145,12 @@ def complex_outside(x: Numeric, /, *, low: float, high: float) -> Any:
 
 @primitive
 def unwrap(x: Numeric, period: Numeric, /, *, axis: int = -1, discont: float | None = None) -> Any:
-    """x with multiples of the period added, so that neighbours differ by at most half of it.
+    """Add multiples of the period to x, so that neighbours differ by at most half of it.
 
-    With ``discont``, which is half the period by default, smaller jumps stay.
+    Jumps smaller than ``discont`` stay; by default it is half the period.
     """
 
 
 @primitive
 def bessel_i(x: Numeric, /, *, order: int) -> Any:
-    """Compute the modified Bessel function of the first kind Iₙ, of an integer order; I₋ₙ = Iₙ."""
+    """Compute the modified Bessel function of the first kind Iₙ of integer order; I₋ₙ = Iₙ."""

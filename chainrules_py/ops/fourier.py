@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms along one axis; those along several are made of them."""
+"""Discrete Fourier transforms along one axis; those along several are composed of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["fft", "ifft", "irfft", "rfft"]
 
 @primitive
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
-    """Compute the sums Σ x_j exp(-2πi jk/n), of x cut or filled with zeros to the length n."""
+    """Compute the sums Σ x_j exp(-2πi jk/n), of x cut or padded with zeros to length n."""
 
 
 ifft = fft.alike("ifft", "Compute the inverse of `fft`.")

@@ -1,7 +1,8 @@
-"""Operations that are given functions.
+"""Higher-order operations, whose operands are functions.
 
-What such a function captured counts among the operands: `chainrules_py.primitives.closures.convert`
-finds it. The rules reach the engine that differentiates the function through its config.
+The values that such a function captured count as operands; they are found by
+`chainrules_py.primitives.closures.convert`. The rules differentiate the function with the engine,
+through its config.
 """
 
 from __future__ import annotations
@@ -45,30 +46,30 @@ def root(
 ) -> Any:
     """Find the x with f(x, *params) = 0.
 
-    Its derivatives are those of the solution, in the parameters and in what f captured: they do
-    not depend on how it was found, and the start has none.
+    The solution is differentiated with respect to the parameters and the values that f captured.
+    The derivatives do not depend on the solver, and the start has none.
 
     Parameters
     ----------
     f : callable
-        Gives as many numbers as x has, in the same shapes and order.
+        Returns as many numbers as x has, in the same shapes and order.
     x0 : array, number, or structure of them
-        Where to start.
+        The starting point.
     *params : array, number, or structure of them
-        What f depends on besides, and what it captured may be left there.
+        Further parameters of f, which may capture them instead.
     solver : callable, optional
-        ``solver(residual, x0)`` gives x, where ``residual(x)`` is f with its parameters; Newton's
+        ``solver(residual, x0)`` returns x, where ``residual(x)`` is f with its parameters; Newton's
         method by default.
     linear_solver : {"dense", "gmres", "cg"} or callable, optional
-        What solves with the Jacobian and its transpose where derivatives are taken: as ``solver``
+        Solves with the Jacobian and its transpose when derivatives are computed; as the ``solver``
         of `linear_solve`.
     batch : int
-        How many leading axes of x count independent problems.
+        The number of leading batch axes of x, which index independent problems.
     tol : float, optional
-        How long the last step may be, relative to x; of a solver of your own, how large the
-        residual beside that of a relative change of x. What the dtype allows, by default.
+        The largest length of the last step, relative to x; for a user-defined solver, the largest
+        residual relative to that of a relative change of x. It depends on the dtype by default.
     max_steps : int, optional
-        How many steps of Newton's method, 50 by default.
+        The most steps of Newton's method, 50 by default.
 
     Returns
     -------
@@ -77,9 +78,9 @@ def root(
     Raises
     ------
     ConvergenceError
-        If no solution is found, with the norm of the residual.
+        If no solution is found; the message has the norm of the residual.
     NotDifferentiableError
-        Where it is differentiated, if the Jacobian is singular at the solution.
+        In differentiation, if the Jacobian is singular at the solution.
 
     Notes
     -----
@@ -107,18 +108,18 @@ def fixed_point(
     tol: float | None = None,
     max_steps: int | None = None,
 ) -> Any:
-    """Find the x with f(x, *params) = x by applying f again and again.
+    """Find the x with f(x, *params) = x by iterating f.
 
-    Its derivatives are those of the solution, as of `root`, which says what the options are.
+    The derivatives are those of the solution, as for `root`, which describes the options.
 
     Parameters
     ----------
     f : callable
-        Gives the structure of x.
+        Returns the structure of x.
     x0 : array, number, or structure of them
-        Where to start.
+        The starting point.
     *params : array, number, or structure of them
-        What f depends on besides.
+        Further parameters of f.
     solver : {"newton"} or callable, optional
         ``"newton"`` is Newton's method for x - f(x, *params) = 0; a function is called as
         ``solver(f, x0)``, with the parameters in f.
@@ -130,9 +131,9 @@ def fixed_point(
     Raises
     ------
     ConvergenceError
-        If it does not settle, with the length of the last step.
+        If the iteration does not converge; the message has the length of the last step.
     NotDifferentiableError
-        Where it is differentiated, if 1 is an eigenvalue of the Jacobian of f at the solution.
+        In differentiation, if 1 is an eigenvalue of the Jacobian of f at the solution.
 
     Examples
     --------
@@ -197,32 +198,33 @@ def linear_solve(
     Parameters
     ----------
     matvec : callable
-        Takes and gives the structure of b.
+        Takes and returns the structure of b.
     b : array, number, or structure of them
         The right-hand side.
     *params : array, number, or structure of them
-        What the operator depends on.
+        The parameters of the operator.
     solver : {"dense", "gmres", "cg"} or callable, optional
-        ``"dense"`` writes the operator out as a matrix; ``"gmres"`` and ``"cg"`` use products
-        alone, ``"cg"`` of symmetric, positive definite operators. A function is called as
-        ``solver(matvec, b)``, with the parameters in matvec. By default ``"dense"`` up to 256
+        ``"dense"`` builds the matrix of the operator; ``"gmres"`` and ``"cg"`` use products alone,
+        and ``"cg"`` requires a symmetric, positive definite operator. A function is called as
+        ``solver(matvec, b)``, with the parameters in matvec. The default is ``"dense"`` up to 256
         unknowns, ``"gmres"`` beyond.
     transpose_solve : {"dense", "gmres", "cg"} or callable, optional
-        The same for the transposed operator, in reverse mode; by default the solver, which then
-        is given the products with the transpose.
+        The same for the transposed operator, in reverse mode; by default the solver, called with
+        products with the transpose.
     symmetric : bool
         Whether the operator is its own transpose (of complex numbers, its own adjoint).
     batch : int
-        How many leading axes count independent problems.
+        The number of leading batch axes, which index independent problems.
     tol : float, optional
-        How large the residual may be, relative to ‖b‖ + ‖A‖‖y‖.
+        The largest residual, relative to ‖b‖ + ‖A‖‖y‖.
     max_steps : int, optional
-        How many products; 10 times the number of unknowns by default.
+        The most products; 10 times the number of unknowns by default.
 
     Raises
     ------
     ConvergenceError
-        If the operator is singular, or no solution is found, with the norm of the residual.
+        If the operator is singular, or no solution is found; the message has the norm of the
+        residual.
 
     Examples
     --------
@@ -244,7 +246,7 @@ def odeint(
     method: str = "dopri5",
     max_steps: int = 100_000,
 ) -> Any:
-    """Compute the states y(t) of dy/dt = f(y, t, *params) that starts with y(t[0]) = y0.
+    """Compute the solution y(t) of dy/dt = f(y, t, *params) with y(t[0]) = y0 at the times t.
 
     Parameters
     ----------
@@ -255,15 +257,15 @@ def odeint(
     t : array of shape (n,)
         The times, increasing or decreasing.
     *params : array, number, or structure of them
-        What the rate depends on.
+        The parameters of the rate.
     rtol, atol : float, optional
-        The error of each step that is allowed, relative and absolute; the square root of the
-        dtype's resolution by default, 1.5e-8 in double precision.
+        The relative and absolute error allowed in each step; by default the square root of the
+        dtype's resolution, 1.5e-8 in double precision.
     method : {"dopri5", "bosh3"}
         The pair of Dormand and Prince of orders 5 and 4, or that of Bogacki and Shampine of orders
-        3 and 2. Both are explicit: stiff equations cost them very many steps.
+        3 and 2. Both are explicit, and take very many steps for stiff equations.
     max_steps : int
-        In all.
+        The most steps in total.
 
     Returns
     -------
@@ -273,13 +275,15 @@ def odeint(
     Raises
     ------
     ConvergenceError
-        If the step becomes too small for the time, or there are too many; with the time reached.
+        If the step becomes too small for the time, or there are too many steps; the message has the
+        time reached.
 
     Notes
     -----
-    Derivatives, in the initial state, the times, the parameters and what f captured, are those of
-    the Runge-Kutta formula on the steps that were taken, divided further where these do not
-    resolve how errors and parameters act: see docs/design/higher-order.md.
+    Derivatives with respect to the initial state, the times, the parameters and the values that f
+    captured are those of the Runge-Kutta formula on the steps that were taken. These are divided
+    further where they do not resolve how errors and parameters act: see
+    docs/design/higher-order.md.
 
     Examples
     --------
@@ -296,13 +300,13 @@ def map(f: Function, /, *xs: Any) -> Any:
     Parameters
     ----------
     f : callable
-        Takes one slice of each of the operands, and gives arrays, numbers, or a structure of them.
+        Takes one slice of each operand, and returns arrays, numbers, or a structure of them.
     *xs : array, or structure of arrays, of one slice at least
-        Their leading axes are equally long.
+        Their leading axes have the same length.
 
     Returns
     -------
-    y : structure that f gives
+    y : structure that f returns
         Each array with a leading axis.
 
     Examples
@@ -328,16 +332,16 @@ def map(f: Function, /, *xs: Any) -> Any:
 
 @HigherOrder
 def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
-    """f(...f(f(initial, x₀), x₁)..., xₙ), as `functools.reduce`.
+    """Compute f(...f(f(initial, x₀), x₁)..., xₙ), as `functools.reduce` does.
 
     Parameters
     ----------
     f : callable
-        From what was reached so far, and the next element, to what is reached next.
+        Takes the value so far and the next element, and returns the next value.
     xs : array, list, tuple, or structure of arrays
-        The elements: those of a list or tuple, the slices of all else along the leading axis.
+        The elements of a list or tuple, or the slices of arrays along the leading axis.
     initial : optional
-        What to begin with; the first element, if it is None.
+        The initial value; if None, the first element.
 
     Examples
     --------
@@ -352,32 +356,32 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
 
 
 scanning: list[Function] = []
-"""Each may compute a scan by one turn of it, from what `scan` takes; or gives None."""
+"""Functions of the arguments of `scan` that compute it from a single iteration, or return None."""
 
 
 @HigherOrder
 def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) -> Any:
-    """Carry a value along the slices of xs, and stack what each step gives besides.
+    """Carry a value along the slices of xs, and stack the results of the steps.
 
     Parameters
     ----------
     f : callable
-        From what is carried, and the next slice, to what is carried on, and a result: arrays,
+        Takes the carry and the next slice, and returns the next carry and a result: arrays,
         numbers, structures of them, or None.
     initial : array, number, or structure of them
-        What to begin with.
+        The initial carry.
     xs : array, structure of arrays, or None
-        Their leading axes are equally long, of one slice at least. With None, f is given None
-        each time.
+        Their leading axes have the same length, at least one. If None, f is called with None in
+        each step.
     length : int, optional
-        How many steps; needed where xs is None.
+        The number of steps; required if xs is None.
 
     Returns
     -------
     carry : structure that f carries
-        What the last step carries on.
-    ys : structure that f gives
-        Each array with a leading axis; None, if f gives None.
+        The carry of the last step.
+    ys : structure that f returns
+        Each array with a leading axis; None if f returns None.
 
     Examples
     --------
@@ -404,24 +408,23 @@ def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) ->
     return carry, stacked(results, flatten((initial, xs))[0][0])
 
 
-# ------------------------------------------------------ asked for rules, of what computes the
-# operations
+# ------------------------------------------------------ for rules: implemented with the operations
 
 
 @primitive
 def check_isolated(
     f: Function, x: Any, /, *params: Any, name: str, linear_solver: Any, batch: int
 ) -> None:
-    """See that a root of ``f(x, *params)`` is an isolated one, so that it has a derivative.
+    """Check that a root of ``f(x, *params)`` is isolated, so that it has a derivative.
 
     Parameters
     ----------
     f, x, *params
-        The equations, and where they hold: plain values.
+        The equations and their solution: plain values.
     name : str
-        The operation that gave x, for messages.
+        The operation that returned x, for messages.
     linear_solver, batch
-        As of `root`.
+        As for `root`.
 
     Raises
     ------
@@ -442,23 +445,23 @@ def odeint_steps(
     method: str,
     max_steps: int,
 ) -> Any:
-    """Solve as `odeint`, and list the steps from each time to the next on which to differentiate.
+    """Solve as `odeint` does, and list the steps between the times, for differentiation.
 
-    Operands and options are those of `odeint`, as plain values. What is returned has the solution
-    as ``ys``, and steps by ``intervals``. A step is called as ``step(f, y, t0, t1, *params)``, with
-    a state and the two times; it gives the state at its end. Where ``program`` is not None,
-    ``pull(ys_bar)`` gives cotangents of f, the state at first, the times, and the parameters.
+    Operands and options are those of `odeint`, as plain values. The result has the solution in
+    ``ys``, and the steps in ``intervals``. A step is called as ``step(f, y, t0, t1, *params)``,
+    with a state and two times, and returns the state at t1. If ``program`` is not None,
+    ``pull(ys_bar)`` returns cotangents of f, the initial state, the times, and the parameters.
     """
 
 
 @primitive
 def transposed(recipe: Any, request: Any, /) -> Any:
-    """Bind the mode that a recipe of one mode does not state: the transpose of the one it does.
+    """Bind the mode that a recipe of one mode lacks, as the transpose of the mode that it has.
 
     Raises
     ------
     NotDifferentiableError
-        When that is run, if what is stated is not linear in the (co)tangents.
+        When that mode runs, if the other is not linear in the (co)tangents.
     """
 
 
@@ -477,7 +480,7 @@ def slices_of(x: Any) -> list[Any]:
 
 
 def stacked(results: list[Any], like: Any) -> Any:
-    """Equal structures as one, in which each array has a leading axis for them.
+    """Stack results of the same structure: each array gets a leading axis.
 
     Numbers become arrays of the library, and the dtype, of ``like``.
     """
@@ -491,7 +494,7 @@ def stacked(results: list[Any], like: Any) -> Any:
 
 
 def arrayed(x: Any, like: Any) -> Any:
-    """Turn a number into an array without axes, where the array ``like`` lives."""
+    """Convert a number to a 0-d array, in the library and on the device of ``like``."""
     if x is None or isinstance(x, (str, bytes)):
         msg = (
             f"{x!r} is not a number or array, of which results are stacked; give one for each slice"

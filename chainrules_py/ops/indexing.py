@@ -1,7 +1,7 @@
-"""Operations that pick elements out, and put them back.
+"""Indexing operations: reading elements and writing them.
 
 An index is split into a static pattern, which is an option, and the arrays in it, which are
-operands: they may be data, though no derivative is taken in them.
+operands: they may be data, but are not differentiated.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = [
 class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split from)
     """The static part of an index: hashable, with a hole for each array.
 
-    Slices cannot be hashed before Python 3.12, and ``True == 1`` though they index differently; so
-    an entry is an integer, None, Ellipsis, or a tuple that starts with what it is.
+    Slices are unhashable before Python 3.12, and ``True == 1`` though they index differently; so an
+    entry is an integer, None, Ellipsis, or a tuple that starts with its kind.
 
     Examples
     --------
@@ -52,27 +52,27 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
     def split(
         cls, index: Any, asarray: Callable[[Any], Any] = lambda entry: entry
     ) -> tuple[Index, tuple[Any, ...]]:
-        """Separate what is static in an index from the arrays in it.
+        """Separate the static part of an index from the arrays in it.
 
         Parameters
         ----------
         index
-            What stands between the brackets.
+            The index, as in ``x[index]``.
         asarray : callable
-            Makes an array of a list; lists are operands as well.
+            Converts a list to an array; lists are operands as well.
 
         Raises
         ------
         IndexError
-            If an entry is nothing to index with.
+            If an entry is not valid in an index.
         """
-        if type(index) is int:  # by the shortest way: programs are full of these
+        if type(index) is int:  # a fast path for a frequent case
             made = cls((index,))
             made.where, made.is_basic = (index,), True
             return made, ()
         entries = tuple(index) if isinstance(index, tuple) else (index,)
         pattern: list[Any] = []
-        joined = True  # whether the index is its pattern, and needs not be joined again
+        joined = True  # whether the index equals its pattern and need not be joined
         arrays: list[Any] = []
         for entry in entries:
             kind = type(entry)
@@ -97,7 +97,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             elif isinstance(entry, (list, tuple)) or is_read(kind):
                 pattern.append(cls.HOLE)
                 arrays.append(asarray(entry))
-            elif stands_for_place(kind) or type_info(kind).is_array:  # which it is by now, perhaps
+            elif stands_for_place(kind) or type_info(kind).is_array:  # may be registered by now
                 pattern.append(cls.HOLE)
                 arrays.append(entry)
             else:
@@ -112,7 +112,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         return made, tuple(arrays)
 
     def join(self, arrays: tuple[Any, ...]) -> Any:
-        """Return the index again, with these arrays in the holes."""
+        """Rebuild the index with these arrays in the holes."""
         if not arrays:
             try:
                 return self.where
@@ -125,7 +125,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
 
     @functools.cached_property
     def is_basic(self) -> bool:
-        """Whether it is integers, slices, None and Ellipsis, and so picks no element twice."""
+        """Whether it has only integers, slices, None and Ellipsis, so picks no element twice."""
         return not [e for e in self if type(e) is tuple and e[0] is not slice]
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
 
 
 def stands_for_place(kind: type) -> bool:
-    """Tell whether a class stands for a whole number of a library, another one in each run."""
+    """Return whether a class represents a library's integer that may differ in each run."""
     number = type_info(kind).dispatch_type
     return number is not kind and hasattr(number, "__index__")
 
@@ -188,25 +188,25 @@ def getitem(x: Array, /, *arrays: Numeric, index: Index) -> Any:
 
 @primitive
 def scatter_add(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
-    """Copy x and add y at the index; an element that occurs twice is added to twice."""
+    """Copy x and add y at the index; elements that occur twice are added to twice."""
 
 
 @primitive
 def put_at(x: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> Any:
     """Copy x and write y at the index, in the dtype of x.
 
-    Of an element that occurs several times in the index, the last one written stays.
+    If an element occurs several times in the index, the last value written stays.
     """
 
 
 @primitive
 def take(x: Array, indices: Numeric, /, *, axis: int | None = None) -> Any:
-    """Return the slices of x at these places along an axis; of x in C order if it is None."""
+    """Return the slices of x at these indices along an axis; of x in C order if it is None."""
 
 
 @primitive
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Any:
-    """Elements of x, at one place along an axis for each entry of the indices."""
+    """Take an element of x for each entry of indices, which is its index along the axis."""
 
 
 @primitive
@@ -216,21 +216,21 @@ def put_along_axis_add(x: Array, y: Numeric, indices: Array, /, *, axis: int = -
 
 @primitive
 def add_at(buffer: Array, y: Numeric, /, *arrays: Numeric, index: Index) -> None:
-    """Add y to the buffer itself at the index, twice where an element occurs twice.
+    """Add y to the buffer in place at the index, twice where an element occurs twice.
 
-    For the ``pull_into`` of rules: nothing else writes to what it is given.
+    For the ``pull_into`` of rules: no other operation writes to its operands.
     """
 
 
 @primitive
 def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = -1) -> None:
-    """Add y to the buffer itself where `take_along_axis` would read; for ``pull_into`` alone."""
+    """Add y to the buffer in place where `take_along_axis` would read; for ``pull_into`` alone."""
 
 
 def index(x: Any, where: Any) -> Any:
-    """Return the elements x[where], for an index as Python writes it."""
+    """Return the elements x[where], for an index as written in Python."""
     pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
-    if not arrays and isinstance(x, Tracer):  # by the shortest way: programs are full of these
+    if not arrays and isinstance(x, Tracer):  # a fast path for a frequent case
         return x.__trace__(getitem, (x,), {"index": pattern})
     return getitem(x, *arrays, index=pattern)
 

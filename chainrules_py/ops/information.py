@@ -1,6 +1,6 @@
 """Operations for logistic functions, entropies and losses, and power transforms.
 
-Named as in SciPy, and called with the same operands in the same order.
+They have SciPy's names, and the same operands in the same order.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def expit(x: Numeric, /) -> Any:
 
 @primitive
 def logit(p: Numeric, /) -> Any:
-    """log(p / (1 - p)), the inverse of `expit`."""
+    """Compute log(p / (1 - p)), the inverse of `expit`."""
 
 
 log_expit = expit.alike("log_expit", "Compute the logarithm of `expit`.")
@@ -52,12 +52,12 @@ log_expit = expit.alike("log_expit", "Compute the logarithm of `expit`.")
 
 @primitive
 def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Compute the logarithm of the sum of exponentials along an axis, several, or all."""
+    """Compute the logarithm of the sum of exponentials along one, several or all axes."""
 
 
 @primitive
 def softmax(x: Array, /, *, axis: Any = None) -> Any:
-    """exp(x), divided by its sum along an axis, several, or all."""
+    """Compute exp(x) divided by its sum along one, several or all axes."""
 
 
 log_softmax = softmax.alike("log_softmax", "Compute the logarithm of `softmax`.")
@@ -68,7 +68,7 @@ log_softmax = softmax.alike("log_softmax", "Compute the logarithm of `softmax`."
 
 @primitive
 def xlogy(x: Numeric, y: Numeric, /) -> Any:
-    """x log(y), and 0 where x is 0."""
+    """Compute x log(y), and 0 where x is 0."""
 
 
 xlog1py = xlogy.alike("xlog1py", "x log(1 + y), and 0 where x is 0.")
@@ -81,7 +81,7 @@ kl_div = xlogy.alike("kl_div", "x log(x / y) - x + y, and infinity outside of x,
 
 @primitive
 def huber(delta: Numeric, r: Numeric, /) -> Any:
-    """r² / 2 up to |r| = delta, and beyond it the tangent there."""
+    """Compute r² / 2 up to |r| = delta, and its tangent line beyond."""
 
 
 pseudo_huber = huber.alike("pseudo_huber", "δ² (√(1 + (r/δ)²) - 1).")
@@ -92,7 +92,7 @@ pseudo_huber = huber.alike("pseudo_huber", "δ² (√(1 + (r/δ)²) - 1).")
 
 @primitive
 def boxcox(x: Numeric, lmbda: Numeric, /) -> Any:
-    """(x^λ - 1) / λ, and log(x) for λ = 0."""
+    """Compute (x^λ - 1) / λ, and log(x) for λ = 0."""
 
 
 boxcox1p = boxcox.alike("boxcox1p", "((1 + x)^λ - 1) / λ, and log(1 + x) for λ = 0.")
@@ -100,7 +100,7 @@ boxcox1p = boxcox.alike("boxcox1p", "((1 + x)^λ - 1) / λ, and log(1 + x) for �
 
 @primitive
 def inv_boxcox(y: Numeric, lmbda: Numeric, /) -> Any:
-    """(1 + λ y)^(1/λ), and exp(y) for λ = 0."""
+    """Compute (1 + λ y)^(1/λ), and exp(y) for λ = 0."""
 
 
 inv_boxcox1p = inv_boxcox.alike("inv_boxcox1p", "(1 + λ y)^(1/λ) - 1, and exp(y) - 1 for λ = 0.")

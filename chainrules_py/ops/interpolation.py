@@ -1,4 +1,4 @@
-"""Operations that read a function between the points at which it is known."""
+"""Operations that interpolate between given points, and search in sorted arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["interp", "searchsorted"]
 
 @primitive
 def interp(x: Numeric, xp: Array, fp: Array, /) -> Any:
-    """Read the value at x off the straight lines through (xp_j, fp_j); constant beyond the ends.
+    """Interpolate linearly at x between the points (xp_j, fp_j); constant beyond the ends.
 
-    The knots xp ascend. All are of double precision.
+    The knots xp are in ascending order. All operands are of double precision.
     """
 
 
 @primitive
 def searchsorted(x1: Array, x2: Numeric, /, *, side: str = "left") -> Any:
-    """Where the elements of x2 belong in x1, which ascends; on the left of equal ones, or right."""
+    """Return where to insert the elements of x2 in the sorted x1: left or right of equal ones."""

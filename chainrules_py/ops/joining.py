@@ -1,4 +1,4 @@
-"""Operations that join arrays: ``concat(a, b)``, and ``concat([a, b])`` as the standard has it."""
+"""Operations that join arrays: ``concat(a, b)``, and ``concat([a, b])`` as in the standard."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class _Joining(Primitive[P, R]):
-    """Primitive of several operands, which may come in one list or tuple."""
+    """Primitive of several operands, which may be passed in one list or tuple."""
 
     def _find(self, classes: tuple[type, ...], key: Any = None) -> Callable[..., Any]:
         if len(classes) == 1 and classes[0] in (list, tuple):
@@ -33,9 +33,9 @@ class _Joining(Primitive[P, R]):
 
 @_Joining
 def concat(*arrays: Array | Sequence[Array], axis: int | None = 0) -> Any:
-    """Arrays one after the other along an axis they have; flattened first if it is None."""
+    """Concatenate arrays along an existing axis; flatten them first if it is None."""
 
 
 @_Joining
 def stack(*arrays: Numeric | Sequence[Numeric], axis: int = 0) -> Any:
-    """Arrays of one shape one after the other along a new axis."""
+    """Stack arrays of one shape along a new axis."""

@@ -1,10 +1,10 @@
-"""Operations of linear algebra. Matrices are the last two axes; axes before them are a batch."""
+"""Operations of linear algebra; matrices are the last two axes, and other axes are batch axes."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# What the standard has in its namespace ``linalg``, which this module is for a tracer.
+# The contents of the standard's namespace ``linalg``, which this module is for tracers.
 from chainrules_py.ops.decompositions import (
     cholesky,
     eig,
@@ -59,14 +59,14 @@ def matmul(x1: Array, x2: Array, /) -> Any:
 
 @primitive
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Any:
-    """Sum conj(x1) x2 along an axis of both, which is counted from the end."""
+    """Sum conj(x1) x2 along an axis of both, counted from the end."""
 
 
 @primitive
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[tuple[int, ...], tuple[int, ...]] = 2
 ) -> Any:
-    """Sum products over axes: so many last of x1 and first of x2, or those of the two tuples."""
+    """Sum products over axes: the last n of x1 and first n of x2, or those in the two tuples."""
 
 
 @primitive
@@ -87,12 +87,12 @@ dot = outer.alike(
 
 @primitive
 def diagonal(x: Array, /, *, offset: int = 0) -> Any:
-    """Return the diagonal of each matrix, ``offset`` places above the main one."""
+    """Return the diagonal of each matrix that is ``offset`` above the main diagonal."""
 
 
 @primitive
 def from_diagonal(x: Array, /, *, rows: int, columns: int, offset: int = 0) -> Any:
-    """Matrices of this shape with x on that diagonal, and zeros elsewhere."""
+    """Build matrices of this shape with x on the given diagonal, and zeros elsewhere."""
 
 
 trace = diagonal.alike("trace", "Sum the diagonal of each matrix.")
@@ -100,7 +100,7 @@ trace = diagonal.alike("trace", "Sum the diagonal of each matrix.")
 
 @primitive
 def tril(x: Array, /, *, k: int = 0) -> Any:
-    """x with zeros above the k-th diagonal."""
+    """Return x with zeros above the k-th diagonal."""
 
 
 triu = tril.alike("triu", "x with zeros below the k-th diagonal.")
@@ -136,14 +136,14 @@ class SVDResult(NamedTuple):
 
 @primitive
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:  # type: ignore[empty-body]
-    """Find the unitary U, the descending S >= 0 and the unitary Vh with x = U diag(S) Vh."""
+    """Find unitary U and Vh, and S >= 0 in descending order, with x = U diag(S) Vh."""
 
 
 svdvals = inv.alike("svdvals", "Compute the singular values of each matrix, in descending order.")
 
 
 def resolution(x: Any) -> float:
-    """Return the relative distance between neighbouring numbers of x's dtype: a constant, in rules.
+    """Return the relative distance between neighbouring numbers of x's dtype, as a constant.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Operations that rearrange elements, or change what they are stored as."""
+"""Operations that rearrange elements, or change their dtype or device."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def reshape(x: Array, /, *, shape: tuple[int, ...]) -> Any:
 
 @primitive
 def permute_dims(x: Array, /, *, axes: tuple[int, ...] | None = None) -> Any:
-    """x with its axes in another order, reversed by default."""
+    """Return x with its axes in another order, reversed by default."""
 
 
 @primitive
 def matrix_transpose(x: Array, /) -> Any:
-    """x with its last two axes exchanged."""
+    """Return x with its last two axes exchanged."""
 
 
 broadcast_to = reshape.alike(
@@ -49,12 +49,12 @@ broadcast_to = reshape.alike(
 
 @primitive
 def expand_dims(x: Array, /, *, axis: int | tuple[int, ...]) -> Any:
-    """x with new axes of length one, at these places of the result."""
+    """Return x with new axes of length one, at these positions in the result."""
 
 
 @primitive
 def squeeze(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
-    """x without these axes, which have length one; without all such axes by default."""
+    """Return x without these axes of length one; by default without all axes of length one."""
 
 
 flip = squeeze.alike("flip", "x in reverse order along axes, all by default.")
@@ -64,7 +64,7 @@ flip = squeeze.alike("flip", "x in reverse order along axes, all by default.")
 def roll(
     x: Array, /, *, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None
 ) -> Any:
-    """x shifted along axes, what leaves at the end entering at the beginning.
+    """Shift x along axes; elements that leave at the end enter at the beginning.
 
     Without an axis, x is shifted in C order.
     """
@@ -72,29 +72,29 @@ def roll(
 
 @primitive
 def tile(x: Array, /, *, repetitions: tuple[int, ...]) -> Any:
-    """x as a tile, laid this many times along each axis; axes are counted from the last."""
+    """Repeat x as a whole along each axis; the repetitions are for the last axes."""
 
 
 @primitive
 def repeat(x: Array, repeats: Numeric, /, *, axis: int | None = None) -> Any:
-    """Each element, or each slice along an axis, several times in a row."""
+    """Repeat each element, or each slice along an axis, several times in a row."""
 
 
 @primitive
 def pad(x: Array, value: Numeric, /, *, widths: tuple[tuple[int, int], ...]) -> Any:
-    """x with so many elements of one value before it and behind it along each axis."""
+    """Pad x along each axis with elements of one value: the numbers before and after it."""
 
 
 @primitive
 def sliding_window_view(
     x: Array, /, *, window_shape: tuple[int, ...], axis: tuple[int, ...]
 ) -> Any:
-    """All windows of these lengths along the axes, each on new axes behind the others."""
+    """Return all windows of these lengths along the axes, on new axes behind the others."""
 
 
 @primitive
 def astype(x: Array, /, *, dtype: Any) -> Any:
-    """x with another dtype; x itself if it has it already."""
+    """Convert x to a dtype; return x itself if it has it already."""
 
 
 copy = matrix_transpose.alike("copy", "x in memory of its own.")
@@ -102,4 +102,4 @@ copy = matrix_transpose.alike("copy", "x in memory of its own.")
 
 @primitive
 def to_device(x: Array, /, *, device: Any) -> Any:
-    """x on another device; x itself if it is there already."""
+    """Move x to a device; return x itself if it is there already."""

@@ -1,4 +1,4 @@
-"""Parts of matrices, in words: what rules and composites write most often."""
+"""Helpers for matrices that rules and composites often use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chainrules_py.ops.reductions import max
 from chainrules_py.ops.selection import abs, maximum, where
 
 __all__: list[str] = []
-"""No operations: what is made of them."""
+"""No operations, but functions written in them."""
 
 
 def adjoint(a: Any) -> Any:
@@ -23,12 +23,12 @@ def adjoint(a: Any) -> Any:
 
 
 def half(x: Any, upper: bool = False) -> Any:
-    """Φ: one triangle of a matrix, with half of its diagonal. It is its own adjoint."""
+    """Compute Φ: one triangle of a matrix, with half of its diagonal. It is its own adjoint."""
     return 0.5 * (triu(x) + triu(x, k=1) if upper else tril(x) + tril(x, k=-1))
 
 
 def hermitian(x: Any, upper: bool = False) -> Any:
-    """Build the Hermitian matrix whose one triangle is read off x."""
+    """Build the Hermitian matrix from one triangle of x."""
     return (y := half(x, upper)) + adjoint(y)
 
 
@@ -38,19 +38,19 @@ def blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 def bordered(x: Any, t: Any) -> Any:
-    """[[x, t], [0, x]], of which a function has its derivative at x along t in the corner."""
+    """Build [[x, t], [0, x]]: a function of it has its derivative at x along t in the corner."""
     if x.shape != t.shape:
         x, t = x + zeros_like(t), t + zeros_like(x)
     return blocks(x, t, zeros_like(x), x)
 
 
 def magnitude(t: Any) -> Any:
-    """Powers of two by which matrices that are large in a border are divided: as of x there."""
+    """Compute the powers of two by which large matrices t are divided in a `bordered` matrix."""
     largest = max(abs(t), axis=(-2, -1), keepdims=True)
     return where(largest > 8.0, exp2(floor(log2(maximum(largest, 1.0)))), 1.0)
 
 
 def corner(y: Any) -> Any:
-    """Return the block above on the right."""
+    """Return the upper right block."""
     n = y.shape[-1] // 2
     return y[..., :n, n:]

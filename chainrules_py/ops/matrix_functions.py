@@ -1,6 +1,6 @@
-"""Functions of matrices, and equations in them. Axes before the last two are a batch.
+"""Matrix functions and matrix equations; axes before the last two are batch axes.
 
-Named as in SciPy.
+The names are SciPy's.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LUFactors(NamedTuple):
 
 @primitive
 def lu_factor(x: Array, /) -> LUFactors:  # type: ignore[empty-body]
-    """U, and L below it without its ones, of square x, with L U = x[permutation].
+    """Find L and U of square x with L U = x[permutation], packed in one matrix without L's ones.
 
-    ``pivots[i]`` is the row that row i changed places with.
+    ``pivots[i]`` is the row that was exchanged with row i.
     """

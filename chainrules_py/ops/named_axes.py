@@ -1,4 +1,4 @@
-"""Sums of products over named axes, in words for matrices."""
+"""Sums of products over named axes, computed as matrix products."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from chainrules_py.ops.linalg import matmul
 from chainrules_py.ops.manipulation import permute_dims, reshape
 
 __all__: list[str] = []
-"""No operations: what is made of them."""
+"""No operations, but functions written in them."""
 
 
 def product_over(factors: list[tuple[str, Any]], wanted: str) -> Any:
-    """Return a sum of products of two arrays as a product of matrices; None where it is none.
+    """Compute a sum of products of two arrays as a product of matrices; None if it is not one.
 
-    Libraries give that to BLAS, which takes a tenth of the time of a loop over all axes.
+    Libraries compute that with BLAS, in a tenth of the time of a loop over all axes.
 
     Parameters
     ----------
     factors : list of (str, array)
         The names of each array's axes, and the array.
     wanted : str
-        The names of the result's.
+        The names of the result's axes.
     """
     if len(factors) != 2:
         return None
@@ -43,7 +43,7 @@ def product_over(factors: list[tuple[str, Any]], wanted: str) -> Any:
 
 
 def _laid(x: Any, term: str, lengths: dict[str, int], batch: list[str], *groups: list[str]) -> Any:
-    """Lay an array out as matrices, whose rows and columns are groups of its named axes."""
+    """Rearrange an array into matrices whose rows and columns are groups of its named axes."""
     axes = [c for group in (batch, *groups) for c in group]
     merged = [math.prod([lengths[c] for c in group]) for group in groups]
     x = _permuted(x, [term.index(c) for c in axes])

@@ -1,6 +1,6 @@
-"""Operations for Python's operators, and the functions that compute them where nothing is traced.
+"""Operations for Python's operators, with the functions that compute untraced values.
 
-And the members of its numbers.
+It also has the aliases of the members of Python's numbers.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ unary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any], Any]]] = {
 }
 
 square_operator: tuple[Primitive[..., Any], Callable[[Any], Any]] = (e.square, lambda x: x**2)
-"""What ``x ** 2`` is: its derivative needs no power, and is nowhere infinite."""
+"""The operation of ``x ** 2``: its derivative needs no power, and is finite everywhere."""
 
-# Each stands for its reflected form too: __add__ for __radd__.
+# Each is for its reflected form too: __add__ for __radd__.
 binary_operators: dict[str, tuple[Primitive[..., Any], Callable[[Any, Any], Any]]] = {
     "__add__": (e.add, operator.add),
     "__sub__": (e.subtract, operator.sub),

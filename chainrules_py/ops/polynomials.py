@@ -1,4 +1,4 @@
-"""Operations of polynomials. Coefficients are a vector, that of the highest power first."""
+"""Operations on polynomials; coefficients are a vector, that of the highest power first."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def polyval(p: Array, x: Numeric, /) -> Any:
 
 @primitive
 def vander(x: Array, /, *, columns: int, increasing: bool = False) -> Any:
-    """Put the powers of each element of a vector in a row, from the highest to the zeroth."""
+    """Make a matrix whose rows are the powers of each element, from the highest to the zeroth."""
 
 
 @primitive(shape_from_data=True)
 def roots(p: Array, /) -> Any:
-    """Find the roots of the polynomial with coefficients p; leading coefficients of 0 give none."""
+    """Find the roots of the polynomial with coefficients p; leading zeros are ignored."""

@@ -42,7 +42,7 @@ __all__ = [
 
 @primitive
 def equal(x: Numeric, y: Numeric, /) -> Any:
-    """Tell whether x and y are equal."""
+    """Return whether x and y are equal."""
 
 
 not_equal = equal.alike("not_equal", "Tell whether x and y differ.")
@@ -57,7 +57,7 @@ logical_xor = equal.alike("logical_xor", "Tell whether exactly one of x and y ho
 
 @primitive
 def logical_not(x: Numeric, /) -> Any:
-    """Tell whether x does not hold."""
+    """Return whether x is false or zero."""
 
 
 isfinite = logical_not.alike("isfinite", "Tell whether x is neither infinite nor NaN.")
@@ -74,7 +74,7 @@ round = logical_not.alike("round", "Round x to the nearest integer; to the even 
 
 @primitive
 def round_decimals(x: Numeric, /, *, decimals: int) -> Any:
-    """x rounded to this many decimals; to tens or hundreds with negative ones."""
+    """Round x to this many decimals; negative numbers round to tens or hundreds."""
 
 
 spacing = logical_not.alike(

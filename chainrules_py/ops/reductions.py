@@ -63,7 +63,7 @@ count_nonzero = sum.alike(
 
 @primitive
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Where the largest element is; of several, the first."""
+    """Return the index of the largest element; of several, the first."""
 
 
 argmin = argmax.alike("argmin", "Where the smallest element is; of several, the first.")
@@ -71,7 +71,7 @@ argmin = argmax.alike("argmin", "Where the smallest element is; of several, the 
 
 @primitive
 def cumulative_sum(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """Sum the first elements, y_k = Σ_{j≤k} x_j, along an axis; of all in C order if None.
+    """Compute cumulative sums y_k = Σ_{j≤k} x_j along an axis; over all in C order if None.
 
     With ``include_initial`` the empty sum, 0, comes first.
     """
@@ -79,7 +79,7 @@ def cumulative_sum(x: Array, /, *, axis: int | None = None, include_initial: boo
 
 @primitive
 def cumulative_prod(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """Multiply the first elements, y_k = Π_{j≤k} x_j, along an axis; of all in C order if None.
+    """Compute cumulative products y_k = Π_{j≤k} x_j along an axis; over all in C order if None.
 
     With ``include_initial`` the empty product, 1, comes first.
     """

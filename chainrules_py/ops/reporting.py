@@ -1,4 +1,4 @@
-"""The operations by which a rule says that a derivative is not determined at a point."""
+"""Operations by which a rule reports that a derivative is not determined at a point."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _strict = Mode("strict")
 
 @primitive
 def report(condition: Any, /, *, message: str) -> None:
-    """Tell the caller, if the condition holds anywhere, that a derivative depends on a choice.
+    """Warn, if the condition holds anywhere, that a derivative depends on a choice.
 
-    It is a `DegeneracyWarning`, or under `strict` a `NotDifferentiableError`. A library whose
-    arrays live on a device keeps the flag there instead of waiting for it.
+    The warning is a `DegeneracyWarning`; under `strict`, a `NotDifferentiableError` is raised. A
+    library whose arrays are on a device keeps the condition there, without waiting for it.
     """
     if not (condition if type(condition) is bool else bool(reductions.any(condition))):
         return
@@ -34,20 +34,20 @@ def report(condition: Any, /, *, message: str) -> None:
 def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
     """Return weights of values, made equal where values are tied.
 
-    It says nothing. Its derivative reports where what varies would split those that are tied:
-    weights that are equal there, whatever the values, do not follow them apart.
+    The operation itself reports nothing. Its derivative does, if a tangent would split tied values:
+    weights that are made equal do not follow values that split.
 
     Parameters
     ----------
     even, t, values : array of shape (..., n)
-        The weights, what they were before, and what they are of.
+        The weights, the weights before they were made equal, and the values.
     tied : bool array of shape (..., n, n)
         Which pairs of values are equal.
 
     Raises
     ------
     ValueError
-        If there is not one weight a value.
+        If the numbers of weights and values differ.
     """
     lengths = [getattr(x, "shape", ())[-1:] for x in (even, tied)]
     if lengths[0] != lengths[1]:
@@ -57,22 +57,22 @@ def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
 
 
 def is_strict() -> bool:
-    """Tell whether reports are errors."""
+    """Return whether reports are errors."""
     return _strict.get()
 
 
 def strict(on: bool = True) -> AbstractContextManager[None]:
-    """Raise, inside a ``with`` block, where a derivative depends on a choice of the primal.
+    """Raise, inside a ``with`` block, if a derivative depends on a choice of the primal.
 
     Parameters
     ----------
     on : bool
-        False restores the warnings, inside a block that is strict.
+        False restores the warnings inside a strict block.
 
     Raises
     ------
     NotDifferentiableError
-        In the block, in place of each `DegeneracyWarning`.
+        In the block, instead of each `DegeneracyWarning`.
 
     Examples
     --------

@@ -31,7 +31,7 @@ __all__ = [
 
 @primitive
 def maximum(x: Numeric, y: Numeric, /) -> Any:
-    """Return the greater of x and y; NaN if one of them is."""
+    """Return the greater of x and y; NaN if one of them is NaN."""
 
 
 minimum = maximum.alike("minimum", "Return the lesser of x and y; NaN if one of them is.")
@@ -48,7 +48,7 @@ fmin = maximum.alike("fmin", "Return the lesser of x and y; the other one if one
 
 @primitive
 def cumulative_max(x: Array, /, *, axis: int) -> Any:
-    """Find the greatest of the first elements, y_k = max_{j≤k} x_j, along an axis."""
+    """Compute cumulative maxima y_k = max_{j≤k} x_j along an axis."""
 
 
 cumulative_min = cumulative_max.alike(
@@ -58,37 +58,37 @@ cumulative_min = cumulative_max.alike(
 
 @primitive
 def clip(x: Numeric, lo: Numeric, hi: Numeric, /) -> Any:
-    """x, or the bound that it is beyond; hi where the bounds are the wrong way round."""
+    """Return x, or the bound that it exceeds; hi if lo is greater than hi."""
 
 
 @primitive
 def clip_below(x: Numeric, lo: Numeric, /) -> Any:
-    """x, or lo where x is below it."""
+    """Return x, or lo where x is below it."""
 
 
 @primitive
 def clip_above(x: Numeric, hi: Numeric, /) -> Any:
-    """x, or hi where x is above it."""
+    """Return x, or hi where x is above it."""
 
 
 @primitive
 def where(condition: Numeric, x: Numeric, y: Numeric, /) -> Any:
-    """x where the condition holds, y elsewhere."""
+    """Return x where the condition holds, y elsewhere."""
 
 
 @primitive
 def choose(a: Numeric, /, *choices: Numeric) -> Any:
-    """Take the element of the choice that a, an integer from 0 on, names; all broadcast."""
+    """Take each element from the choice number a, counted from 0; all operands broadcast."""
 
 
 @primitive
 def nan_to_num(x: Numeric, nan: Numeric, posinf: Numeric, neginf: Numeric, /) -> Any:
-    """x with numbers in place of NaN, ∞ and -∞; of complex x, in both parts."""
+    """Replace NaN, ∞ and -∞ in x by numbers; in both parts of complex x."""
 
 
 @primitive
 def heaviside(x: Numeric, h: Numeric, /) -> Any:
-    """0 for negative x, 1 for positive, h at 0."""
+    """Return 0 for negative x, 1 for positive x, and h at 0."""
 
 
 @primitive

@@ -1,4 +1,4 @@
-"""Operations that put elements in order."""
+"""Sorting operations."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ argsort = sort.alike("argsort", "Return the places that `sort` takes the element
 
 @primitive
 def partition(x: Array, /, *, kth: int | tuple[int, ...], axis: int = -1) -> Any:
-    """Move the elements along an axis: at the places kth as if sorted, lesser ones before them."""
+    """Reorder elements along an axis: those at kth as if sorted, lesser ones before them."""

@@ -1,6 +1,6 @@
-"""Operations for the gamma function and its kin, and for error functions.
+"""Operations for the gamma function and related functions, and for error functions.
 
-Named as in SciPy, and called with the same operands in the same order.
+They have SciPy's names, and the same operands in the same order.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ digamma = gamma.alike("digamma", "ψ(x) = Γ′(x) / Γ(x).")
 
 @primitive
 def polygamma(n: Numeric, x: Numeric, /) -> Any:
-    """Compute the n-th derivative of the digamma function ψ; n is a whole number."""
+    """Compute the n-th derivative of the digamma function ψ; n is an integer."""
 
 
 @primitive
 def beta(a: Numeric, b: Numeric, /) -> Any:
-    """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
+    """Compute the beta function B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
 
 
 betaln = beta.alike("betaln", "log |B(a, b)|.")
@@ -72,7 +72,7 @@ betaln = beta.alike("betaln", "log |B(a, b)|.")
 
 @primitive
 def gammainc(a: Numeric, x: Numeric, /) -> Any:
-    """P(a, x), the share of the integral that is Γ(a) from 0 to x."""
+    """Compute P(a, x), the fraction of the integral of Γ(a) from 0 to x."""
 
 
 gammaincc = gammainc.alike("gammaincc", "Q(a, x) = 1 - P(a, x).")
@@ -80,12 +80,12 @@ gammaincc = gammainc.alike("gammaincc", "Q(a, x) = 1 - P(a, x).")
 
 @primitive
 def betainc(a: Numeric, b: Numeric, x: Numeric, /) -> Any:
-    """I_x(a, b), the share of the integral that is B(a, b) from 0 to x."""
+    """Compute I_x(a, b), the fraction of the integral of B(a, b) from 0 to x."""
 
 
 @primitive
 def binom(n: Numeric, k: Numeric, /) -> Any:
-    """Compute the binomial coefficient, Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1))."""
+    """Compute the binomial coefficient Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1))."""
 
 
 # ---------------------------------------------------------------------------------- errors
@@ -109,9 +109,9 @@ log_ndtr = gamma.alike("log_ndtr", "Compute the logarithm of `ndtr`.")
 
 @primitive
 def ndtri(p: Numeric, /) -> Any:
-    """Compute the quantile of the standard normal distribution for the share p."""
+    """Compute the quantile of the standard normal distribution at probability p."""
 
 
 @primitive
 def owens_t(h: Numeric, a: Numeric, /) -> Any:
-    """Owen's T: the probability of X > h and 0 < Y < a X, of two standard normal numbers."""
+    """Compute Owen's T: the probability of X > h and 0 < Y < a X, for standard normal X and Y."""

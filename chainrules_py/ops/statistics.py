@@ -1,4 +1,4 @@
-"""Statistics: order statistics, counts in bins, differences, sums of shifted products."""
+"""Statistical operations: order statistics, counts in bins, differences, convolution."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ __all__ = ["bincount", "convolve", "diff", "lerp", "order_statistics", "weighted
 
 @primitive
 def order_statistics(x: Array, ranks: Array, /, *, skip_nan: bool = False) -> Any:
-    """Return the elements at these places of the ascending order along the last axis.
+    """Return the elements with these ranks in ascending order along the last axis.
 
-    The other axes of the ranks broadcast against those of x. Where NaN is among the elements, all
-    are NaN; with ``skip_nan`` it is the greatest of them.
+    The other axes of the ranks broadcast against those of x. If an element is NaN, all results are
+    NaN; with ``skip_nan``, NaN counts as the greatest element.
     """
 
 
 @primitive
 def weighted_quantile(x: Array, q: Array, weights: Array, /, *, skip_nan: bool = False) -> Any:
-    """Find the least elements along the last axis with a part q of the weight not above them.
+    """Find the least element along the last axis that has a part q of the weight not above it.
 
-    The q, on one axis, are counted along the last axis of the result. NaN as `order_statistics`.
+    q is a vector, and runs along the last axis of the result. NaN is treated as in
+    `order_statistics`.
     """
 
 
@@ -42,18 +43,18 @@ def lerp(a: Numeric, b: Numeric, t: Numeric, /) -> Any:
 
 @primitive(shape_from_data=True)
 def bincount(x: Array, weights: Array, /, *, minlength: int = 0) -> Any:
-    """For each whole number from 0 on the sum of the weights at the places where x is that."""
+    """Sum, for each integer from 0 on, the weights at the indices where x equals it."""
 
 
 @primitive
 def diff(x: Array, /, *, axis: int = -1, n: int = 1) -> Any:
-    """Compute the differences x_{k+1} - x_k of neighbours along an axis, n times over."""
+    """Compute the differences x_{k+1} - x_k of neighbours along an axis, n times in succession."""
 
 
 @primitive
 def convolve(x1: Array, x2: Array, /, *, mode: str = "full") -> Any:
     """Compute the sums of products y_k = Σ_j a_{k-j} b_j of two vectors.
 
-    Of all k where they overlap at all, or where the shorter one does wholly ("valid"), or of as
-    many in the middle as the longer one has elements ("same").
+    For all k at which they overlap ("full"), at which the shorter one overlaps entirely ("valid"),
+    or for as many in the middle as the longer one has elements ("same").
     """

@@ -1,4 +1,4 @@
-"""Operations for angles: circular and hyperbolic functions and their inverses, in radians."""
+"""Trigonometric and hyperbolic operations and their inverses; angles are in radians."""
 
 from __future__ import annotations
 

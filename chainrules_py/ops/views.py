@@ -1,7 +1,7 @@
-"""Operations for writing in place, for engines, which know no operation by its name.
+"""Operations for in-place writes, for engines, which refer to no operation by its name.
 
-``x[i] = y`` is an operation that gives a new array, `store`. An engine writes to memory itself
-where it may, and gives the result the derivative of that operation.
+``x[i] = y`` is the operation `store`, which returns a new array. An engine writes in place if it
+may, and gives the result the derivative of that operation.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ __all__ = [
 ]
 
 read, store = getitem, put_at
-"""The operations that ``x[i]`` and ``x[i] = y`` are."""
+"""The operations of ``x[i]`` and ``x[i] = y``."""
 read_whole = Index.split(Ellipsis)[0]
 """The index of all elements."""
 read_rows_by = {"index": Index((Index.HOLE,))}
-"""The options of reading with one array and nothing else."""
+"""The options of reading with a single array as index."""
 
 sharing = {
     **dict.fromkeys((astype, to_device, copy), "copy"),
@@ -82,51 +82,51 @@ sharing = {
     broadcast_to: "filled",
     reshape: "layout",
 }
-"""How the result of an operation that takes arrays apart shares their memory, where that is fixed.
+"""How the result of an operation that rearranges an array shares its memory, where that is fixed.
 
-A "copy" is an array of its own to the program, though the operation may give its operand itself. A
-"view" is one in NumPy, whatever it is here and however the array lies in memory; what is "filled"
-is one too, and may be a copy here, whose layout says nothing of NumPy's. By "layout" it is a view
-of some arrays, and a copy of others of the same shape."""
+A "copy" is a separate array to the program, though the operation may return its operand itself. A
+"view" is a view in NumPy, for every memory layout, whatever it is here. "filled" is a view in NumPy
+too, and may be a copy here, whose layout differs from NumPy's. "layout" is a view or a copy,
+depending on the memory layout of the array."""
 
 
 shaping = (permute_dims, reshape, squeeze)
-"""They give a number as an array without axes, and a scalar of a library as it is."""
+"""They return a 0-d array for a number, and a scalar of a library unchanged."""
 converting = (astype,)
-"""What they give may be truths, which have no derivative."""
+"""Their results may be booleans, which have no derivative."""
 
 
 def with_memory(x: Any) -> Any:
-    """Return an array without axes of a scalar."""
+    """Return a 0-d array of a scalar."""
     return copy(broadcast_to(x, shape=()))
 
 
 def gives_views(operation: Primitive[..., Any]) -> bool:
-    """Tell whether a function that takes arrays apart may give a view of its operand."""
+    """Return whether an operation that rearranges an array may return a view of it."""
     return sharing.get(operation) != "copy"
 
 
 def written_through(
     parent: Any, child: Any, operation: Primitive[..., Any], rest: tuple[Any, ...], options: Any
 ) -> Any:
-    """Compute the value of an array whose view has got other elements.
+    """Compute the value of an array after its view was written to.
 
     Parameters
     ----------
     parent : array
-        What is viewed.
+        The viewed array.
     child : array
-        The elements that the view has now.
+        The new elements of the view.
     operation, rest, options
-        How the view is read: ``operation(parent, *rest, **options)``, a rearrangement. It is
-        applied to the places of the elements.
+        The view is ``operation(parent, *rest, **options)``, a rearrangement. The operation is
+        applied to the indices of the elements.
     """
     plain = untraced(parent)
     size = math.prod(plain.shape)
     places = reshape(arange_like(plain, stop=size), shape=plain.shape)
     places = reshape(operation(places, *rest, **options), shape=(-1,))
     if places.shape[0] > size:
-        msg = "assignment destination is read-only"  # as what broadcasting gives is in NumPy
+        msg = "assignment destination is read-only"  # as for NumPy's broadcast views
         raise ValueError(msg)
     flat = reshape(parent, shape=(-1,))
     flat = put_at(flat, reshape(child, shape=(-1,)), places, index=Index((Index.HOLE,)))
@@ -134,33 +134,34 @@ def written_through(
 
 
 def subscripts(cls: type) -> bool:
-    """Whether reading an array of a class is to subscript it, as the library's operation says."""
+    """Return whether reading an array of a class may subscript it: the library declares that."""
     own = not issubclass(cls, Tracer) and getattr(read.implementation((cls,)), "subscripts", False)
     return own is True
 
 
 def reading_rows(cls: type) -> Callable[[Any, Any], Any]:
-    """Return the function ``(x, places)`` that reads rows of an array of a class by an array."""
+    """Return the function ``(x, indices)`` that reads rows of an array of a class."""
     found: Any = getattr(read.implementation((cls,)), "rows", operator.getitem)
     return found  # type: ignore[no-any-return]
 
 
 def reads_rows(operation: Any, options: dict[str, Any]) -> bool:
-    """Tell whether a call with an array of places reads rows: entries along the first axis."""
+    """Return whether a call with an array of indices reads rows: entries along the first axis."""
     if operation is take:
         return options["axis"] == 0  # type: ignore[no-any-return]
     return operation is read and options == read_rows_by
 
 
 def adds_in_place(recipe: Any) -> bool:
-    """Tell whether the derivative of reading is to add at the same index, as the rule here says."""
+    """Return whether a recipe of reading adds cotangents at the same index by `add_at`."""
     return getattr(recipe, "pull_into", None) is add_at
 
 
 def places_of_joined(operation: Primitive[..., Any]) -> Callable[..., Any] | None:
-    """Return what says where a joining operation puts each array; None for other operations.
+    """Return a function from arrays to their indices in the joined result, or None.
 
-    It is ``places(arrays, options)``, and gives an index for each array, or None if there is none.
+    ``places(arrays, options)`` returns the index of each array, or None if the operation flattens
+    them. For an operation that does not join, `places_of_joined` returns None.
     """
     places: dict[Any, Callable[..., Any]] = {stack: _stacked_places, concat: _joined_places}
     return places.get(operation)
@@ -189,7 +190,7 @@ def _behind(axis: int, entries: Any) -> list[Any]:
 
 
 def reshaping(cls: type) -> Callable[..., Any]:
-    """Return the function that gives an array of a class another shape: ``(x, shape=shape)``."""
+    """Return the function that reshapes an array of a class: ``(x, shape=shape)``."""
     return reshape.implementation((cls,)) or reshape
 
 
@@ -200,39 +201,39 @@ def joining(cls: type) -> Callable[..., Any]:
 
 
 def shape_back(x: Any, shape: tuple[int, ...]) -> Any:
-    """Return the elements of an array, in C order, in another shape."""
+    """Reshape an array, in C order."""
     return reshape(x, shape=shape)
 
 
 def duplicate(x: Any) -> Any:
-    """Copy an array to memory of its own."""
+    """Copy an array to new memory."""
     return copy(x)
 
 
 def converted(x: Any, dtype: Any) -> Any:
-    """Convert an array to another dtype, if it has not got it."""
+    """Convert an array to a dtype, if it has another."""
     return x if x.dtype == dtype else astype(x, dtype=dtype)
 
 
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
-    """Broadcast an array to a shape, if it has not got it."""
+    """Broadcast an array to a shape, if it has another."""
     return x if x.shape == shape else broadcast_to(x, shape=shape)
 
 
 def rounded(x: Any, decimals: int) -> Any:
-    """``round(x, decimals)``."""
+    """Compute ``round(x, decimals)``."""
     return round_decimals(x, decimals=decimals)
 
 
 def stacked(values: Any, like: Any) -> Any:
-    """Make an array of something else: mostly a list of tracers and numbers, or of such lists.
+    """Convert a value to an array: usually a nested list of tracers and numbers.
 
     Parameters
     ----------
     values
-        A list or tuple, a number, or anything that the library makes an array of.
+        A list or tuple, a number, or anything that the library converts to an array.
     like : array or tracer
-        Of the library.
+        An array of the library.
     """
     xp: Any = type_info(type(like)).namespace
     cls = type(values)
@@ -246,7 +247,7 @@ def stacked(values: Any, like: Any) -> Any:
 
 
 def place(entry: Any, like: Any) -> Any:
-    """Turn a list in an index into an array."""
+    """Convert a list in an index to an array."""
     xp: Any = type_info(type(like)).namespace
     if xp is None:
         return operator.index(entry)

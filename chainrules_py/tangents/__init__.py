@@ -1,13 +1,12 @@
-"""Tangents and cotangents: zeros, thunks, structures of them, and the spaces they lie in.
+"""Tangents and cotangents: zeros, thunks, tangents of structures, and tangent spaces.
 
-The tangent of an array is an array, the tangent of a number a number. Five classes stand for the
-rest:
+The tangent of an array is an array, that of a number a number. Five classes represent all others:
 
 ===================================  ==========================================================
-``ZeroTangent()``                    changes nothing
-``NoTangent()``                      belongs to what cannot be perturbed: indices, strings, flags
+``ZeroTangent()``                    zero
+``NoTangent()``                      of values that cannot be perturbed: indices, strings, flags
 ``Tangent[P](w=..., b=...)``         tangent of an instance of a structure ``P``, field by field
-``Thunk(compute)``                   computed when it is asked for, once
-``NotImplementedTangent(reason)``    nobody has stated it; raises when it reaches a person
+``Thunk(compute)``                   computed once, when it is needed
+``NotImplementedTangent(reason)``    not implemented by a rule; raises when a user would get it
 ===================================  ==========================================================
 """

@@ -1,8 +1,8 @@
 """Arithmetic of tangents: sums, multiples, and steps along one.
 
-These are *functions* that look at the tangents before they touch them. The operators of the classes
-call them and exist for people. Machinery never writes ``a + b`` where either may be one of these
-classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user's own class comes
+These are *functions* that check the classes of their operands first. The operators of the classes
+call them and exist for users. Engines never write ``a + b`` where either may be one of these
+classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user-defined class comes
 first.
 """
 
@@ -56,27 +56,28 @@ from chainrules_py.values.structure import (
 from chainrules_py.values.type_info import type_info
 
 Owned: TypeAlias = bool | dict[Any, Any]
-"""Which parts of a sum the engine made itself: all or nothing, or key by key."""
+"""Which parts of a sum the engine owns: all (True), none (False), or by key."""
 
 
 def add_tangents(a: Any, b: Any) -> Any:
-    """Return the sum of two tangents of one primal, writing to neither.
+    """Return the sum of two tangents of one primal, without writing to either.
 
     Parameters
     ----------
     a, b : tangents
-        Arrays, numbers, or instances of the classes of this module.
+        Arrays, numbers, or instances of the classes of tangents.
 
     Returns
     -------
     tangent
-        The other one, uncopied and unforced, where one is zero; ``NoTangent()`` only if nothing
-        but zeros meet; field by field for a `Tangent`; the first `NotImplementedTangent` if any.
+        If one is zero, the other one, without a copy or computing a thunk; ``NoTangent()`` only if
+        both are zeros. A `Tangent` is added field by field. If one is a `NotImplementedTangent`,
+        the first of these.
 
     Raises
     ------
     ProjectionError
-        If the two cannot belong to one primal, or if one is no tangent at all.
+        If the two cannot belong to one primal, or one is not a tangent.
 
     Examples
     --------
@@ -112,14 +113,14 @@ def add_tangents(a: Any, b: Any) -> Any:
 
 
 def scale(t: Any, c: Any) -> Any:
-    """Return a tangent times a number, writing to nothing.
+    """Return a tangent times a number, without writing to either.
 
     Parameters
     ----------
     t : tangent
     c : number or 0-d array
-        A zero times anything is a zero; two zeros give ``ZeroTangent()`` unless both are
-        ``NoTangent()``.
+        A zero times anything is a zero; the product of two zeros is ``ZeroTangent()`` unless both
+        are ``NoTangent()``.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def scale(t: Any, c: Any) -> Any:
 
 
 def _each(f: Callable[[Any], Any], t: Any) -> Any:
-    """Apply a linear function of arrays to those in a tangent."""
+    """Apply a linear function of arrays to the arrays in a tangent."""
     t = unthunk(t)
     if isinstance(t, (AbstractZero, NotImplementedTangent)):
         return t
@@ -180,15 +181,15 @@ def move(primal: Any, t: Any) -> Any:
     Returns
     -------
     same type as primal
-        The primal itself along a zero; a structure is rebuilt, and shares with the primal the
-        fields that do not move.
+        The primal itself if the tangent is zero. A structure is rebuilt, and shares with the primal
+        the fields whose tangent is zero.
 
     Raises
     ------
     ProjectionError
         If the tangent does not fit: structure, field names, length, or shape.
     NotDifferentiableError
-        Along a `NotImplementedTangent`.
+        If the tangent is a `NotImplementedTangent`.
 
     Examples
     --------
@@ -214,24 +215,24 @@ def move(primal: Any, t: Any) -> Any:
 
 
 def canonicalize(primal: Any, t: Any) -> Any:
-    """Return a tangent in the form that machinery expects: `Tangent[P]` for each structure.
+    """Return a tangent in the form that engines expect: `Tangent[P]` for each structure.
 
-    Only structure is looked at; shape, dtype and device are the business of projection. A table is
-    the array of its numbers, as where it is an operand.
+    Only the structure is checked; `project` handles shape, dtype and device. A table is replaced by
+    the array of its numbers, as it is as an operand.
 
     Parameters
     ----------
     primal : array, number, or structure
     t : tangent
         Or, for a structure, a plain container of the same shape: an instance of the same class, or
-        the plain tuple, list or dict that the class derives from. There, whatever cannot be
-        perturbed (None, strings, flags, functions) may stand for itself and becomes
+        the plain tuple, list or dict that the class derives from. In a container, a value that
+        cannot be perturbed (None, string, flag, function) may be its own tangent and becomes
         ``NoTangent()``.
 
     Raises
     ------
     ProjectionError
-        If the structures differ, naming both; or if a tangent is None.
+        If the structures differ, or if a tangent is None.
 
     Examples
     --------
@@ -265,7 +266,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
 
 
 def _canonicalize_mirrored(primal: Any, t: Any) -> Any:
-    """Canonicalise an entry of a plain container, which must hold something everywhere."""
+    """Canonicalise an entry of a plain container, where a constant may be its own tangent."""
     if is_constant(primal) and type(t) is type(primal):
         return NONE
     if t is primal and not is_number_or_array(primal) and not is_structure_type(type(primal)):
@@ -308,25 +309,25 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
 
 
 def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
-    """Add a cotangent to a running total, in place where the total is the engine's own sum.
+    """Add a cotangent to a running total, in place if the engine owns the total.
 
-    The first addition allocates, later ones add into what it allocated. What a rule returned is
-    never written to, so that rules return cotangents, views and broadcasts freely.
+    The first addition allocates, later ones add in place. The results of rules are never written
+    to, so that rules may return cotangents, views and broadcasts.
 
     Parameters
     ----------
     total : tangent
-        The sum so far; ``ZeroTangent()`` in the beginning.
+        The sum so far; initially ``ZeroTangent()``.
     t : tangent
-        What to add; never written to, though the total may be this very object from then on.
+        The tangent to add. It is never written to, but the new total may be this object.
     owned : bool or dict
-        What the last call returned for this total; False in the beginning. For a `Tangent` it says
-        key by key which entries are sums. Pass it on, and do not look into it.
+        The value that the last call returned for this total; initially False. For a `Tangent` it
+        holds by key whether an entry is an owned sum. Treat it as opaque.
 
     Returns
     -------
     total : tangent
-        The new total; the old one is not to be used any more.
+        The new total; do not use the old one any more.
     owned : bool or dict
         To be passed to the next call.
 
@@ -344,8 +345,8 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
         if owned is True and type(t) is type(total):
             test = type_info(type(total)).library.mutable
             same = test is not None and total.shape == t.shape and total.dtype == t.dtype
-            # Otherwise the sum would broadcast or promote, and in place it would not.
-            if same and test(total):  # type: ignore[misc]  # it is one
+            # Otherwise the sum would broadcast or promote, which an in-place sum does not.
+            if same and test(total):  # type: ignore[misc]  # not None here
                 total += t  # an array that adds in place returns itself
                 return total, True
         return total + t, True
@@ -357,7 +358,7 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
         return total, owned
     if not isinstance(total, AbstractZero) and missing((total, t)) is None:
         if not (isinstance(total, AbstractTangent) or isinstance(t, AbstractTangent)):
-            return accumulate(total, t, owned)  # of classes that were met for the first time
+            return accumulate(total, t, owned)  # classes seen for the first time are plain now
         if isinstance(total, Thunk) or isinstance(t, Thunk):
             return accumulate(unthunk(total), unthunk(t), owned)
         if isinstance(total, Tangent) and isinstance(t, Tangent):
@@ -368,7 +369,8 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
 def _accumulate_fields(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
     """Add the entries of a `Tangent`, in time proportional to those of ``t`` once owned.
 
-    Reading the n items of a list one by one gives n tangents of one entry each, and must cost n.
+    Reading the n items of a list one by one gives n tangents of one entry each; their sum takes
+    time proportional to n.
     """
     length = common_length(total, t)
     if isinstance(owned, dict):
@@ -385,7 +387,7 @@ def _accumulate_fields(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
 
 
 def _check_plain(t: Any) -> None:
-    """Refuse what ``+`` would concatenate or move, and what is no tangent."""
+    """Raise for structures, which ``+`` would concatenate or move, and for non-tangents."""
     if type(t) in _plain_types or isinstance(t, AbstractTangent):
         return
     if is_structure_type(type(t)):

@@ -1,4 +1,4 @@
-"""Boundary to people: what they hand in is checked here alone, what they get is their own."""
+"""Boundary to users: checks of tangents that they pass, and ownership of values that they get."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from chainrules_py.values.type_info import (
 
 
 def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
-    """Check a tangent, or a cotangent, that a person gave, and bring it to its operand's space.
+    """Check a tangent or cotangent from the user, and convert it to its operand's space.
 
     Raises
     ------
@@ -76,11 +76,11 @@ def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
 
 
 check_cotangent = functools.partial(check_tangent_of, what="cotangent")
-"""Check a cotangent that a person gave, of a result, and bring it to the result's space."""
+"""Check a result's cotangent from the user, and convert it to the result's space."""
 
 
 def _fits(x: Any, t: Any) -> bool:
-    """Tell whether two real or complex arrays or numbers agree in type, dtype and shape."""
+    """Return whether two real or complex values agree in type, dtype, shape and device."""
     cls = type(x)
     if type(t) is not cls or kind_of(x) not in ("real", "complex"):
         return False
@@ -93,7 +93,7 @@ def _fits(x: Any, t: Any) -> bool:
 
 
 def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:
-    """Check the tangents of a function's arguments that a person gave, and list those of leaves.
+    """Check the user's tangents of a function's arguments, and list those of the leaves.
 
     Raises
     ------
@@ -131,16 +131,16 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
 
 
 def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = True) -> Any:
-    """Bring library, dtype and device right; shape and realness have to be right already.
+    """Convert a tangent to the library, dtype and device of a space; its shape has to match.
 
-    What another library gives stays in it if it may stand ``beside`` such arrays there, as Dask's
-    may beside NumPy's.
+    With ``beside``, a tangent of another library is not converted if that library accepts arrays of
+    the space's library, as Dask accepts NumPy's.
 
     Raises
     ------
     ProjectionError
-        If the shape is another, or a complex tangent is given for what is real, or what a library
-        gives is narrower than the space, or none of the two takes arrays of the other.
+        If the shapes differ, or the tangent is complex and the space real, or the converted tangent
+        is narrower than the space, or neither library accepts arrays of the other.
     """
     alike = type(t) is of.like and of.kind != "int"
     if alike:
@@ -152,9 +152,9 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
     if of.dtype is not None and hasattr(t, "dtype"):
         t = _at_home(t, of, beside)
     try:
-        whole = of.dtype is None and issubclass(type(t), int)  # a member of an enumeration, maybe
+        whole = of.dtype is None and issubclass(type(t), int)  # also a member of an enumeration
         found = project(float(t) if whole else t, of)
-    except (OverflowError, TypeError) as error:  # of a number too large, or another library
+    except (OverflowError, TypeError) as error:  # a number is too large, or of another library
         msg = (
             f"{describe(t)} is not a tangent of {of!r}: {error}; give a number, or an array like it"
         )
@@ -169,9 +169,9 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
 
 
 def _at_home(t: Any, of: Space, beside: bool) -> Any:
-    """Return a tangent as one of the library of its space, or as it is if it may stand beside."""
+    """Convert a tangent to the library of its space, or keep it if ``beside`` allows that."""
     theirs, ours = type_info(type(t)), type_info(of.like)
-    traced = theirs.namespace is None and theirs.host is not None  # by an engine, as its own class
+    traced = theirs.namespace is None and theirs.host is not None  # by another engine
     if traced or theirs.namespace is ours.namespace:
         return t
     if _reads(ours, theirs):
@@ -186,7 +186,7 @@ def _at_home(t: Any, of: Space, beside: bool) -> Any:
 
 
 def _reads(info: TypeInfo, other: TypeInfo) -> bool:
-    """Tell whether a library takes another's arrays, and answers with arrays of its own."""
+    """Return whether a library accepts another's arrays, and returns its own."""
     if info.base is None or other.namespace is None:
         return False
     reads = libraries[info.base].reads
@@ -194,7 +194,7 @@ def _reads(info: TypeInfo, other: TypeInfo) -> bool:
 
 
 def _shown(of: Space) -> str:
-    """Write a space as what it is the space of."""
+    """Return the text of a space without ``Space(...)``."""
     return repr(of)[len("Space(") : -1]
 
 
@@ -209,7 +209,7 @@ def _check_shape(t: Any, of: Space, what: str) -> None:
 
 
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
-    """Check a cotangent of a result that a person gave, and list those of the result's leaves.
+    """Check the user's cotangent of a result, and list those of the result's leaves.
 
     Raises
     ------
@@ -234,12 +234,12 @@ def _holds_tangents(treedef: TreeDef) -> bool:
 
 
 def deliver(t: Any) -> Any:
-    """Return a tangent as people get it: no thunks at any level, and nothing that is not stated.
+    """Return a tangent in the form that users get, with all thunks computed.
 
     Raises
     ------
     NotDifferentiableError
-        Where a `NotImplementedTangent` is found, with its reason.
+        If it contains a `NotImplementedTangent`, with its reason.
 
     Examples
     --------
@@ -276,25 +276,24 @@ def own(x: Any, theirs: tuple[Any, ...]) -> Any:
         return map_fields(lambda field: own(field, flat), x)
     if info.is_array:
         copy = namespace(x).asarray(x, copy=True)
-        return copy if type(copy) is cls else x  # of another class it would be another value
+        return copy if type(copy) is cls else x  # a copy of another class would be another value
     return x
 
 
 def ignore_derivatives(x: Any) -> Any:
-    """Take a value to be constant, or make a function whose result is.
+    """Make a value constant, or return a function whose result is constant.
 
     Parameters
     ----------
     x : array, number, structure or callable
-        Of a callable, a function is returned that takes the same and ignores the derivatives of
-        what it gives; it can be used as a decorator.
+        For a callable, the result is a function with the same arguments whose result is constant;
+        `ignore_derivatives` can be used as a decorator.
 
     Returns
     -------
     same as x
-        Without the tracers of any level, so that no derivative flows through it, in arrays of their
-        own. What another engine traces, as in an exported function, is made constant by that
-        engine.
+        A copy without tracers of any level, so that no derivative flows through it. A value that
+        another engine traces, as in an exported function, is made constant by that engine.
 
     Examples
     --------
@@ -315,7 +314,7 @@ def ignore_derivatives(x: Any) -> Any:
 
 
 def _constant(leaf: Any) -> Any:
-    """Return a leaf that is constant, which nothing in it prevents, in memory of its own."""
+    """Return a constant leaf with its own memory; raise if tracers hide inside it."""
     info = type_info(type(leaf))
     known = info.is_number or (info.is_array and not holds_objects(leaf))
     hides = lambda y: isinstance(y, Tracer) or hasattr(type(y), "__next__")
@@ -338,19 +337,19 @@ def own_all(
 ) -> list[Any]:
     """Give each leaf's tangent memory of its own, so that users may keep and write to it.
 
-    Zeros are written out, unless they are not to be ``dense``, and there is nothing where there can
-    be none. With ``views``, what can be written to is known to be nobody else's, though it be a
-    view.
+    With ``dense``, zero tangents become arrays of zeros, except of leaves that cannot be perturbed.
+    With ``views``, writable tangents are known to be unshared and are not copied, even if they are
+    views.
     """
     found: list[Any] = []
-    many = len(ts) > _FEW  # of which each is not compared with each
+    many = len(ts) > _FEW  # too many to compare all pairs
     owners = set(map(_owner, theirs)) if many else set[int]()
     kind: Any = None
     dtype: Any = None
     zeros: Any = None
     for x, t in zip(xs, ts, strict=True):
         cls = type(t)
-        if dense and t is ZERO:  # of which programs may have thousands
+        if dense and t is ZERO:  # a program may have thousands of them
             if type(x) is not kind or (zeros and x.dtype is not dtype):
                 kind, dtype, zeros = type(x), getattr(x, "dtype", None), _zeros_like(x)
             found.append(zeros(x.shape) if zeros else zero_tangent(x))
@@ -371,14 +370,14 @@ def own_all(
                 t = own(t, (*theirs, *found))
             elif dense:
                 t = zero_tangent(x)
-        elif not info.is_number:  # numbers are handed out as they are
+        elif not info.is_number:  # numbers are immutable
             t = own(t, (*theirs, *found))
         found.append(t)
     return found
 
 
 def _zeros_like(x: Any) -> Callable[[tuple[int, ...]], Any] | None:
-    """Return what makes zeros of a shape, where an array's class and dtype say all the rest."""
+    """Return a function that makes zeros of a shape, if class and dtype determine the rest."""
     of = space(x)
     if type(of) is not Space or of.device is not None or issubclass(type(x), Tracer):
         return None
@@ -388,7 +387,7 @@ def _zeros_like(x: Any) -> Callable[[tuple[int, ...]], Any] | None:
 
 
 def _owner(x: Any) -> int:
-    """Identify the memory of an array."""
+    """Return the ``id`` of the owner of an array's memory."""
     memory = type_info(type(x)).memory
     return id(x if memory is None else memory.owner(x))
 

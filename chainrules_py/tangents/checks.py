@@ -1,4 +1,4 @@
-"""Checks of tangents, with the sentence that each says: what one is, and whose it can be."""
+"""Checks of tangents, with their messages: what a tangent is, and which primals it fits."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from chainrules_py.values.type_info import check_tangent, type_info
 
 
 def is_never_tangent(x: object) -> bool:
-    """Say whether a value is one of those that people mistake for a tangent: None, or a text."""
+    """Return whether a value is None or a string, which are often mistaken for a tangent."""
     return x is None or isinstance(x, (str, bytes))
 
 
 def is_constant(primal: object) -> bool:
-    """Say whether a value cannot be perturbed, whatever it holds."""
+    """Return whether a value is None, a boolean or a string, which cannot be perturbed."""
     return primal is None or isinstance(primal, (bool, str, bytes))
 
 
 def is_number_or_array(x: object) -> bool:
-    """Say whether a value has a shape and a dtype, or is a number of Python."""
+    """Return whether a value has a shape and a dtype, or is a number."""
     return type_info(type(x)).is_number or (hasattr(x, "shape") and hasattr(x, "dtype"))
 
 
 def shape_of(x: object) -> tuple[int, ...] | None:
-    """Return the shape of an array or number, or None where it is not known in full."""
+    """Return the shape of an array or number, or None if it is not fully known."""
     if isinstance(x, (int, float, complex)):
         return ()
     try:
@@ -39,12 +39,12 @@ def shape_of(x: object) -> tuple[int, ...] | None:
 
 
 taken: set[type] = set()
-"""Classes of what may be a tangent as it is, of those that were asked about."""
+"""Classes that `check_is_tangent` has accepted."""
 forgets(lambda: (taken,))
 
 
 def check_is_tangent(t: object) -> None:
-    """Refuse what is never a tangent: None, texts, tables, and what computes unlike arrays."""
+    """Raise for None, strings, tables, and array classes that were refused as tangents."""
     cls = type(t)
     if cls in taken:
         return
@@ -69,7 +69,7 @@ def check_is_tangent(t: object) -> None:
 
 
 def refuse_tangent(t: object) -> NoReturn:
-    """Say that what a rule gave for a tangent is no number, array or tangent."""
+    """Raise for a rule's result that is not a number, array or tangent."""
     check_is_tangent(t)
     msg = (
         f"{describe(t)} is never the tangent of an array or number; a rule has to give a number, "
@@ -79,7 +79,7 @@ def refuse_tangent(t: object) -> NoReturn:
 
 
 def not_a_tangent_of(primal: object, t: object) -> str:
-    """Return the sentence that a tangent does not belong to a primal, and what would."""
+    """Return the message that a tangent does not belong to a primal, and what to write."""
     if is_structure_type(type(primal)):
         name = type(primal).__qualname__
         remedy = f"write Tangent[{name}](...), or a {name} of tangents of the same shape"
@@ -89,19 +89,19 @@ def not_a_tangent_of(primal: object, t: object) -> str:
 
 
 def check_keys(primal_type: type, given: Any, known: Any) -> None:
-    """Refuse keys that a structure has no field for."""
+    """Raise for keys that are not fields of a structure."""
     if unknown := [key for key in given if key not in known]:
         raise ProjectionError(unknown_keys(primal_type, unknown, known))
 
 
 def unknown_keys(primal_type: type, unknown: list[Any], known: Any) -> str:
-    """Return the sentence that a structure has no such fields, and which it has."""
+    """Return the message that a structure lacks fields, and which it has."""
     what = f"field{'s' if len(unknown) > 1 else ''} {', '.join(map(repr, unknown))}"
     return f"{primal_type.__qualname__} has no {what}; its fields are: {', '.join(map(str, known))}"
 
 
 def check_shape(primal: Any, t: Any) -> None:
-    """Refuse a tangent of another shape than its primal, where both are known."""
+    """Raise for a tangent of another shape than its primal, if both are known."""
     try:
         if primal.shape == t.shape:
             return

@@ -1,7 +1,7 @@
-"""Tangent spaces that people declare for their own structures.
+"""Tangent spaces that users declare for their structures.
 
-Matrices that are symmetric, diagonal or banded have fewer directions than their fields hold, and a
-rotation has a velocity that is no rotation.
+A symmetric, diagonal or banded matrix has fewer degrees of freedom than its fields have entries,
+and the velocity of a rotation is not a rotation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chainrules_py.values.structure import is_structure_type
 
 @final
 class OwnSpace:
-    """What was declared for a class: `register_tangent`."""
+    """The functions that `register_tangent` declared for a class."""
 
     __slots__ = ("give", "project", "take")
 
@@ -36,23 +36,23 @@ def register_tangent(
     give: Callable[[Any], Any] | None = None,
     take: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Declare the tangents of a structure, where they are not those of its fields.
+    """Declare the tangent space of a structure whose fields do not determine it.
 
     Parameters
     ----------
     cls : type
-        A structure: a dataclass, attrs class, namedtuple, or one that is registered.
+        A structure: a dataclass, attrs class, namedtuple, or a registered class.
     project : callable, optional
-        From a `Tangent` of it, field by field, to the one of its space that is nearest: linear.
-        It is applied wherever a cotangent of the structure is handed out, or brought to its space.
+        A linear map from a `Tangent` of the structure to the nearest one in its space. It is
+        applied when a cotangent of the structure is returned to the user, or projected.
     give, take : callable, optional
-        ``give(tangent)`` makes of a `Tangent` what people get in its place, a structure as well;
-        ``take(given)`` makes a `Tangent` of that again. One comes with the other.
+        ``give(tangent)`` converts a `Tangent` to what users get instead, which is a structure too;
+        ``take(given)`` converts that to a `Tangent`. Both are required if one is passed.
 
     Raises
     ------
     RuleError
-        If the class is no structure, or one of give and take is missing.
+        If the class is not a structure, or only one of give and take is passed.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def register_tangent(
 
 
 def own_space(cls: type) -> OwnSpace | None:
-    """Return what was declared for a class, or for one that it derives from."""
+    """Return the declared space of a class, or of the nearest base that has one, or None."""
     if not _spaces:
         return None
     try:
@@ -95,19 +95,19 @@ def own_space(cls: type) -> OwnSpace | None:
 
 
 def declares_space(tree: Any) -> bool:
-    """Tell whether a structure, or one in it, has a space that was declared."""
+    """Return whether a structure, or one nested in it, has a declared space."""
     own = tree.structure is not None and own_space(tree.cls) is not None
     return own or any(map(declares_space, tree.children))
 
 
 def projected(cls: type, t: Any) -> Any:
-    """Return a tangent of a structure, brought to the space that was declared, if any."""
+    """Project a tangent of a structure to its declared space, if there is one."""
     own = own_space(cls)
     return t if own is None or own.project is None else own.project(t)
 
 
 def given_out(cls: type, t: Any) -> Any:
-    """Return a tangent of a structure as people get it."""
+    """Convert a tangent of a structure to the form that users get."""
     own = own_space(cls)
     if own is None:
         return t
@@ -125,6 +125,6 @@ def given_out(cls: type, t: Any) -> Any:
 
 
 def taken_in(cls: type, t: Any) -> Any:
-    """Return what a person gave for a tangent of a structure in its usual form."""
+    """Convert a user's tangent of a structure to a `Tangent`, if its space declares how."""
     own = own_space(cls)
     return t if own is None or own.take is None else own.take(t)

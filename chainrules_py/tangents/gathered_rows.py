@@ -1,4 +1,4 @@
-"""Rows: the cotangent of a table of which a few rows were read."""
+"""Rows: the sparse cotangent of a table from which a few rows were read."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _FIRST = Index((Index.HOLE,))
 
 @final
 class Rows(Summand):
-    """A tangent that is zero but in some rows: their indices, and what is there.
+    """A tangent that is zero except in some rows: their indices and values.
 
-    An index may stand there several times: its rows add up. Sums of two are rows again; a sum with
-    an array is an array, as is what `dense` gives; ``table -= 0.1 * g`` writes to those rows alone.
-    What else an array does is an error. Multiples leave rows that were not read at zero.
+    If an index occurs several times, its rows are added. The sum of two is `Rows` again; a sum with
+    an array is an array, as is the result of `dense`; ``table -= 0.1 * g`` writes to those rows
+    alone. Any other array operation raises. In a multiple, rows that were not read stay zero.
 
     Parameters
     ----------
     indices : array of integers
-        Of one axis, none of them negative.
+        With one axis; none is negative.
     rows : array
-        As many, each of the shape of a row.
+        One row per index, along the first axis.
     of : array or Space
-        What it is a tangent of.
+        The table that it is a tangent of, or its space.
 
     Examples
     --------
@@ -51,27 +51,27 @@ class Rows(Summand):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the table."""
+        """The shape of the table."""
         return self.of.shape  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> Any:
-        """That of the rows."""
+        """The dtype of the rows."""
         return self.rows.dtype
 
     @property
     def nbytes(self) -> int:
-        """The bytes of indices and rows."""
+        """The number of bytes of indices and rows."""
         return int(self.indices.nbytes + self.rows.nbytes)
 
     def dense(self) -> Any:
-        """Return the whole table."""
+        """Return the tangent as an array of the shape of the table."""
         zeros = full_like(self.rows, shape=self.shape, fill=0)
         return scatter_add(zeros, self.rows, self.indices, index=_FIRST)
 
     def added_to(self, x: Any) -> Any:
-        """Return an array with the rows added to it: a new one."""
-        if not hasattr(x, "shape") and x == 0:  # where `sum` begins
+        """Return a new array: ``x`` plus the rows."""
+        if not hasattr(x, "shape") and x == 0:  # the start value of `sum`
             return self
         self._check(x)
         return scatter_add(x, self.rows, self.indices, index=_FIRST)
@@ -110,7 +110,7 @@ class Rows(Summand):
         return x
 
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
-        """Say what to write instead, wherever something is taken for an array that is none."""
+        """Raise where the tangent is used as an array, and say what to write instead."""
         msg = (
             f"{self!r} is not an array: take g.dense(), the whole table, or g.rows and g.indices; "
             "it is added to a table, subtracted, and multiplied or divided by numbers and arrays"

@@ -1,4 +1,4 @@
-"""Linear maps: the derivative at a point, and its adjoint."""
+"""Linear maps: the derivative of a function at a point, and its adjoint."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from chainrules_py.values.tracers import find_tracers
 
 @final
 class LinearMap:
-    """The derivative of one result in one operand, at a point.
+    """The derivative of one result with respect to one operand, at a point.
 
     Parameters
     ----------
     push : callable or None
-        ``push(x_dot, *saved)``: a tangent of the operand to a tangent of the result.
+        ``push(x_dot, *saved)`` maps a tangent of the operand to a tangent of the result.
     pull : callable or None
         ``pull(y_bar, *saved)``: its real adjoint,
         ``Re<y_bar, push(x_dot)> == Re<pull(y_bar), x_dot>``.
     *saved
-        What the two halves need from the point. Halves that close over nothing, with all they
-        need declared here, are the fast form: an engine then keeps the flat record
+        The values that the two halves need from the point. The fast form is to pass all of them
+        here, with halves that close over nothing: an engine then keeps the flat record
         ``(pull, *saved)`` and knows which arrays it holds.
     pull_into : callable, optional
-        ``pull_into(buffer, y_bar, *saved)``: add the pulled-back cotangent to a buffer, in place.
-        An engine calls it where a sum of its own waits, in this operand alone.
+        ``pull_into(buffer, y_bar, *saved)`` adds the pulled-back cotangent to a buffer, in place.
+        An engine calls it if this operand alone is differentiated, and the engine owns a sum of its
+        cotangents.
 
     Notes
     -----
-    A missing half is None; asking an engine for that mode then raises, it never gives zero.
+    A missing half is None: an engine then raises for that mode, and never returns zero.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class LinearMap:
     9.0
     """
 
-    # A frozen dataclass would cost four times as much to build, on every call of a rule.
+    # A frozen dataclass would take four times as long to build, in every call of a rule.
     __slots__ = ("pull", "pull_into", "push", "saved")
 
     def __init__(
@@ -82,7 +83,7 @@ class LinearMap:
 
 @final
 class PullInto:
-    """A pull that can add to a buffer: what an engine keeps of a map with ``pull_into``."""
+    """A pull that can add to a buffer, which an engine keeps for a map with ``pull_into``."""
 
     __slots__ = ("into", "pull")
 
@@ -96,7 +97,7 @@ class PullInto:
 
     @staticmethod
     def added(buffer: Any, y_bar: Any, kept: tuple[Any, ...]) -> bool:
-        """Add to a plain buffer what a record would pull, if it can, and tell whether it did."""
+        """Add a record's pulled cotangent to a plain buffer, if possible; return whether it did."""
         if not kept or type(kept[0]) is not PullInto:
             return False
         half, onto, *saved = kept
@@ -112,4 +113,4 @@ def _same(tangent: Any) -> Any:
 
 
 identity = LinearMap(_same, _same)
-"""The map that changes nothing."""
+"""The identity map."""

@@ -1,4 +1,4 @@
-"""Precision of tangents of what has none of its own: whole numbers, and Python's."""
+"""Dtypes of tangents of integers and of Python's numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from chainrules_py.values.type_info import type_info
 
 
 def default_dtype(xp: Any, kind: str = "real") -> Any:
-    """Return the dtype of tangents of whole numbers and of Python's in a library, if it has it.
+    """Return a library's dtype for tangents of integers and Python's numbers, or None.
 
-    A library that says that it has none as wide now, as JAX may, is asked for its own.
+    It is float64 or complex128; a library whose ``dtypes`` does not list it, as JAX's may not, uses
+    its default dtype.
     """
     widest, asked = _widest(xp, kind), getattr(xp, "__array_namespace_info__", None)
     if widest is None or asked is None:
@@ -31,9 +32,9 @@ def _widest(xp: Any, kind: str) -> Any:
 
 
 def widened_to(t: Any, kind: str) -> Any:
-    """Return an array that belongs to Python's numbers as wide as these are, if its library can.
+    """Convert an array for Python's numbers to float64 or complex128, if its library has that.
 
-    It is not asked what it has now: it says nothing where it converts to less.
+    Whether the dtype is enabled is not checked: a library may silently convert to a narrower one.
     """
     wide = _widest(type_info(type(t)).namespace, kind)
     return t if wide is None or t.dtype == wide else astype(t, dtype=wide)

@@ -1,4 +1,4 @@
-"""Reading numbers as a result's, or as real ones, where derivatives are computed of them."""
+"""Promotion of operands for partial derivatives: to a result's dtype, or to real numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _RANKS = {"bool": 0, "int": 1, "real": 2, "complex": 3}
 
 
 def promoted(x: Any, like: Any) -> Any:
-    """Promote an operand as the function itself does: to the result's dtype, if that holds it.
+    """Promote an operand to the result's dtype, as the function does, unless its kind is higher.
 
-    A partial of its own would find a float16 logarithm of int8, and none of a negative real number
-    whose power is complex.
+    Otherwise a partial would compute a float16 logarithm of int8, and no logarithm of a negative
+    real number whose power is complex.
     """
     dtype, have = getattr(like, "dtype", None), getattr(x, "dtype", None)
     if have is dtype and dtype is not None:
@@ -32,9 +32,9 @@ def promoted(x: Any, like: Any) -> Any:
 
 
 def numbers_like(y: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a result and its operands as a partial takes them: promoted, and no whole numbers.
+    """Return a result and its operands promoted for a partial, with integers made real.
 
-    What a partial computes is another number than the result, and may wrap where that does not.
+    An integer partial could overflow where the integer result does not.
     """
     dtype = getattr(y, "dtype", None)
     if dtype is None:
@@ -45,7 +45,7 @@ def numbers_like(y: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def real_numbers(x: Any, like: Any = None) -> Any:
-    """Read whole numbers as real ones: as wide as a result, or as the library's own."""
+    """Convert integers to real numbers: of the dtype of ``like``, or of the library's default."""
     dtype = getattr(x, "dtype", None)
     if dtype is None or (kind := kind_of(x)) not in ("int", "bool", "other"):
         return x
@@ -57,14 +57,14 @@ def real_numbers(x: Any, like: Any = None) -> Any:
 
 
 def counts(x: Any, _: Any = None) -> Any:
-    """Read small or unsigned whole numbers, as an order, with those of the library's own dtype."""
+    """Convert small or unsigned integers, such as an order, to the library's int64."""
     wide = getattr(type_info(type(x)).namespace, "int64", None)
     small = kind_of(x) == "int" and not str(x.dtype).endswith(("int32", "int64"))
     return astype(x, dtype=wide) if wide is not None and (small or "uint" in str(x.dtype)) else x
 
 
 class Whole(dict[Any, bool]):
-    """Whether numbers of a dtype are no real ones: whole, truths, objects; for one array class."""
+    """Whether a dtype is neither real nor complex (integer, boolean, object); per array class."""
 
     def __init__(self, like: type) -> None:
         self.like = like

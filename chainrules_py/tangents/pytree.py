@@ -1,4 +1,4 @@
-"""Tangents taken apart, and put together, along the shape of their primal: a `TreeDef`."""
+"""Flattening and unflattening of tangents, by the `TreeDef` of their primal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chainrules_py.values.pytree import LEAF, PLAIN, TreeDef, build, partition, 
 
 
 def flatten_tangent(treedef: TreeDef, t: Any) -> list[Any]:
-    """List the entries of a tangent at the leaves of its primal: zeros where it says nothing.
+    """List the entries of a tangent at the leaves of its primal; absent entries are zero.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def unflatten_tangent(
     ts : iterable of tangents
         One per leaf.
     plain : bool or "own"
-        Whether a tuple, list or dict has its tangent in a tuple, list or dict, as people get it,
-        or, in the form for machinery, in a `Tangent` as all structures have; with "own" others in
-        the form that was declared for them (`register_tangent`), and a dict without the entries
-        that cannot vary, as texts.
+        Whether the tangent of a tuple, list or dict is a tuple, list or dict, as users get it. By
+        default it is a `Tangent`, as for all structures. With "own", other structures' tangents
+        have the form declared for them (`register_tangent`), and dicts omit the entries that
+        cannot vary, such as strings.
 
     Examples
     --------
@@ -97,24 +97,24 @@ def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool | str) -> Any:
 
 @final
 class Opened:
-    """A function of structures as one of the arrays in them that move, for an engine to call.
+    """A call of a function of structures as a function of the differentiable arrays in them.
 
     Parameters
     ----------
     f : callable
-        Of structures, which gives one.
+        Takes structures and returns one.
     operands, options
         Of the call.
     takes, gives : callable
-        Which leaves of the operands, and of the result, derivatives are taken in; whatever else
-        there is, is part of the function.
+        Return whether a leaf of the operands, or of the result, is differentiable; all other leaves
+        are constants of the function.
 
     Attributes
     ----------
     moved : list
-        The leaves that it is a function of.
+        The differentiable leaves of the operands: the arguments of this function.
     out : TreeDef
-        That of the result, once it was called.
+        That of the result, after a call.
 
     Examples
     --------
@@ -149,23 +149,23 @@ class Opened:
         self.out = LEAF
 
     def __call__(self, *moved: Any) -> tuple[Any, ...]:
-        """Compute the arrays of the result."""
+        """Compute the differentiable leaves of the result."""
         y = self.f(*unflatten(self._given, moved), **self.options)
         found, self.out = partition(y, self.gives)
         return tuple(found)
 
     def closed(self, found: Sequence[Any]) -> Any:
-        """Rebuild the result around these arrays."""
+        """Rebuild the result around other leaves."""
         return unflatten(self.out, found)
 
     def dots(self, tangents: tuple[Any, ...]) -> list[Any]:
-        """Read the tangents of the moving arrays off the operands'; some may be zero tangents."""
+        """List the tangents of the differentiable leaves of the operands; some may be zeros."""
         return flatten_tangent(self._given, canonicalize(self.operands, tangents))
 
     def bars(self, y: Any, y_bar: Any) -> list[Any]:
-        """Read the cotangents of a result's arrays off its own; some may be zero tangents."""
+        """List the cotangents of the differentiable leaves of a result; some may be zeros."""
         return flatten_tangent(self.out, canonicalize(y, y_bar))
 
     def tangents(self, bars: Sequence[Any]) -> tuple[Any, ...]:
-        """Return one cotangent for each operand, from those of the moving arrays."""
+        """Return one cotangent for each operand, from those of its differentiable leaves."""
         return tuple(map(unthunk, unflatten_tangent(self._given, bars)))

@@ -1,8 +1,8 @@
-"""Results of people's rules: numbers that derivatives see, in the library of the operands.
+"""Results of user-defined rules: checks of their dtypes, and conversion to the operands' library.
 
-A rule may compute with NumPy, where the engine that differentiates its operands is another
-library's, and would take NumPy's array for a constant. A result whose class or dtype is not known
-would be a constant to every engine.
+A rule may compute with NumPy while another library's engine differentiates its operands; that
+engine would treat a NumPy array as constant. Every engine treats a result of an unknown class or
+dtype as constant.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import namespace_of, type_info
 
 known_results: set[Any] = set()
-"""Classes of results, with dtypes, whose numbers derivatives see: a caller asks it first."""
+"""Pairs of class and dtype that passed `check_result`; callers look here first."""
 forgets(lambda: (known_results,))
 
 
 def check_result(y: Any) -> None:
-    """Raise for a result whose numbers no derivative sees: in objects, or of an unknown dtype.
+    """Raise for a result with numbers that no derivative sees: in objects, or of an unknown dtype.
 
     Raises
     ------
     NotDifferentiableError
-        It says how to return them.
+        The message says how to return them.
     """
     for leaf in flatten(y)[0]:
         refuse_objects(leaf)
@@ -41,15 +41,15 @@ def check_result(y: Any) -> None:
 
 
 def refuse_objects(x: Any) -> None:
-    """Raise for an array of numbers that nothing is known of: in objects, or in fields."""
+    """Raise for an array with real numbers in objects, in fields, or of an unknown dtype."""
     if kind_of(x) == "other" and _is_of_numbers(x):
         refuse_numbers(x)
 
 
 def _is_of_numbers(x: Any) -> bool:
-    """Tell whether an array has real numbers in objects or fields, or of another library's type."""
+    """Return whether an array has real numbers in objects or fields, or of a foreign dtype."""
     kind = getattr(x.dtype, "kind", None)
-    if type_info(type(x)).is_hidden:  # it has no elements that could be looked at
+    if type_info(type(x)).is_hidden:  # its elements cannot be read
         return kind == "O" or bool(getattr(x.dtype, "names", None))
     if kind == "O":
         return any([holds(part, is_real) for part in x.flat])
@@ -61,13 +61,13 @@ def _is_of_numbers(x: Any) -> bool:
 
 
 def homing(operands: tuple[type, ...]) -> Callable[[Any, tuple[Any, ...]], Any] | None:
-    """Return what brings results to the library of such operands; None where they stay."""
+    """Return `brought_home` if another engine may see operands of these classes, else None."""
     hosted = any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands])
     return brought_home if hosted else None
 
 
 def brought_home(y: Any, xs: tuple[Any, ...]) -> Any:
-    """Return a result with its arrays in the library that differentiates the operands.
+    """Convert the arrays of a result to the library that differentiates the operands.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _brought(y: Any, hosts: list[Any]) -> Any:
     if dtype is None or issubclass(cls, Tracer):
         return y
     if type_info(cls).namespace is None:
-        see(None, (cls,))  # whose library may be known by now
+        see(None, (cls,))  # loads the backend of its library
     if not _is_hosted(cls):
         for x in hosts:
             if kind_of(y) != "other" or dtype_kind(dtype, type(x)) in ("real", "complex"):
@@ -101,17 +101,17 @@ def _brought(y: Any, hosts: list[Any]) -> Any:
 
 
 def _is_hosted(cls: type) -> bool:
-    """Tell whether a class is of arrays of a library with an engine of its own."""
+    """Return whether a class is of arrays that another engine traces."""
     info = type_info(cls)
     return info.is_array and info.host is not None and not issubclass(cls, Tracer)
 
 
 def _copied(y: Any, x: Any) -> Any:
-    """Return NumPy's array as one of the library of x, unless that is NumPy, and where x is."""
+    """Copy NumPy's array to the library and device of x, unless that library is NumPy."""
     info = type_info(type(x))
     if info.namespace is type_info(type(y)).namespace:
         return y
     options = {}
-    with contextlib.suppress(Exception):  # of a value that is being compiled, no library says so
+    with contextlib.suppress(Exception):  # a value that is being compiled has no device
         options = {"device": x.device} if info.has_device else {}
     return namespace_of(type(x)).asarray(y, copy=True, **options)

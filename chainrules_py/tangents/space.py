@@ -1,6 +1,6 @@
-"""The tangent space of a primal, and bringing a tangent back to it.
+"""The tangent space of a primal, and projection of tangents to it.
 
-Shape, dtype, realness, device and structure are put right here, once, so that rules need not.
+Shape, dtype, realness, device and structure are adjusted here, so that rules need not do it.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from chainrules_py.values.type_info import (
 
 _kinds: dict[Any, str] = {}
 with_dtype: set[type] = set()
-"""Classes of which `kind_of` knows that what is of them has a dtype."""
+"""Classes whose instances `kind_of` has found to have a dtype."""
 _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 
 def dtype_kind(dtype: Any, like: type) -> str:
     """Classify a dtype's numbers: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
-    # Two libraries' dtypes may have one hash, and refuse to be compared; and what is a number to
-    # one library may be none to another, as bfloat16 to JAX and to NumPy: by class.
+    # By class, since two libraries' dtypes may have the same hash and raise when compared, and a
+    # dtype may be a number to one library only, as bfloat16 is to JAX and not to NumPy.
     found = _kinds.get((like, dtype))
     if found is not None:
         return found
@@ -77,7 +77,7 @@ def kind_of(x: Any) -> str:
         return _NUMBER_KINDS[payload]
     if type_info(cls).is_array or type_info(cls).is_number:
         if type_info(payload).namespace is None:
-            see(None, (payload,))  # np.float64 is a float before its library is there
+            see(None, (payload,))  # np.float64 is a float before its backend is loaded
         check_served(x, payload)
         if not hasattr(x, "dtype"):
             if type_info(cls).is_plain_number:  # a member of an enumeration
@@ -92,10 +92,10 @@ def kind_of(x: Any) -> str:
 
 @final
 class Space:
-    """The tangent space of an array or number: all that its cotangent has to agree with.
+    """The tangent space of an array or number: the shape, dtype and device of its cotangents.
 
-    It has the attributes that a transpose reads of an operand (``shape``, ``ndim``, ``dtype``,
-    ``device``, ``size``) and holds no elements, so linear operations save it in place of one.
+    It has the attributes of an operand that a transpose reads (``shape``, ``ndim``, ``dtype``,
+    ``device``, ``size``) and no elements, so linear operations save it in place of the operand.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Space:
         self.ndim, self.size = len(self.shape), math.prod(self.shape)
 
     def with_shape(self, shape: tuple[int, ...]) -> Space:
-        """Return the space of arrays like these, in another shape."""
+        """Return the space of arrays of another shape, with the same dtype and device."""
         of = object.__new__(Space)
         of.like, of.dtype, of.device, of.kind = self.like, self.dtype, self.device, self.kind
         of.shape, of.ndim, of.size = shape, len(shape), math.prod(shape)
@@ -125,7 +125,7 @@ class Space:
     def zeros(self, beside: Any = None) -> Any:
         """Make the zero of the space, as a dense array or number.
 
-        Another engine that sees the calls on the value ``beside`` sees this one as well.
+        If another engine traces the value ``beside``, it traces this call as well.
         """
         if self.dtype is None:
             return 0.0 if self.kind != "complex" else 0j
@@ -194,10 +194,10 @@ def _maker(cls: type, x: Any) -> Any:
     if is_structure_type(cls):
         return StructureSpace
     kind = kind_of(x)
-    if cls in with_dtype:  # of arrays each has to be asked
+    if cls in with_dtype:  # arrays of one class differ in their spaces
         return _array_space if type_info(cls).has_device else _deviceless_space
     of = NoTangent() if kind in ("bool", "none") else Space(x)
-    return lambda x: of  # one number's space is another's
+    return lambda x: of  # all numbers of a class have the same space
 
 
 _array_spaces: dict[Any, Any] = {}
@@ -205,11 +205,11 @@ _KEPT = 1024
 
 
 def _array_space(x: Any) -> Any:
-    """Return an array's space: it holds no array, so one serves a shape, dtype and device."""
+    """Return an array's space, cached by class, dtype, shape and device."""
     key = (type(x), x.dtype, x.shape, getattr(x, "device", None))
     try:
         return _array_spaces[key]
-    except (KeyError, TypeError):  # not yet; or a library's own classes that cannot be hashed
+    except (KeyError, TypeError):  # not cached, or unhashable classes of a library
         return _first_space(x, key)
 
 
@@ -232,17 +232,17 @@ def _first_space(x: Any, key: tuple[Any, ...]) -> Any:
 
 
 def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
-    """Bring a cotangent back to the tangent space of its primal.
+    """Project a cotangent to the tangent space of its primal.
 
     Parameters
     ----------
     t : tangent
-        Sums are taken over the axes in which the primal was broadcast; a complex one of a real
-        primal loses its imaginary part; dtype and device become the primal's.
+        It is summed over the axes along which the primal was broadcast; the imaginary part is
+        dropped if the primal is real; dtype and device become the primal's.
     onto : array, number, structure or Space
         The primal, or its space.
     batch : int
-        How many leading axes of ``t`` count cotangents and are left alone.
+        The number of leading batch axes of ``t``, which stay.
 
     Raises
     ------
@@ -273,14 +273,14 @@ def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
 
 
 def widened(t: Any) -> Any:
-    """Return what belongs to Python's numbers as wide as these are."""
+    """Convert an array for Python's numbers to their precision; return a number unchanged."""
     return t if getattr(t, "dtype", None) is None else widened_to(t, kind_of(t))
 
 
 def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
-    """Bring a tangent forward to the tangent space of the result: broadcast, with its dtype.
+    """Convert a tangent to the tangent space of the result: broadcast it, and set its dtype.
 
-    The first ``batch`` axes count tangents, and are left alone.
+    The first ``batch`` axes are batch axes, and stay.
     """
     if isinstance(t, AbstractTangent):
         return t
@@ -296,7 +296,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
                 t = reshape(t, shape=shape)
             try:
                 t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
-            except (ValueError, RuntimeError) as error:  # as libraries say it
+            except (ValueError, RuntimeError) as error:  # libraries differ in what they raise
                 msg = f"{describe(t)} is not a tangent of {onto!r}: it has another shape"
                 raise ProjectionError(msg) from error
         else:  # a Python number, or a tracer of one, has no library to be broadcast in
@@ -307,7 +307,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
 
 
 def spread_given(y_dot: Any, y: Any, tangents: tuple[Any, ...], *, batch: int = 0) -> Any:
-    """`spread_all` of what a person's rule gave: of real tangents nothing complex comes."""
+    """`spread_all` of a user's rule; raise for a complex tangent of a real result of real ones."""
     of = space(y)
     if type(of) is Space and all([kind_of(t) == "real" or is_zero(t) for t in tangents]):
         check_real(y_dot, of)
@@ -315,12 +315,12 @@ def spread_given(y_dot: Any, y: Any, tangents: tuple[Any, ...], *, batch: int = 
 
 
 def check_real(t: Any, of: Space) -> None:
-    """Refuse a complex tangent of what is real.
+    """Raise for a complex tangent in a space that is not complex.
 
     Raises
     ------
     ProjectionError
-        If it is one.
+        If the tangent is complex, and the space is not.
     """
     if of.kind != "complex" and kind_of(t) == "complex":
         msg = (
@@ -331,7 +331,7 @@ def check_real(t: Any, of: Space) -> None:
 
 
 def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
-    """`spread`, for several outputs as well, whose tangents may come in a plain tuple.
+    """`spread` for structures as well, such as several outputs with tangents in a plain tuple.
 
     ``y`` is the result, or its space.
     """
@@ -350,7 +350,7 @@ def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
 
 
 def mirrored(t: Any, of: StructureSpace) -> Any:
-    """Turn a tangent, maybe in a plain container of its primal's shape, into a `Tangent`."""
+    """Convert a plain container of a primal's shape to a `Tangent`; return a tangent unchanged."""
     if isinstance(t, AbstractTangent):
         return t
     if not is_structure_type(type(t)):
@@ -366,7 +366,7 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
 
 
 def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
-    """Project as `project` does, but return at once what fits already, as most things do."""
+    """Project as `project` does, but return a cotangent at once if it fits already, as most do."""
     fits = (
         type(onto) is Space
         and getattr(x_bar, "dtype", None) is onto.dtype is not None
@@ -378,13 +378,13 @@ def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
 
 
 def known_space(y: Any) -> Any:
-    """Return the tangent space of a value; raise for objects and texts, which are no constants."""
+    """Return the tangent space of a value; raise for an array of a dtype without derivatives."""
     of = space(y)
     return refuse_numbers(y) if is_zero(of) and kind_of(y) == "other" else of
 
 
 def refuse_numbers(x: Any) -> NoReturn:
-    """Raise for an array of numbers that nothing is known of, where they are computed with."""
+    """Raise for a computation with an array of a dtype without derivatives."""
     msg = (
         f"{describe(x)} is computed with, and no derivative is known in its elements: give "
         f"an array of a floating type, as np.asarray(x, float)"
@@ -428,7 +428,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
 
 
 def _is_foreign(t: Any, onto: Space) -> bool:
-    """Tell whether a tangent is another library's number; another library's array is refused."""
+    """Return whether a tangent is another library's 0-d number; raise for its other arrays."""
     if isinstance(t, Tracer) or namespace_of(type(t)) is namespace_of(onto.like):
         return False
     if not t.shape:

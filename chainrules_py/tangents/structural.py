@@ -26,23 +26,23 @@ P = TypeVar("P")
 class Tangent(AbstractTangent, Generic[P]):
     """The tangent of a structure: one tangent per field, and zero for each field that is absent.
 
-    ``Tangent[P]`` is a class of its own for each ``P``, with ``P`` as its ``primal_type``. Its
-    entries are given as those of ``P`` are, and read in the same way.
+    ``Tangent[P]`` is a separate class for each ``P``, its ``primal_type``. Its entries are passed
+    and read as those of ``P`` are.
 
     Parameters
     ----------
     *entries : tangents
-        For tuples and lists, from position 0 on; what is left out at the end is zero. For dicts and
+        For tuples and lists, from position 0 on; entries omitted at the end are zero. For dicts and
         registered structures one mapping.
     length : int, optional
-        For tuples and lists: how many entries the primal has.
+        For tuples and lists: the number of entries of the primal.
     **fields : tangents
         For dataclasses, attrs classes and namedtuples: by name.
 
     Notes
     -----
-    Tangents compare by identity: equality of arrays has no one truth value. A field that is
-    called as a method of tangents is, ``fields`` say, is read as ``t["fields"]``.
+    Tangents compare by identity, since equality of arrays has no single truth value. A field with
+    the name of a method, such as ``fields``, is read as ``t["fields"]``.
 
     Examples
     --------
@@ -105,16 +105,16 @@ class Tangent(AbstractTangent, Generic[P]):
     def of(
         primal_type: type, entries: Mapping[Any, Any], length: int | None = None
     ) -> Tangent[Any]:
-        """Return a tangent given by key, whatever kind of structure its primal is.
+        """Return a tangent with entries by key, for a primal of any kind of structure.
 
         Parameters
         ----------
         primal_type : type
             The class of the primal.
         entries : mapping
-            From field names, positions or dict keys to tangents; what is left out is zero.
+            From field names, positions or dict keys to tangents; omitted entries are zero.
         length : int, optional
-            For tuples and lists: how many entries the primal has.
+            For tuples and lists: the number of entries of the primal.
 
         Examples
         --------
@@ -135,13 +135,13 @@ class Tangent(AbstractTangent, Generic[P]):
 
     @classmethod
     def _of(cls, entries: dict[Any, Any], length: int | None = None) -> Self:
-        """Make a tangent of entries that are known to be right, and of this very dict."""
+        """Make a tangent of valid entries; it keeps this dict without a copy."""
         t = object.__new__(cls)
         t._entries, t._length = entries, length
         return t
 
     def __radd__(self, other: Any) -> Any:
-        if type(other) is int and other == 0:  # what the builtin sum starts with
+        if type(other) is int and other == 0:  # the start value of the builtin sum
             return self
         return self.__add__(other)
 
@@ -197,12 +197,12 @@ class Tangent(AbstractTangent, Generic[P]):
         return index % length
 
     def __getattr__(self, name: str) -> Any:
-        """Return the entry of a field, zero where it is absent."""
-        # Protocols (copy, pickle, arrays) look for dunders, which are no fields.
+        """Return the entry of a field, or zero if it is absent."""
+        # Protocols (copy, pickle, arrays) look up dunders, which are not fields.
         if not (name.startswith("__") and name.endswith("__")):
             names: Any = self._structure.names
             if names is None and self._structure.kind == "registered" and self._structure.seen:
-                names = self._structure.seen  # of values, since the class does not know
+                names = self._structure.seen  # keys of earlier values; the class has none
             if name in self._entries and self._structure.kind == "registered":
                 return self._entries[name]
             if names is not None and name in names:
@@ -236,7 +236,7 @@ class Tangent(AbstractTangent, Generic[P]):
         raise TypeError(msg)
 
     def __bool__(self) -> bool:
-        return True  # and not the length: an empty Tangent is a tangent all the same
+        return True  # not by length: an empty Tangent is a tangent too
 
     def __repr__(self) -> str:
         return self._picture(repr)
@@ -264,7 +264,7 @@ forgets(lambda: (_classes,))
 
 
 def class_for(primal_type: type) -> type[Tangent[Any]]:
-    """Return the class of tangents of a structure, made when it is first asked for."""
+    """Return the class of tangents of a structure, made when it is first needed."""
     found = _classes.get(primal_type)
     if found is None:
         found = _classes[primal_type] = _make_class(primal_class(primal_type))
@@ -280,7 +280,7 @@ def _make_class(primal_type: type) -> type[Tangent[Any]]:
             " declared by register_structure"
         )
         raise ProjectionError(msg)
-    cls: Any = _alive.get(id(primal_type))  # it was forgotten, and somebody has it
+    cls: Any = _alive.get(id(primal_type))  # dropped from the cache, but in use
     was = cls._structure if cls is not None and cls.primal_type is primal_type else None
     if was is not structure and (was is None or "registered" in (was.kind, structure.kind)):
         cls = type(
@@ -323,7 +323,7 @@ def map_fields(f: Callable[[Any], Any], t: Tangent[P]) -> Tangent[P]:
 
 
 def check_fits(primal: Any, items: list[tuple[Any, Any]], t: Tangent[Any]) -> None:
-    """Refuse a `Tangent` of another class or length, or with keys that the primal lacks."""
+    """Raise for a `Tangent` of another class or length, or with keys that the primal lacks."""
     if t.primal_type is not primal_class(type(primal)):
         raise ProjectionError(not_a_tangent_of(primal, t))
     if t._length is not None and t._length != len(items):
@@ -333,7 +333,7 @@ def check_fits(primal: Any, items: list[tuple[Any, Any]], t: Tangent[Any]) -> No
 
 
 def common_length(a: Any, b: Any) -> int | None:
-    """Return the length of the primal that two `Tangent` can both belong to, if either knows."""
+    """Return the length of the common primal of two `Tangent`, or None if neither knows it."""
     fits = isinstance(a, Tangent) and isinstance(b, Tangent) and a.primal_type is b.primal_type
     length = None
     if fits:
@@ -365,7 +365,7 @@ register_description("tangent", _describe_tangent)
 
 
 def of_container(t: Any, onto: Any) -> Tangent[Any] | None:
-    """Read a plain dict, list or tuple as a tangent in a structure's space, if it mirrors that."""
+    """Convert a plain dict, list or tuple to a `Tangent` in a structure's space; None if unlike."""
     if type(t) not in (dict, list, tuple) or not issubclass(onto.primal_type, type(t)):
         return None
     entries = t if type(t) is dict else dict(enumerate(t))

@@ -1,6 +1,6 @@
-"""Sums over the axes that broadcasting made: planned once for two shapes, run for each cotangent.
+"""Sums over broadcast axes: planned once for two shapes, run for each cotangent.
 
-A library whose sum along axes is not the cheapest way to these sums states its own, and they are
+A library for which a sum along axes is not the cheapest way registers its own functions (`Library`)
 for arrays of exactly its class.
 """
 
@@ -23,7 +23,7 @@ _KEPT = 4096
 class Unbroadcast:
     """Plan that sums a broadcast result's cotangent back to one operand's shape.
 
-    Axes are counted from the end, so that axes in front, which count cotangents, stay.
+    Axes are counted from the end, so that leading batch axes stay.
     """
 
     __slots__ = ("axes", "dots", "drop", "keepdims", "result", "shape", "spread", "ways")
@@ -45,7 +45,7 @@ class Unbroadcast:
         self.spread = {cls: dict[Shape, Any]() for cls, _ in both}
 
     def __call__(self, t: Any) -> Any:
-        """Sum along the axes that broadcasting made."""
+        """Sum along the broadcast axes."""
         way = self.ways.get(type(t))
         if way is not None and t.shape == self.result:
             return way(t)
@@ -53,7 +53,7 @@ class Unbroadcast:
         return self.shaped(t) if self.drop else t
 
     def of_product(self, t: Any, p: Any) -> Any:
-        """Reduce ``t * p`` to the operand's shape, without making the product if there is a way."""
+        """Reduce ``t * p`` to the operand's shape, if possible without forming the product."""
         cls, same = type(t), type(p) is type(t)
         if not same and alike((cls, type(p))):
             cls, same = hosted((cls, type(p))), True
@@ -66,7 +66,7 @@ class Unbroadcast:
         return self(t * p)
 
     def _of_spread(self, cls: type, other: Shape) -> Any:
-        """Find what sums products with arrays that are broadcast themselves, if there is a way."""
+        """Find the function that sums products with arrays of the shape ``other``, or None."""
         ways = self.spread[cls]
         if other not in ways:
             ways[other] = libraries[cls].dots(self.result, self.shape, other)  # type: ignore[misc]
@@ -78,7 +78,7 @@ class Unbroadcast:
 
 
 def unbroadcasting(result: Shape, shape: Shape) -> Any:
-    """Find the `Unbroadcast` from a result's shape to an operand's; None where they are equal."""
+    """Find the `Unbroadcast` from a result's shape to an operand's; None if they are equal."""
     return planned(result, shape)[0]
 
 
@@ -86,7 +86,7 @@ def planned(result: Shape, *shapes: Shape) -> tuple[Any, ...]:
     """Find the `Unbroadcast` of each operand; None for one of the result's shape."""
     try:
         return _planned(result, *shapes)
-    except TypeError:  # lengths that a compiler has not fixed, and that cannot be hashed
+    except TypeError:  # a compiler's symbolic lengths, which are unhashable
         return _planned.__wrapped__(result, *shapes)
 
 
@@ -96,7 +96,7 @@ def _planned(result: Shape, *shapes: Shape) -> tuple[Any, ...]:
 
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
-    """Sum over the axes that an operand of this shape was broadcast along."""
+    """Sum a cotangent over the axes along which an operand of this shape was broadcast."""
     have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)
     stretched = tuple(

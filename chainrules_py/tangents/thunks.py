@@ -1,4 +1,4 @@
-"""Thunks: tangents that are computed when they are asked for, once."""
+"""Thunks: tangents that are computed once, when they are needed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chainrules_py.tangents.zeros import AbstractTangent
 
 @final
 class Thunk(AbstractTangent):
-    """A tangent that is not computed until somebody asks, and then computed once.
+    """A tangent that is computed once, when it is needed.
 
     Parameters
     ----------
     compute : callable
-        Called without arguments; let go once it has answered. An exception is not remembered: the
+        Called without arguments; released once it has returned. An exception is not cached: the
         next call tries again.
 
     Examples
@@ -36,13 +36,13 @@ class Thunk(AbstractTangent):
         self._compute: Callable[[], Any] | None = compute
 
     def __call__(self) -> Any:
-        """Return the tangent, computing it now if nobody has; it is never another thunk."""
+        """Return the tangent, which is computed on the first call and is never another thunk."""
         compute = self._compute
         if compute is not None:
             value = unthunk(compute())
             check_is_tangent(value)
             self._value = value
-            self._compute = None  # last: whoever sees None may read the value
+            self._compute = None  # last: once it is None, other threads read the value
         return self._value
 
     def _added_in_place(self, x: Any, ufunc: Any) -> Any:
@@ -62,9 +62,9 @@ def _computed_thunk(value: Any) -> Thunk:
 
 
 def unthunk(t: Any) -> Any:
-    """Return what is behind a thunk, and any other tangent unchanged.
+    """Compute a thunk; return any other tangent unchanged.
 
-    Thunks in the fields of a `Tangent` stay; `deliver` resolves them too.
+    Thunks in the fields of a `Tangent` stay; `deliver` computes them too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The places in a structure that can be moved, as a list; and tangents put there and read back."""
+"""Structures as lists of their arrays and numbers, with conversion of tangents both ways."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from chainrules_py.values.type_info import namespace_of
 
 @final
 class Tree:
-    """An unknown: arrays and numbers in a structure, with whatever else it holds.
+    """A structure as the list of its arrays and numbers, for the unknown of a solver.
 
     Attributes
     ----------
     like
         The structure.
     leaves : list
-        The arrays and numbers in it, in order; not booleans, strings and the like.
+        The arrays and numbers in it, in order, without booleans, strings and other constants.
 
     Examples
     --------
@@ -52,13 +52,13 @@ class Tree:
 
     def tangent(self, leaves: Iterable[Any]) -> Any:
         """Build the tangent of the structure with these entries."""
-        # A number where an array without axes is meant would not be broadcast.
+        # A number in place of a 0-d array would not be broadcast.
         pairs = zip(leaves, self.leaves, strict=True)
         ts = [arrayed(t, x) if hasattr(x, "dtype") else t for t, x in pairs]
         return unflatten_tangent(self._treedef, ts)
 
     def read(self, t: Any) -> list[Any]:
-        """Read the entries of a tangent, or of a plain container like it; write zeros out."""
+        """List the entries of a tangent, or of a plain container like it, with dense zeros."""
         ts = flatten_tangent(self._treedef, canonicalize(self.like, t))
         pairs = zip(ts, self.leaves, strict=True)
         return [zero_tangent(x) if is_zero(t) else _as_wide(t, x) for t, x in pairs]
@@ -68,7 +68,7 @@ class Tree:
 
 
 def _as_wide(t: Any, x: Any) -> Any:
-    """Return the tangent of a complex number as one: it may have come as a real number."""
+    """Make the tangent of a complex number complex; it may be a real number."""
     return t + 0j if kind_of(x) == "complex" and kind_of(t) in ("real", "int") else t
 
 
@@ -77,12 +77,12 @@ def _moves(x: Any) -> bool:
         return False
     kind = kind_of(x)
     if kind == "none" and hasattr(x, "dtype") and hasattr(x, "shape"):
-        namespace_of(type(x))  # raises: an array that nobody registered would be left as it is
+        namespace_of(type(x))  # raises: an array of an unregistered class would be ignored
     return kind in ("real", "complex", "int")
 
 
 def plain(x: Any) -> Any:
-    """Strip a value, or a function with what it captured, of the tracers of all levels."""
+    """Replace the tracers of all levels in a value by their payloads."""
     return untraced(x) if find_tracers(x) else x
 
 

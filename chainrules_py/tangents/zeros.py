@@ -1,4 +1,4 @@
-"""Zeros, and what all tangents share that are neither arrays nor numbers."""
+"""Zeros, and the base of all tangents that are neither arrays nor numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chainrules_py.values.structure import is_structure_type
 class Algebra:
     """Functions behind the operators of tangents: those of `chainrules_py.tangents.arithmetic`.
 
-    They stand above the classes, since they have to tell these apart, and are put in from there.
+    That module imports the classes of tangents, and therefore sets these functions itself.
     """
 
     __slots__ = ()
@@ -31,13 +31,13 @@ class Algebra:
 class AbstractTangent:
     """Base of the tangents that are neither arrays nor numbers.
 
-    Its operators are the algebra of tangents, spelled for people: ``t + t``, ``2 * t``,
-    ``t / 3``, and ``params - lr * t``, which rebuilds ``params`` whatever structure it is.
+    Its operators are the algebra of tangents for users: ``t + t``, ``2 * t``, ``t / 3``, and
+    ``params - lr * t``, which rebuilds ``params``, a structure of any kind.
 
     Notes
     -----
-    Arrays and numbers on the left hand over to these operators, with one exception: an array of
-    ``array_api_strict`` raises ``TypeError``, as the standard wants it to. Write the tangent first,
+    Arrays and numbers on the left defer to these operators, with one exception: an array of
+    ``array_api_strict`` raises ``TypeError``, as the standard requires. Write the tangent first,
     or call the function.
 
     Examples
@@ -48,10 +48,10 @@ class AbstractTangent:
     """
 
     __slots__ = ()
-    _by_identity: ClassVar[bool] = True  # compared with an array it is another object, so unequal
+    _by_identity: ClassVar[bool] = True  # it compares unequal to every array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
-        """Compute NumPy's sums and multiples by the operators, with ``a += t``; refuse others."""
+        """Compute NumPy's sums and multiples, and ``a += t``, by the operators; refuse others."""
         names = _OPERATORS.get(ufunc.__name__)
         if names is None and self._by_identity and ufunc.__name__ in ("equal", "not_equal"):
             return (xs[0] is xs[1]) is (ufunc.__name__ == "equal")
@@ -65,11 +65,11 @@ class AbstractTangent:
         return self.__refused__() if found is NotImplemented else found
 
     def _added_in_place(self, x: Any, ufunc: Any) -> Any:
-        """Add to an array, or subtract, in its memory."""
+        """Add to an array, or subtract from it, in place."""
         return self.__refused__()
 
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
-        """Say what to write instead, wherever a tangent is taken for an array; it is none."""
+        """Raise where a tangent is used as an array, and say what to write instead."""
         msg = (
             f"{describe(self)} is not an array; call a function of chainrules_py on it"
             " (add_tangents, scale, move), or look at its class first (is_zero, unthunk, Tangent)"
@@ -124,14 +124,14 @@ class AbstractTangent:
 
 
 def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-    """Return what computes an operation of zeros, which have no shape: the operator of its name.
+    """Return the operator that computes an operation of zero tangents, which have no shape.
 
-    None for functions of people's, which may take them as they are.
+    None for user-defined functions, which may take zeros directly.
 
     Raises
     ------
     NoRuleError
-        Where there is none: with what to write instead.
+        If there is no such operator; the message says what to write instead.
     """
     if not operation.__module__.startswith("chainrules_"):
         return None
@@ -148,7 +148,7 @@ def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any
 
 
 def _by_operator(name: str, x: Any, y: Any) -> Any:
-    """Compute by the operator of the operand that is a tangent without asking the other."""
+    """Compute by the operator of the tangent operand, without trying the other operand's."""
     straight, reflected = _OPERATORS[name]
     ours = isinstance(x, AbstractTangent)
     return getattr(x, straight)(y) if ours else getattr(y, reflected)(x)
@@ -170,7 +170,7 @@ _BY_OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
 
 
 class Summand(AbstractTangent):
-    """Base of tangents of one array that know how they are added: `Rows`, which has these."""
+    """Base of tangents of one array that define their own addition: `Rows`."""
 
     __slots__ = ()
     dense: Any
@@ -180,7 +180,7 @@ class Summand(AbstractTangent):
 
 
 class AbstractZero(AbstractTangent):
-    """Base of the two tangents that add nothing: `ZeroTangent` and `NoTangent`."""
+    """Base of the two zero tangents, `ZeroTangent` and `NoTangent`."""
 
     __slots__ = ()
     __in_operation__: ClassVar[Callable[..., Any]] = staticmethod(in_operation)
@@ -197,9 +197,9 @@ class AbstractZero(AbstractTangent):
 
 @final
 class ZeroTangent(AbstractZero):
-    """The tangent that changes nothing: nothing flows here.
+    """The zero tangent: no derivative flows here.
 
-    There is one instance, so that ``t is ZeroTangent()`` holds after copying and pickling too.
+    There is one instance, so that ``t is ZeroTangent()`` holds even after copying and pickling.
 
     Examples
     --------
@@ -216,9 +216,10 @@ class ZeroTangent(AbstractZero):
 
 @final
 class NoTangent(AbstractZero):
-    """The tangent of what cannot be perturbed: an index, a mask, a string, a flag.
+    """The tangent of a value that cannot be perturbed: an index, a mask, a string, a flag.
 
-    There is one instance. It adds nothing, as `ZeroTangent` does, and tells that nothing could be.
+    There is one instance. It adds nothing, as `ZeroTangent` does, and records that no derivative
+    can flow.
 
     Examples
     --------
@@ -236,18 +237,18 @@ class NoTangent(AbstractZero):
 ZERO: Final[ZeroTangent] = object.__new__(ZeroTangent)
 NONE: Final[NoTangent] = object.__new__(NoTangent)
 ZEROS: Final = frozenset((ZeroTangent, NoTangent))
-"""The classes of the zeros, for who asks at every call: no frame of Python."""
+"""The classes of the zeros, for checks at every call: `is_zero` would add a Python frame."""
 
 
 class NotImplementedTangent(AbstractTangent):
-    """A tangent that nobody has stated: it spreads, and raises where a person would read it.
+    """A tangent that a rule does not implement: it propagates, and raises when a user would get it.
 
-    So a rule may state what it knows, and the rest is an error only for those who need it.
+    A rule can therefore leave out a derivative, which is an error only for a program that needs it.
 
     Parameters
     ----------
     reason : str
-        A sentence for the error: which derivative, and what to do instead.
+        A sentence for the error: which derivative is missing, and what to do instead.
 
     Examples
     --------
@@ -262,7 +263,7 @@ class NotImplementedTangent(AbstractTangent):
     """
 
     __slots__ = ("reason",)
-    dtype: Final = None  # that of no array, where a tangent is asked whether it fits already
+    dtype: Final = None  # equals no array's dtype, in the check whether a tangent fits
     shape: Final = ()
     __iter__: Final = None
     fact: ClassVar[str] = "this derivative is not implemented by its rule: "
@@ -274,9 +275,7 @@ class NotImplementedTangent(AbstractTangent):
         return self
 
     def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
-        raise NotDifferentiableError(
-            self.fact + self.reason
-        )  # the array could not say that it is wrong now
+        raise NotDifferentiableError(self.fact + self.reason)  # the array would be silently wrong
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"
@@ -287,10 +286,10 @@ class NotImplementedTangent(AbstractTangent):
 
 @final
 class UndefinedTangent(NotImplementedTangent):
-    """A tangent that mathematics does not define here: it spreads, and raises where it is read.
+    """A mathematically undefined tangent: it propagates, and raises when a user would get it.
 
-    It is no zero: a rule gives it for an operand in which the function has no derivative at all,
-    as a distribution has none in the number of its degrees of freedom that it rounds.
+    It is not zero: a rule returns it for an operand in which the function has no derivative at all,
+    such as a number of degrees of freedom that a distribution rounds.
 
     Parameters
     ----------
@@ -314,7 +313,7 @@ def missing(ts: Iterable[Any]) -> NotImplementedTangent | None:
 
 
 def is_zero(t: object) -> bool:
-    """Say whether a tangent is one of the two zeros; arrays of zeros are not.
+    """Return whether a tangent is one of the two zeros; arrays of zeros are not.
 
     Examples
     --------

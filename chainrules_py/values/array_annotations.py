@@ -1,4 +1,4 @@
-"""Arrays of some dtype, or on some device, as an annotation of rules: ``Array[np.float32]``."""
+"""Annotations of rules for arrays of one dtype, or on one device: ``Array[np.float32]``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GROUPS = {
 
 @final
 class ArrayOf:
-    """Arrays of a dtype, or on a device; what a rule is dispatched on beside their class.
+    """Arrays of a dtype, or on a device, which rules are dispatched on in addition to the class.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class ArrayOf:
         The class of the arrays.
     kinds : object or tuple of objects
         A dtype, a class of dtypes (``np.floating``), or the name of a dtype or a device
-        (``"float32"``, ``"cuda"``, ``"cuda:1"``); of several, all have to fit.
+        (``"float32"``, ``"cuda"``, ``"cuda:1"``). An array has to fit all of several.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ArrayOf:
         self.devices = frozenset([n for n, k in zip(names, known, strict=True) if not k])
 
     def fits(self, x: Any) -> bool:
-        """Tell whether an array is of these kinds; of a tracer, what it stands for."""
+        """Return whether an array, or the payload of a tracer, is of these kinds."""
         while isinstance(x, Tracer):
             x = x.__payload__
         if self.dtypes:
@@ -61,7 +61,7 @@ class ArrayOf:
         return not self.devices or all([name in _device(x) for name in self.devices])
 
     def within(self, other: Any) -> bool:
-        """Tell whether these are among others, which may be of any kind."""
+        """Return whether another annotation, an `ArrayOf` or a class, includes these arrays."""
         if not isinstance(other, ArrayOf):
             return issubclass(self.base, other)
         groups = [_GROUPS.get(kind, kind) for kind in other.dtypes]
@@ -88,12 +88,12 @@ of_kinds.append(ArrayOf)
 
 
 def erased(annotation: Any) -> Any:
-    """Return the class that is behind an annotation."""
+    """Return the class of an annotation, without dtype and device."""
     return annotation.base if type(annotation) is ArrayOf else annotation
 
 
 def _name(kind: Any) -> str:
-    """Name a dtype or a device; devices by what they have in common in all libraries."""
+    """Return the name of a dtype or a device; device names are the same for all libraries."""
     if isinstance(kind, str):
         name = kind
     else:
@@ -112,7 +112,7 @@ def _name(kind: Any) -> str:
 def _device(x: Any) -> str:
     try:
         found = x.device
-    except Exception:  # of a value that is being compiled, no library says so
+    except Exception:  # a value that is being compiled has no device
         return ""
     kind = getattr(found, "type", None) or getattr(found, "platform", "")
     return f"{kind} {found}".lower().replace("gpu", "cuda")

@@ -1,7 +1,7 @@
-"""What counts as an array beside what is traced, though no library has registered it.
+"""Values that count as arrays beside traced values, though no library has registered their class.
 
-Tables with labels are the arrays of their values, and their labels are dropped. Sequences, buffers
-and what has NumPy's protocols are the arrays that a library reads them as.
+A labelled table counts as the array of its values; its labels are dropped. Sequences, buffers and
+objects with NumPy's protocols count as the arrays that a library converts them to.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from chainrules_py.values.structure import structure_of
 from chainrules_py.values.type_info import type_info
 
 tables: dict[type, Callable[[Any], Any]] = {}
-"""By the class of a table, what gives the array of its numbers."""
+"""Functions from a table to the array of its numbers, by the class of the table."""
 
 
 def register_table(cls: type, numbers: Callable[[Any], Any]) -> None:
-    """Say that instances of a class, or of its subclasses, count as ``numbers(x)``, an array."""
+    """Declare that instances of a class and its subclasses count as the array ``numbers(x)``."""
     tables[cls] = numbers
 
 
 def is_table(cls: type) -> bool:
-    """Whether instances count as arrays, or as the numbers that their class derives from."""
-    structure_of(cls)  # what speaks for its library is loaded
+    """Return whether instances count as arrays, or as the numbers that their class derives from."""
+    structure_of(cls)  # loads the backend of its library
     info = type_info(cls)
     if issubclass(cls, (int, float, complex)) and info.base is None and not info.is_plain_number:
         return True
@@ -31,7 +31,7 @@ def is_table(cls: type) -> bool:
 
 
 def as_array(x: Any) -> Any:
-    """Return the array of a table's numbers, or Python's number; anything else as it is."""
+    """Return the array of a table's numbers, or the Python number; anything else unchanged."""
     cls = type(x)
     if is_table(cls):
         reads = tables | {k: vars(k)[f"__{k.__name__}__"] for k in (int, float, complex)}
@@ -40,19 +40,19 @@ def as_array(x: Any) -> Any:
 
 
 def as_arrays(xs: Iterable[Any]) -> list[Any]:
-    """Return values with the arrays of tables for these: nothing is called for the others."""
+    """Replace tables among values by their arrays; nothing is called for the others."""
     classes = tuple(tables)
     return [as_array(x) if isinstance(x, classes) else x for x in xs]
 
 
 def _known(cls: type) -> bool:
-    structure_of(cls)  # what speaks for its library is loaded
+    structure_of(cls)  # loads the backend of its library
     info = type_info(cls)
     return info.is_array or info.is_number or info.host is not None
 
 
 def is_asked(cls: type) -> bool:
-    """Whether instances are no arrays, and say by themselves what NumPy's functions do of them."""
+    """Return whether instances are not arrays, but implement ``__array_ufunc__`` themselves."""
     return not _known(cls) and not is_table(cls) and hasattr(cls, "__array_ufunc__")
 
 
@@ -60,7 +60,7 @@ _READ = ("__array__", "__array_interface__", "__array_struct__", "__buffer__")
 
 
 def is_read(cls: type) -> bool:
-    """Whether a library reads instances of a class as arrays: lists, ranges, buffers, ..."""
+    """Return whether libraries convert instances to arrays: lists, ranges, buffers, ..."""
     if _known(cls) or issubclass(cls, (str, bytes, dict)) or hasattr(cls, "__array_ufunc__"):
         return False
     sequence = hasattr(cls, "__getitem__") and hasattr(cls, "__len__")

@@ -1,8 +1,8 @@
-"""Arrays, numbers and tracers: the types that rules and engines go by.
+"""Arrays, numbers and tracers: the types that rules and engines dispatch on.
 
 Rules are dispatched on types, so the types have to be nominal: plum caches by type, and cannot
-cache a Protocol. ``Array`` and ``Scalar`` are abstract classes that backends register with; for
-static checkers, an array is whatever has the members below.
+cache a Protocol. Backends register with the abstract classes ``Array`` and ``Scalar``; for static
+checkers, an array is any object that has the members below.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Kind_co = TypeVar("Kind_co", covariant=True, default=Any)
 
     class Array(Protocol[Kind_co]):
-        """Statically, an array is whatever has these members; no library inherits from us."""
+        """Any object with these members, for static checkers: no library inherits from `Array`."""
 
         @property
         def shape(self) -> Any: ...  # noqa: D102
@@ -53,21 +53,21 @@ else:
 
 
 of_kinds: list[Any] = []
-"""What makes an annotation of ``Array[np.float32]``; set by `array_annotations`."""
+"""The class that ``Array[np.float32]`` makes annotations of; set by `array_annotations`."""
 
 for _number in (int, float, complex):
     Scalar.register(_number)  # type: ignore[attr-defined]
 
 Numeric: TypeAlias = Array | Scalar
-"""An array or a number: what an operand without an annotation is taken to be."""
+"""An array or a number: the annotation of an operand that has none."""
 
 
 class Tracer:
-    """Interface that the core asks of an engine's stand-in for a value.
+    """Interface of the tracers that an engine passes in place of values.
 
-    An engine derives one class per type of payload and sets ``__dispatch_type__`` to the type
-    that rules are to be chosen by: the payload's own, through all levels of nesting. Otherwise a
-    user's rule, or a library's exception, would be lost at second order, in silence.
+    An engine derives one class per type of payload and sets ``__dispatch_type__`` to the type that
+    rules are chosen by: that of the innermost payload. Otherwise a user's rule, or a library's
+    exception, would be silently lost at second order.
     """
 
     __slots__ = ()
@@ -75,17 +75,17 @@ class Tracer:
 
     @property
     def level(self) -> int:
-        """Which differentiation it belongs to; the highest of a call's levels traces the call."""
+        """The differentiation it belongs to; the highest level among the operands traces a call."""
         raise NotImplementedError
 
     @property
     def __payload__(self) -> Any:
-        """The value that it stands for, one level down."""
+        """The value that it represents, one level down."""
         raise NotImplementedError
 
     @property
     def is_over(self) -> bool:
-        """Whether its differentiation is over, so that it may become what it stands for."""
+        """Whether its differentiation has ended, so that the payload may replace it."""
         return False
 
     def __trace__(
@@ -102,42 +102,42 @@ class Tracer:
         raise NotImplementedError
 
     def frozen(self) -> Any:
-        """Return it as it is now, for whoever keeps it: itself, where none is written to."""
+        """Return a snapshot to keep; the tracer itself, if its engine never writes to tracers."""
         return self
 
     def owned(self) -> Any:
-        """Return it as it is now, to be kept and written to by itself: itself, where none is."""
+        """Return a snapshot that can be written to; the tracer itself, as for `frozen`."""
         return self
 
     def ignored(self) -> Any:
-        """Return what stands in its place where somebody takes it to be constant."""
+        """Return the value that replaces it where a program declares it constant."""
         return self.__payload__
 
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces a primitive on these operand classes, given all options.
 
-        None for the general way: the highest level's `__trace__`. The answer is remembered.
+        None for the default, the `__trace__` of the highest level. The result is cached.
         """
         return None
 
 
 stood_for: set[type] = {int, float, complex}
-"""Types that tracers answer for where a program asks `isinstance`: of payloads of exactly these."""
+"""Types whose `isinstance` check a tracer passes if its payload is of exactly that type."""
 set_class: Callable[[Any, type], None] = object.__dict__["__class__"].__set__
-"""Changes the class of an object, whatever it answers for."""
+"""Changes the class of an object, whatever its ``__class__`` returns."""
 
 number_homes: dict[str, Any] = {}
 """Namespaces of scalars, by the root module whose functions turn Python's numbers into them.
 
-Tracing does so first: ``np.log(0.0)`` is -inf with a warning, where ``math.log`` raises.
+Tracing converts the numbers first: ``np.log(0.0)`` is -inf with a warning, ``math.log`` raises.
 """
 number_readers: list[Any] = []
-"""Functions of such modules that read an attribute of a number as it is: of a float, a float."""
+"""Functions of these modules that read a number's attribute unconverted: of a float, a float."""
 
 
 def number_home(f: Any) -> Any | None:
-    """Return the namespace whose scalars a function makes of Python's numbers, or None."""
+    """Return the namespace into whose scalars a function turns Python's numbers, or None."""
     module = getattr(f, "__module__", None) or type(f).__module__
     home = number_homes.get(module.partition(".")[0])
     return None if home is not None and any([f is g for g in number_readers]) else home
@@ -147,12 +147,12 @@ _beside: contextvars.ContextVar[Any] = contextvars.ContextVar("beside", default=
 
 
 def beside() -> Any | None:
-    """Return the namespace that lists become arrays of within `called_beside`, or None."""
+    """Return the namespace in which lists become arrays within `called_beside`, or None."""
     return _beside.get()
 
 
 def called_beside(home: Any, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Make a call in which lists become arrays of a namespace; None leaves it as it is."""
+    """Make a call in which lists become arrays of a namespace; None changes nothing."""
     if home is None:
         return call(*args, **options)
     before = _beside.get()
@@ -164,15 +164,15 @@ def called_beside(home: Any, call: Callable[..., Any], *args: Any, **options: An
 
 
 def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:
-    """Make an abstract class that stands for a library's arrays and for its tracers.
+    """Make an abstract class of a library's arrays and tracers.
 
     Parameters
     ----------
     name : str
-        Its name, as it will be read in messages.
+        Its name in messages.
     replaces : tuple of str
-        Qualified names (``"jax.Array"``) of classes that cannot be dispatched on and that are
-        read as this one where they occur in an annotation.
+        Qualified names (``"jax.Array"``) of classes that cannot be dispatched on; in annotations
+        they are replaced by this one.
     """
     cls = abc.ABCMeta(
         name, (Array,), {"__doc__": f"Stands for {name} before its library is there."}
@@ -186,6 +186,6 @@ _replacements: dict[str, type] = {}
 
 
 def replacement(annotation: Any) -> Any:
-    """Return the lazy type that is read for an annotation which cannot be dispatched on."""
+    """Return the lazy type that replaces an annotation, or the annotation itself."""
     qualified = f"{getattr(annotation, '__module__', '')}.{getattr(annotation, '__qualname__', '')}"
     return _replacements.get(qualified, annotation)

@@ -1,9 +1,9 @@
-"""What is remembered of classes and functions, and when it is forgotten.
+"""Caches of facts about classes and functions, and when they are cleared.
 
-Much is found out once for each class and function, and kept in tables. It is forgotten when a class
-is registered, as that may change it. And a class that a function makes would live as long as the
-program. So all is forgotten when enough was found out of what is not there for good, and what lives
-on is looked at again.
+Facts about classes and functions are computed once and cached. The caches are cleared when a class
+is registered, since that may change the facts. They would also keep alive every class that a
+function creates, so they are cleared when they hold too many temporary classes; facts about the
+others are computed again.
 """
 
 from __future__ import annotations
@@ -21,65 +21,65 @@ if TYPE_CHECKING:
 _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
 named: list[type] = [types.FunctionType]
-"""Classes of what is known by module and name."""
+"""Classes of objects that are found by module and name."""
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-"""The flag of classes that are made while a program runs, as those of Python's code are."""
+"""The flag of classes that are created while a program runs, such as those of Python code."""
 _MOST = 256
-"""How many classes that come and go may be known, and an eighth of the entries of tables."""
+"""The most temporary classes before the caches are cleared, and an eighth of the most entries."""
 
 
 class News:
-    """How much was found out since all was forgotten."""
+    """Counts since the caches were last cleared."""
 
     classes = 0
     entries = 0
 
 
 def forgets(tables: Callable[[], Iterable[Any]]) -> Any:
-    """Say what gives tables that are forgotten: dicts, sets, and cached functions.
+    """Register a function that lists caches to clear: dicts, sets, and cached functions.
 
-    Their keys are classes and functions, or tuples of these and other things. Entries go while
-    anybody reads: whoever goes through a table takes a copy.
+    Their keys are classes and functions, or tuples with these. A cache may be cleared at any time,
+    so iterate over a copy.
     """
     _tables.append(tables)
     return tables
 
 
 def on_registration(forget: Callable[[], None]) -> None:
-    """Have a function called whenever a class is registered: it forgets what it knew of classes."""
+    """Have a function called whenever a class is registered, to clear a cache of its own."""
     _forgetting.append(forget)
 
 
 def forget_all() -> None:
-    """Forget what is known of all classes: one was registered."""
+    """Clear all caches after a class was registered."""
     for forget_those in _forgetting:
         forget_those()
     forget()
 
 
 def forget() -> None:
-    """Empty all tables: too much in them may be of classes and functions that are gone."""
+    """Clear all tables, whose keys may be classes and functions that are no longer used."""
     News.classes = News.entries = 0
     for table in [table for tables in _tables for table in tables()]:
         (table.cache_clear if hasattr(table, "cache_clear") else table.clear)()
 
 
 def entering(cls: type) -> None:
-    """Note that something is found out of a class."""
+    """Count a class that enters a cache, and clear the caches when there are too many."""
     News.classes += not is_lasting(cls)
     if News.classes >= _MOST:
         forget()
 
 
 def filling() -> None:
-    """Note that a table gets an entry."""
+    """Count an entry of a table, and clear the caches when there are too many."""
     News.entries += 1
     if News.entries >= 8 * _MOST:
         forget()
 
 
 def is_lasting(x: Any) -> bool:
-    """Tell whether an object is there for good: a class or function that a module has by its name.
+    """Return whether an object is permanent: a class or function that its module has by its name.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def is_lasting(x: Any) -> bool:
     if isinstance(x, type):
         if not x.__flags__ & HEAP_TYPE:
             return True
-        for base in x.__mro__:  # classes of tangents and of tracers go with what they are for
+        for base in x.__mro__:  # classes of tangents and tracers live as long as their primal class
             made_for = base.__dict__.get("__made_for__") or base.__dict__.get("__dispatch_type__")
             if made_for is not None:
                 return made_for is not x and is_lasting(made_for)
     elif not isinstance(x, tuple(named)):
         return True
     found: Any = sys.modules.get(x.__module__ or "")
-    # A library may have what it made itself under another name.
+    # A library may keep its own object under another name.
     otherwise = "-packages" in (getattr(found, "__file__", None) or "")
     for name in x.__qualname__.split("."):
         found = getattr(found, "__dict__", {}).get(name)
@@ -104,7 +104,7 @@ def is_lasting(x: Any) -> bool:
 
 
 def by_name(x: Any) -> Any:
-    """Return what pickles an object that its module has by its name."""
+    """Return the ``__reduce__`` value of an object that its module has by its name."""
     name = str(x.__qualname__)
     return (_of_script, (name,)) if x.__module__ == "__main__" else name
 
@@ -124,7 +124,7 @@ def _of_script(name: str) -> Any:
 def made_again(
     x: Any, maker: Callable[..., Any], operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Return what pickles an object by the name that it has itself, or as the call that made it."""
+    """Return the ``__reduce__`` value of an object: its own name, or the call that made it."""
     found: Any = sys.modules.get(getattr(x, "__module__", None) or "")
     for part in getattr(x, "__qualname__", "").split("."):
         found = getattr(found, part, None)
@@ -132,7 +132,7 @@ def made_again(
 
 
 def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
-    """Return what pickles something by name; raise where no module has it, or its rules."""
+    """Return the ``__reduce__`` value of an object by name; raise if no module has that name."""
     if not is_lasting(x):
         stated = "".join([f", with {rule!r}," for rule in rules])
         msg = (
@@ -144,7 +144,7 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
 
 
 class _of_instances:  # noqa: N801
-    """A property that the class does not have, as `inspect.signature` of the class wants it."""
+    """A property of instances only, so that `inspect.signature` of the class does not find it."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
@@ -156,20 +156,20 @@ class _of_instances:  # noqa: N801
 
 
 class Made(functools.partial[Any]):
-    """A function that is pickled as the call that made it, or by the name that it has itself."""
+    """A function that is pickled by its own name, or as the call that made it."""
 
     recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
     returned: Callable[[inspect.Signature], Any] | None = None
-    """What annotates the result, where it is another than that of the function it stands for."""
+    """From a signature, the annotation of the result, if it differs from the wrapped function's."""
 
     @_of_instances
     def __signature__(self) -> inspect.Signature:
-        import inspect  # which the core does without
+        import inspect  # not loaded by the core
 
         # `inspect.getfullargspec` follows no `__wrapped__`, and takes what has `__get__` for C.
         try:
             found = inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
-        except ValueError as error:  # of what is built in
+        except ValueError as error:  # of a built-in function
             raise AttributeError(*error.args) from None
         of = self.returned
         return found if of is None else found.replace(return_annotation=of(found))
@@ -178,7 +178,7 @@ class Made(functools.partial[Any]):
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        if self.recipe is None:  # a copy, which knows other values
+        if self.recipe is None:  # a copy within a differentiation
             msg = f"{self!r} is a copy within a differentiation, and cannot be pickled"
             raise PicklingError(msg)
         return made_again(self, *self.recipe)
@@ -192,16 +192,16 @@ class Made(functools.partial[Any]):
 def made(
     call: Callable[..., Any], f: Any, maker: Callable[..., Any], *operands: Any, **keywords: Any
 ) -> Any:
-    """Return a function that stands for another, f, and that ``maker(f, *operands)`` made.
+    """Return a function that represents another, f, and that ``maker(f, *operands)`` made.
 
     Parameters
     ----------
     call : callable
-        What it does.
+        The implementation.
     f : callable
-        Whose name and signature it has.
+        The function whose name and signature it gets.
     maker, operands, keywords
-        What makes it again.
+        The call that makes it again when it is unpickled.
     """
     found = Made(call)
     found.recipe = maker, (f, *operands), keywords

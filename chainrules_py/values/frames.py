@@ -1,7 +1,7 @@
-"""Frames of callers: where something is written, for messages, and which module asks.
+"""Frames of callers: the source line for messages, and the calling module.
 
-Nothing else in the core reads them, but for `chainrules_py.primitives.hints`, which reads the line
-of a program for the text of an error.
+Nothing else in the core reads frames, except `chainrules_py.primitives.hints`, which reads the line
+of a program for an error message.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 
 def caller(depth: int = 1) -> Any:
-    """Return the frame of a caller; the first is that of whoever called the function that asks."""
+    """Return the frame of a caller; the first one called the function that calls this."""
     return sys._getframe(depth + 1)
 
 
 def first_of_callers(found: Callable[[str], Any]) -> Any:
-    """Return the first that is not None of what a function gives of the modules of callers."""
+    """Return the first result that is not None of ``found(module)``, for the callers' modules."""
     frame: Any = sys._getframe(2)
     while (y := found(frame.f_globals.get("__name__", ""))) is None:
         frame = frame.f_back
@@ -26,5 +26,5 @@ def first_of_callers(found: Callable[[str], Any]) -> Any:
 
 
 def assigns(frame: Any) -> bool:
-    """Tell whether a frame assigns to a subscript, and calls no function in C that does."""
+    """Return whether a frame itself assigns to a subscript, not a C function that it calls."""
     return opcode.opname[frame.f_code.co_code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE")

@@ -1,4 +1,4 @@
-"""Generators of random numbers: what they will draw, so that a function can draw it again."""
+"""Random number generators: read and restore their state, so that a function can draw again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 _states: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Callable[[], Any]]]] = {}
 _shared: list[Any] = []
 with_generators: dict[str, str] = {}
-"""Modules with generators, and those that are imported to register them, if anybody uses these."""
+"""Modules with generators, each with the module that registers them, once the first is imported."""
 
 
 def register_generator(
@@ -19,7 +19,7 @@ def register_generator(
     putting: Callable[[Any, Any], Callable[[], Any]],
     *shared: Any,
 ) -> None:
-    """Say how the state of generators of random numbers is read, and put back.
+    """Register how the state of random number generators is read and restored.
 
     Parameters
     ----------
@@ -28,29 +28,29 @@ def register_generator(
     read : callable
         ``read(x)`` is the state.
     putting : callable
-        ``putting(x, state)`` is a call without arguments, in C, that puts it back.
+        ``putting(x, state)`` returns a callable without arguments, in C, that restores the state.
     *shared : object
-        Those that functions of a library draw from without being given any.
+        Generators that a library's functions draw from by default.
     """
     _states[cls] = read, putting
     _shared.extend(shared)
 
 
 def is_generator(cls: type) -> bool:
-    """Tell whether values of a class draw random numbers."""
+    """Return whether instances of a class are registered generators."""
     _meet()
     return cls in _states
 
 
 def _meet() -> None:
-    """Have the generators registered of those modules that are there."""
+    """Register the generators of the modules that are imported."""
     for module in tuple(with_generators):
         if module in sys.modules:
             importlib.import_module(with_generators.pop(module))
 
 
 def states(generators: Iterable[Any], shared: bool) -> list[Callable[[], Any]]:
-    """Return calls that have generators, maybe those that all share, draw the same again."""
+    """Return calls that restore the current state of generators, and of all ``shared`` ones."""
     _meet()
     known = [(x, *_states[type(x)]) for x in (*(_shared if shared else ()), *generators)]
     return [putting(x, read(x)) for x, read, putting in known]

@@ -1,7 +1,7 @@
-"""Library facts: what an array library states about the arrays of one class, in one object.
+"""Library facts: what an array library states about the arrays of one class.
 
-The core knows no library. Whoever brings one says with `Library` where its functions are found;
-all else is optional, and without it derivatives are the same and cost more.
+The core knows no library. A backend registers one with `Library`, which has to give its namespace;
+all else is optional, and without it derivatives are the same but slower.
 """
 
 from __future__ import annotations
@@ -19,37 +19,38 @@ Shape: TypeAlias = tuple[int, ...]
 
 @final
 class Memory(NamedTuple):
-    """Memory of a library's arrays that can be written to, as the library describes it.
+    """How to inspect and lock the memory of a library's writable arrays.
 
     An engine that records a call keeps arrays that the program can still reach and write to.
 
     Parameters
     ----------
     owner : callable
-        ``owner(x)`` is what holds the memory of x: x itself, or the array that x is a view of.
+        ``owner(x)`` is the object that owns the memory of x: x itself, or the array that x is a
+        view of.
     layout : callable
-        ``layout(x)`` is something to compare with ``==``: how the elements lie in memory, on which
-        it depends whether reshaping gives a view.
+        ``layout(x)`` is a value to compare with ``==``: the memory layout of x, which decides
+        whether reshaping gives a view.
     laid_out : callable
-        ``laid_out(x, like)`` is a copy of x whose elements lie as those of an array of its shape
-        do; as near as can be, where that one is a view of a part of another.
+        ``laid_out(x, like)`` is a copy of x in the memory layout of ``like``, an array of the same
+        shape; an approximate one if ``like`` is a view of part of another array.
     fingerprint : callable
-        ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
-        differs wherever a byte does; without, its cost does not depend on the size of x.
+        ``fingerprint(x, full)`` is a small value to compare with ``==`` later. With ``full`` it
+        changes if any byte does; without, its cost does not depend on the size of x.
     lock : callable, optional
-        ``lock(x, locks)`` makes x read-only, appends to a list a call without arguments that undoes
-        it, and returns what owns the memory; it appends nothing where x was read-only before. None
-        where x cannot be locked.
+        ``lock(x, locks)`` makes x read-only, appends to ``locks`` a call without arguments that
+        undoes it, and returns the owner of the memory. It appends nothing if x was read-only
+        before, and returns None if x cannot be locked.
     read_only : callable, optional
         ``read_only(x)`` is a view of x that cannot be written to.
     overlap : callable, optional
-        ``overlap(x, y)`` tells whether they have an element in common; by default, whether they
-        have one owner.
+        ``overlap(x, y)`` is whether x and y have an element in common; by default, whether they
+        have the same owner.
     lock_all : callable, optional
-        ``lock_all(xs, locks)`` locks many arrays by a few calls in C, as ``lock`` does, with one
-        call that undoes it, and returns those that it has locked.
+        ``lock_all(xs, locks)`` locks many arrays in a few C calls, as ``lock`` does, appends one
+        call that undoes it, and returns the arrays that it locked.
     contents : callable, optional
-        ``contents(xs)`` is a list of something to compare, one for each of many small arrays.
+        ``contents(xs)`` is a list of values to compare, one for each of many small arrays.
 
     Examples
     --------
@@ -80,58 +81,58 @@ class Memory(NamedTuple):
 class Library(NamedTuple):
     """What an array library states about its arrays; all but the namespace is optional.
 
-    Subclasses follow their base in ``namespace``, ``kind``, ``devices``, ``by_operations``,
-    ``reads`` and ``memory``. The rest holds for arrays of exactly the class that it is registered
-    with.
+    Subclasses inherit ``namespace``, ``kind``, ``devices``, ``by_operations``, ``reads`` and
+    ``memory``. The rest applies to arrays of exactly the registered class.
 
     Parameters
     ----------
     namespace : module
-        Where the functions of the array-API standard are found for them.
+        The namespace of the functions of the array-API standard for these arrays.
     kind : type
-        The abstract class that stands for the library, from `lazy_array_type`; `Array` by default.
+        The abstract class of the library's arrays, from `lazy_array_type`; `Array` by default.
     devices : bool
-        Whether a cotangent has to be moved to the device of its primal. Not where the library does
-        so itself, or where its tracers have none.
+        Whether a cotangent has to be moved to the device of its primal. False if the library does
+        so itself, or its tracers have no device.
     by_operations : bool
-        Whether functions of other libraries, as ``np.sort``, compute such arrays by the operation
-        that they are, where they are traced. By themselves they may do what the library would not.
+        Whether functions of other libraries, such as ``np.sort``, run as the operation they
+        correspond to when these arrays are traced. Run directly, they may behave unlike the
+        library's own.
     memory : Memory, optional
-        Whose memory an array is, and whether it has changed; of arrays that can be written to.
+        For writable arrays: which memory they share, and whether it has changed.
     mutable : callable, optional
-        ``mutable(x)`` says whether in-place addition may write into x: a plain buffer, writable,
-        and no two of its elements share memory, as they do in a broadcast view.
+        ``mutable(x)`` is whether in-place addition may write into x: a plain, writable buffer in
+        which no two elements share memory, as they do in a broadcast view.
     own : callable, optional
-        ``own(x, theirs)`` is an array that a person may write to: x, or a copy if x is read-only,
+        ``own(x, theirs)`` is an array that the user may write to: x, or a copy if x is read-only,
         broadcast, or shares memory with one of ``theirs``.
     scalar : callable, optional
-        ``scalar(x)`` is the number in a 0-d array, as one of the class of `register_scalar_type`,
+        ``scalar(x)`` is the number in a 0-d array, of the class from `register_scalar_type`,
         without waiting for a device.
     finite : callable, optional
-        ``finite(x)`` says *at once* whether all elements are finite, and False if it does not know.
-        On a device the answer would have to be waited for, and of a graph there is none yet: such
-        a library has no such function.
+        ``finite(x)`` is whether all elements are finite, *without waiting*; False if that is
+        unknown. A library whose arrays are on a device or in a graph does not define it.
     floats : tuple of type
-        Classes of its real scalars: ``finite`` and what is in ``adjoint`` take them as well.
+        Classes of its real scalars: ``finite`` and the functions in ``adjoint`` take them as well.
     sums : callable, optional
-        ``sums(result, shape)`` of two shapes makes what sums arrays of the first, and returns new
-        ones of the second, which was broadcast to it.
+        ``sums(result, shape)`` makes a function that sums arrays of the shape ``result`` to new
+        arrays of ``shape``, which broadcasts to it.
     dots : callable, optional
-        ``dots(result, shape, other)`` makes what is given two arrays whose product it sums like
-        this: one of the first shape, and one of the third, which is the first or was broadcast to
-        it. None where the product has to be made.
+        ``dots(result, shape, other)`` makes a function that sums the product of two arrays to
+        ``shape`` in the same way: one of the shape ``result``, and one of the shape ``other``,
+        which equals it or broadcasts to it. None if the product has to be formed.
     half : mapping of callable to callable
-        What computes a pull of a ``rule`` with fewer calls, by that pull, for one operand of this
-        class. It takes what the pull takes, traced cotangents and batches among them.
+        For a pull of a ``rule``, a function that computes it with fewer calls, for one operand of
+        this class. It takes what the pull takes, traced cotangents and batches included.
     adjoint : mapping of callable to callable
-        What computes a transpose of a ``linear_rule``, or an adjoint of a ``bilinear_rule``, with
-        fewer calls, for operands of this class and cotangents of it or of ``floats``. Both mappings
-        are asked when a rule is bound, so that they can be filled when the rule is first seen.
+        For a transpose of a ``linear_rule``, or an adjoint of a ``bilinear_rule``, a function that
+        computes it with fewer calls, for operands of this class and cotangents of it or of
+        ``floats``. Both mappings are read when a rule is bound, so that they can be filled when the
+        rule is first seen.
     reads : tuple of type
-        Classes of other libraries' arrays that it takes beside its own, to answer with its own, as
-        JAX and Dask take NumPy's. A tangent that is given as one of these becomes one of its own.
+        Classes of other libraries' arrays that its functions accept beside its own, with results of
+        its own, as JAX and Dask accept NumPy's. A tangent of one of these is converted to its own.
     objects : dtype, optional
-        Of arrays whose elements are objects of Python's, which may be traced.
+        The dtype of arrays whose elements are Python objects, which may be traced.
     """
 
     namespace: Any
@@ -153,12 +154,12 @@ class Library(NamedTuple):
 
 
 def check_library(library: Library) -> None:
-    """Raise for a field that is not what it has to be, of a library or of its memory.
+    """Raise if a field of a library, or of its memory, has the wrong type.
 
     Raises
     ------
     RuleError
-        With the field.
+        It names the field.
     """
     for fields, fits, what in _FIELDS:
         for field in fields.split():
@@ -189,7 +190,7 @@ _FIELDS: tuple[tuple[str, _Test, str], ...] = (
     ("memory", lambda x: x is None or type(x) is Memory, "a Memory"),
     ("devices by_operations", lambda x: type(x) is bool, "True or False"),
 )
-"""Fields of a library, whether a value fits, and what it has to be."""
+"""Fields of a library, with the test of their values and its description."""
 
 
 def _check(of: Any, field: str, fits: bool, what: str) -> None:

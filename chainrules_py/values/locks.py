@@ -1,4 +1,4 @@
-"""Locks, modes that hold in a block, and what is undone whatever comes between."""
+"""Locks, modes that ``with`` blocks set, and cleanup that survives interrupts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 
 def lock_of_a_table() -> Any:
-    """Return a reentrant lock for what is changed in an instant."""
+    """Return a reentrant lock for short updates of a table."""
     return threading.RLock()
 
 
@@ -24,23 +24,23 @@ def alone(lock: Any, call: Callable[..., Any], *args: Any) -> Any:
 
 
 def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
-    """Return what makes some calls, once and for all: one call in C, if they are in C as well.
+    """Return a callable that makes the calls, the first time it is called; in C if they are in C.
 
-    Made before a ``try``, and called first in its ``finally``, it is done whatever comes: an
-    interrupt is raised before it or behind it.
+    Create it before a ``try`` and call it first in the ``finally``: an interrupt is raised before
+    or after all of the calls, never between them.
     """
     return functools.partial(_nowhere.extend, map(operator.call, calls))
 
 
 _nowhere: collections.deque[Any] = collections.deque(maxlen=0)
-"""Keeps nothing: a call in C that runs an iterator to its end."""
+"""Exhausts an iterator in one C call, and keeps nothing."""
 
 
 class Mode:
-    """What holds in a ``with`` block, in its thread or task; outside what ``on`` says.
+    """A flag that a ``with`` block sets, in its thread or task; elsewhere its value is ``on``.
 
-    ``get()``, a call in C, returns what holds here. ``used`` tells whether there was a block of
-    any mode so far; ``every`` lists the modes.
+    ``get()``, a call in C, returns the current value. ``used`` is whether any mode was set so far;
+    ``every`` lists the modes.
     """
 
     used = False
@@ -53,7 +53,7 @@ class Mode:
 
     @contextlib.contextmanager
     def set(self, on: bool = True) -> Iterator[None]:
-        """Have it hold in a block."""
+        """Set the mode in a ``with`` block."""
         Mode.used = True
         began = self._here.set(on)
         try:
@@ -63,9 +63,9 @@ class Mode:
 
 
 def in_own_context(f: Any, /, *xs: Any, **options: Any) -> Any:
-    """Call a function in a copy of the context, which goes with what the call set there.
+    """Call a function in a copy of the context, and discard what the call sets there.
 
-    A ``with`` block that an interrupt met while it was entered or left would leave it set:
-    ``np.errstate`` lies in the context.
+    Otherwise a ``with`` block that is interrupted while it is entered or left would leave its value
+    set, such as that of ``np.errstate``, which is kept in the context.
     """
     return contextvars.copy_context().run(f, *xs, **options)

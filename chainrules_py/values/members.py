@@ -1,6 +1,6 @@
-"""What a value holds itself: items, attributes, and what a function captured; one level.
+"""What a value holds directly: items, attributes, and what a function captured; one level.
 
-A number or tracer that is further inside is a constant to every derivative.
+A number or tracer at a deeper level is a constant to every derivative.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BOUND = (types.MethodType, types.BuiltinMethodType)
 
 
 def directly(x: Any) -> list[Any]:
-    """List what a value holds itself; nothing of a number or an array of numbers.
+    """List what a value holds directly; an empty list for a number or an array of numbers.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def directly(x: Any) -> list[Any]:
         return [x.start, x.stop, x.step]
     if cls is types.MappingProxyType:
         return [*x.copy().values()]
-    if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or what stands for one
+    if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or a tracer of one
         return [*elements(x)] if holds_objects(x) else []
     found = [*attributes(x).values()]
     for base in cls.__mro__:
@@ -55,7 +55,7 @@ def directly(x: Any) -> list[Any]:
 
 
 def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
-    """Tell whether a value is, or holds directly or in a list or dict there, what passes a test.
+    """Return whether a value, or one it holds directly or in a list or dict there, passes a test.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
 
 
 def _items(x: Any, depth: int = 3) -> Iterator[Any]:
-    """Yield a value, or what is in it where it is a tuple, list or dict, or an object of ours."""
+    """Yield a value, or the contents of a tuple, list, dict, or object of these packages."""
     cls = type(x)
     ours = str(cls.__module__).startswith("chainrules_") and not hasattr(cls, "__payload__")
     if depth and (ours or cls in (tuple, list, dict)):
@@ -79,12 +79,12 @@ def _items(x: Any, depth: int = 3) -> Iterator[Any]:
 def inside(
     x: Any, passed: Callable[[Any], bool] = lambda _: False, most: int = _MOST, ours: bool = False
 ) -> Iterator[Any]:
-    """Yield a value and what it holds, and what that holds, each once.
+    """Yield a value and all that it holds, at any depth, each once; at most ``most`` values.
 
-    What is ``passed`` by is left out with what it holds; so is what objects of these packages hold,
-    but with ``ours``, and what tracers do.
+    A value for which ``passed`` is True is skipped, with all that it holds. Of tracers, and without
+    ``ours`` of objects of these packages, only ``FIELDS`` and ``captured`` are followed.
     """
-    seen, waiting = dict[int, Any](), [x]  # which keeps ids from being given again
+    seen, waiting = dict[int, Any](), [x]  # keeps values alive, so that no id is reused
     while waiting and len(seen) < most:
         y = waiting.pop()
         if id(y) in seen or passed(y):
@@ -102,9 +102,9 @@ def inside(
 
 
 def parts_of(f: Any) -> list[tuple[str, Any]]:
-    """List what a function captured, with names: its cells, defaults, and the object it is of.
+    """List what a function captured, with names: its cells, defaults, and the object of a method.
 
-    One level: what an object holds that is captured is the author's.
+    One level: what a captured object holds is up to its author.
     """
     if isinstance(f, types.MethodType):
         return [("self", f.__self__), *attributes(f.__self__).items(), *parts_of(f.__func__)]
@@ -121,12 +121,12 @@ def parts_of(f: Any) -> list[tuple[str, Any]]:
 
 
 def cells(f: types.FunctionType) -> dict[str, Any]:
-    """Return what a function has captured, by name."""
+    """Return the contents of a function's closure cells, by name."""
     return dict(zip(f.__code__.co_freevars, map(content, f.__closure__ or ()), strict=True))
 
 
 def content(cell: Any, empty: Any = None) -> Any:
-    """Return the content of a closure's cell, or ``empty`` where it is not yet assigned."""
+    """Return the content of a closure's cell, or ``empty`` if it is not yet assigned."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -134,7 +134,7 @@ def content(cell: Any, empty: Any = None) -> Any:
 
 
 def attributes(x: Any) -> dict[str, Any]:
-    """Return the attributes of an object of somebody's own class."""
+    """Return the attributes of an object, those in slots included."""
     held = getattr(x, "__dict__", None)
     found = dict(held) if isinstance(held, dict) else {}
     for member in slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
@@ -147,26 +147,26 @@ def attributes(x: Any) -> dict[str, Any]:
 
 @functools.cache
 def slots(cls: type) -> tuple[types.MemberDescriptorType, ...]:
-    """Return the slots of a class that Python's code defines."""
+    """Return the slots that a class and its bases define in ``__slots__``."""
     found = [vars(base).values() for base in cls.__mro__ if "__slots__" in vars(base)]
     return tuple([x for each in found for x in each if type(x) is types.MemberDescriptorType])
 
 
 def holds_objects(x: Any) -> bool:
-    """Tell whether the elements of an array are objects."""
+    """Return whether the elements of an array are objects."""
     return getattr(getattr(x, "dtype", None), "hasobject", False)
 
 
 def elements(x: Any) -> tuple[Any, ...]:
     """Return the objects in an array of objects."""
-    return tuple(getattr(x, "values", x).ravel().tolist())  # of xarray, its array
+    return tuple(getattr(x, "values", x).ravel().tolist())  # xarray: the array inside
 
 
 forgets(lambda: (slots,))
 
 
 def is_real(x: Any) -> bool:
-    """Tell whether a value is a number that is not whole, or an array of such."""
+    """Return whether a value is a number of a type that is not integer, or an array of them."""
     dtype = getattr(x, "dtype", "") if hasattr(x, "shape") else ""
     kind, exact = str(dtype).lower(), type(x).__name__ in ("Decimal", "Fraction")
     known = exact or "float" in kind or "complex" in kind or bool(getattr(dtype, "names", None))
@@ -174,9 +174,9 @@ def is_real(x: Any) -> bool:
 
 
 def holds_numbers(x: Any) -> bool:
-    """Tell whether a value is or holds real numbers, which no derivative sees there.
+    """Return whether a value is or holds real numbers that no derivative sees.
 
-    Functions and bytes are constants, whatever they hold; an iterator may give any numbers.
+    Functions and bytes are constants, whatever they hold; an iterator may yield any numbers.
 
     Examples
     --------
@@ -201,16 +201,16 @@ _FIXED = (*_BOUND, str, bytes, int, Enum, types.ModuleType, types.FunctionType, 
 
 
 def _format_of(x: Any) -> str | None:
-    """Return the mark of the elements of a buffer, None for what is none."""
+    """Return the format character of a buffer's elements, or None if it is not a buffer."""
     buffer: Any = x
     try:
         return memoryview(buffer).format.lstrip("<>=@!&")[:1]
-    except (TypeError, ValueError, BufferError):  # ValueError: dates of NumPy's
+    except (TypeError, ValueError, BufferError):  # ValueError: NumPy's dates
         return None
 
 
 def _is_of_numbers(dtype: Any) -> bool:
-    """Tell whether elements are objects, or records with floating numbers in them."""
+    """Return whether elements are objects, or records that contain floating-point numbers."""
     fields = getattr(dtype, "fields", None)
     inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
     floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
@@ -218,4 +218,4 @@ def _is_of_numbers(dtype: Any) -> bool:
 
 
 _FLOATS = ("e", "f", "d", "g", "Z")
-"""Marks of floating numbers in the formats of buffers."""
+"""Format characters of floating-point numbers in buffers."""

@@ -1,4 +1,4 @@
-"""Memory behind an array, as an engine may ask: whose it is, and who made it for writing.
+"""Memory of arrays: which values share it, and which library functions return views or new arrays.
 
 Arrays of a library that stated no `Memory` cannot be written to.
 """
@@ -11,19 +11,19 @@ from typing import Any
 from chainrules_py.values.type_info import type_info
 
 makers: set[Any] = set()
-"""Functions of libraries that make arrays for a program to write to, as ``np.zeros_like(x)``."""
+"""Library functions that make arrays for a program to write to, such as ``np.zeros_like(x)``."""
 viewers: set[Any] = set()
-"""Functions of libraries whose results may be views; what another one gives is an array of its own,
-even if it is computed by an operation that gives views."""
+"""Library functions whose results may be views. Any other returns a new array, even if it is
+computed by an operation that returns views."""
 undecided: dict[Any, Callable[[tuple[Any, ...], Any], bool]] = {}
-"""Functions of libraries that give a view or a copy as their arguments have it: from the arguments
-and the keywords whether it may be a view. Then the library is asked, by a call on plain arrays."""
+"""Library functions that return a view or a copy depending on their arguments, each with a test of
+arguments and keywords whether it may be a view. If so, a call on plain arrays decides."""
 wrapping: set[Callable[..., Any]] = set()
-"""Functions, beside those of elements, that give an array of an operand's class, if that asks."""
+"""Functions, beside elementwise ones, that return an array of an operand's class on its request."""
 
 
 def share_memory(x: Any, y: Any) -> bool:
-    """Tell whether two values live in the same memory, as far as anybody can tell."""
+    """Return whether two values are known to share memory: they have the same owner."""
     if x is y:
         return True
     memory = type_info(type(x)).memory
@@ -31,7 +31,7 @@ def share_memory(x: Any, y: Any) -> bool:
 
 
 def overlap(x: Any, y: Any) -> bool:
-    """Tell whether two values have an element in common, as far as anybody can tell."""
+    """Return whether two values are known to have an element in common."""
     memory = type_info(type(x)).memory
     if memory is None or memory.overlap is None or type_info(type(y)).memory is not memory:
         return share_memory(x, y)
@@ -39,8 +39,8 @@ def overlap(x: Any, y: Any) -> bool:
 
 
 def has_known_layout(x: Any) -> bool:
-    """Tell whether a tracer's value lies in memory as the program's own array would.
+    """Return whether a tracer's value has the memory layout that the untraced array would have.
 
-    If not, nobody knows whether a library would give a view of it or a copy.
+    If not, it is unknown whether a library would return a view of it or a copy.
     """
     return bool(getattr(x, "has_known_layout", True))

@@ -1,8 +1,8 @@
-"""Pytrees: nested structures as the flat list of their leaves, and the shape that these came in.
+"""Pytrees: nested structures as a flat list of leaves and a `TreeDef`.
 
-`flatten` takes a value apart and `unflatten` puts it together again, around other leaves;
-`partition` does so with some of the leaves, and keeps the others in the shape. Tangents of a value
-are taken apart along its shape by `chainrules_py.tangents.pytree`.
+`flatten` takes a value apart, and `unflatten` rebuilds it around other leaves. `partition` takes
+out some of the leaves only, and keeps the others in the `TreeDef`. For tangents see
+`chainrules_py.tangents.pytree`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chainrules_py.values.caches import forget_all, forgets, on_registration
 from chainrules_py.values.structure import Structure, picture_of, structure_of
 
 PLAIN: Final = (tuple, list, dict)
-"""Structures whose tangents people get, and may give, in the same."""
+"""Structures whose tangents users get, and may pass, as the same plain containers."""
 
 
 @final
@@ -26,16 +26,15 @@ class TreeDef:
     Attributes
     ----------
     structure : Structure or None
-        How values of its class are taken apart; None for a leaf, and for a value that was kept.
+        How values of its class are taken apart; None for a leaf, and for a kept value.
     cls : type
         Its class.
     like
-        A value of its class, without the leaves, where it takes one to rebuild it; or the value
-        that was kept.
+        A value of its class, without the leaves, if rebuilding needs one; or the kept value.
     keys, children : sequence
-        The keys, and the shapes of what is there.
+        The keys, and the `TreeDef` of each entry.
     num_leaves : int
-        How many leaves there are, at all levels.
+        The number of leaves at all levels.
     is_flat : bool
         Whether it is a tuple of leaves, as the arguments of a function most often are.
     """
@@ -74,9 +73,9 @@ class TreeDef:
         return [(key, *path) for key, child in pairs for path in child.paths()]
 
     def key(self) -> Any:
-        """Return a key that shapes of the same value share; None for structures, which lack one.
+        """Return a key that is equal for equal leaves and kept values; None for structures.
 
-        It may not be hashable.
+        The key may be unhashable.
         """
         if self.structure is not None:
             return None
@@ -105,26 +104,26 @@ class TreeDef:
 
 
 LEAF: Final = TreeDef(None, None)
-"""The shape of a leaf."""
+"""The `TreeDef` of a leaf."""
 
 LEAF.num_leaves = 1
 
 _containers: dict[type, Structure[Any] | None] = {}
 _leaf_types: set[type] = set()
-"""Classes known to be leaves: the arguments of most functions are recognised at once."""
+"""Classes known to be leaves, so that flat tuples of arguments are recognised quickly."""
 
 _registered: dict[type, Structure[Any]] = {}
 
 
 def register_container(cls: type, structure: Structure[Any]) -> None:
-    """Have instances of a class taken apart here, though they are no structures themselves."""
+    """Have instances of a class taken apart here, though they are not structures."""
     _registered[cls] = structure
     forget_all()
 
 
 def _forget() -> None:
     global _containers, _leaf_types
-    _containers, _leaf_types = {}, set()  # replaced, as whoever is at it adds to the old ones
+    _containers, _leaf_types = {}, set()  # replaced: a lookup under way writes to the old ones
 
 
 on_registration(_forget)
@@ -143,20 +142,20 @@ def _container(cls: type) -> Structure[Any] | None:
 
 
 def flatten(x: object, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
-    """Take a nested structure apart into its leaves and the shape they came in.
+    """Take a nested structure apart into its leaves and its `TreeDef`.
 
     Parameters
     ----------
     x : object
-        A structure, or a leaf. A `Tangent`, as gradients may be, is taken apart as well.
+        A structure, or a leaf. A `Tangent`, such as a gradient, is taken apart as well.
     is_leaf : callable, optional
-        Asked before each value is taken apart: True keeps it whole.
+        Called with each value before it is taken apart; if True, the value is a leaf.
 
     Returns
     -------
     leaves : list
     treedef : TreeDef
-        It keeps no leaf alive, except those of registered structures that look at them.
+        It keeps no leaf alive, except those of registered structures that are not ``hollow``.
 
     Examples
     --------
@@ -171,19 +170,19 @@ def flatten(x: object, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 
 def partition(x: object, is_leaf: Callable[[Any], bool]) -> tuple[list[Any], TreeDef]:
-    """Take a nested structure apart into some leaves, and its shape with all other values in it.
+    """Take some leaves out of a nested structure, and keep all other values in its `TreeDef`.
 
     Parameters
     ----------
     x : object
         A structure, or a leaf.
     is_leaf : callable
-        Asked of structures, before they are taken apart, and of what is none.
+        Called with structures, before they are taken apart, and with all other values.
 
     Returns
     -------
     leaves : list
-        Those of which it is True.
+        The values for which it is True.
     treedef : TreeDef
 
     Examples
@@ -227,7 +226,7 @@ def _flatten(
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
-    """Put leaves together into the shape that `flatten` or `partition` found.
+    """Rebuild a structure around leaves, by the `TreeDef` from `flatten` or `partition`.
 
     Examples
     --------
@@ -250,7 +249,7 @@ def _unflatten(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
 
 
 def build(treedef: TreeDef, values: Sequence[Any]) -> Any:
-    """Put together the outermost level of a structure."""
+    """Rebuild the outermost level of a structure."""
     if treedef.like is None:
         cls: Any = treedef.cls
         return dict(zip(treedef.keys, values, strict=True)) if cls is dict else cls(values)
@@ -259,7 +258,7 @@ def build(treedef: TreeDef, values: Sequence[Any]) -> Any:
 
 
 def map_leaves(f: Callable[[Any], Any], x: Any) -> Any:
-    """Return a value with ``f(leaf)`` in the place of each leaf; itself, if all stay what they are.
+    """Replace each leaf by ``f(leaf)``; return the value itself if no leaf changes.
 
     Examples
     --------
@@ -280,7 +279,7 @@ _flat: Final = [_flat_tuple(n) for n in range(16)]
 
 
 def exactly(x: Any) -> Any:
-    """Make a key equal for the same value of the same type: not 1 and True, nor 0.0 and -0.0."""
+    """Return a key that is equal for equal values of one type: not 1 and True, nor 0.0 and -0.0."""
     if issubclass(type(x), (float, complex)):
         return type(x), repr(x)
     return type(x), tuple(map(exactly, x)) if type(x) is tuple else x

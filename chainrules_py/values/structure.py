@@ -1,14 +1,14 @@
-"""Structures: values made of other values, and how one is taken apart and put together again.
+"""Structures: values made of other values, how they are taken apart and how they are rebuilt.
 
 Dataclass and attrs instances, namedtuples, tuples, lists and dicts are structures;
 `register_structure` adds others. All else is a leaf: arrays and numbers, strings, functions,
-classes, and objects we do not know.
+classes, and objects of unknown classes.
 
-A structure is rebuilt around new values *without* running ``__init__``: what it derived, checked
-or converted once is a fact about the object, and the new values may be
-tracers, or of another shape. So a rebuilt object keeps its attributes that are no fields, as
-constants. Cached properties are dropped, since they were computed from the old values; and where
-such an attribute is a number or an array, ``__post_init__`` runs again and computes it anew.
+A structure is rebuilt around new values *without* running ``__init__``, since the new values may be
+tracers, or of another shape, and may fail its checks or conversions. A rebuilt object keeps the
+attributes that are not fields, as constants. Cached properties are dropped, since they were
+computed from the old values. If an attribute that is not a field is a number or an array,
+``__post_init__`` runs again and recomputes it.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Structure(Generic[T]):
         ``"fields"`` (dataclass, attrs), ``"namedtuple"``, ``"positions"`` (tuple, list), ``"keys"``
         (dict), or ``"registered"``.
     names : tuple of str or None
-        The names of all fields, where the class alone knows them.
+        The names of all fields, if the class determines them.
     items : callable
-        From a value to its ``(key, value)`` pairs, in order.
+        ``items(x)`` is the list of the ``(key, value)`` pairs of x, in order.
     rebuild : callable
-        From a value and new values, in that order, to a new value of the same class.
+        ``rebuild(x, values)`` is a value of the class of x, around new values in that order.
     hollow : bool
         Whether it can be rebuilt around placeholders.
     seen : dict
-        The keys that values had, where the class alone does not know them.
+        The keys that values had so far, if the class does not determine them.
     """
 
     __slots__ = ("hollow", "items", "kind", "names", "rebuild", "seen")
@@ -89,21 +89,21 @@ def register_structure(
     Parameters
     ----------
     cls : type
-        A class that is no dataclass, attrs class or standard container, or one that should be seen
-        differently.
+        A class that is not a dataclass, attrs class or standard container, or one that is to be
+        taken apart differently.
     to_fields : callable
-        From an instance to its ``(key, value)`` pairs, always in the same order.
+        Maps an instance to its ``(key, value)`` pairs, always in the same order.
     rebuild : callable
-        From an instance and as many new values, in that order, to a new instance of its own class:
-        ``type(x)(...)``. `chainrules_py.testing.debug` takes it apart again, and compares it with
-        what was put in.
+        Maps an instance and as many new values, in that order, to a new instance of its own class:
+        ``type(x)(...)``. `chainrules_py.testing.debug` takes the result apart again and compares
+        its values with the new ones.
     hollow : bool, optional
-        Whether ``rebuild`` looks at no value: a `TreeDef` keeps none of them alive then.
+        Whether ``rebuild`` ignores the values of the instance: a `TreeDef` then keeps none alive.
 
     Raises
     ------
     RuleError
-        If ``cls`` is no class.
+        If ``cls`` is not a class.
 
     Examples
     --------
@@ -137,13 +137,13 @@ def register_structure(
     _register(cls, Structure("registered", None, items, rebuilt, hollow, seen))
 
 
-_MANY_KEYS = 1000  # a class with more is a table, whose keys are no attributes
+_MANY_KEYS = 1000  # a class with more is a table, whose keys are not attributes
 
 
 def register_leaf(cls: type) -> None:
     """Declare that instances of a class, and of its subclasses, are leaves.
 
-    For classes that look like structures and are none, such as an array type that is a dataclass.
+    For classes that look like structures but are not, such as an array type that is a dataclass.
 
     Examples
     --------
@@ -169,10 +169,10 @@ def _register(cls: type, structure: Structure[Any] | None) -> None:
 
 
 def primal_class(cls: type) -> type:
-    """Return the class whose tangents values of a class have: most often that class.
+    """Return the class whose tangents the values of a class have: usually that class itself.
 
-    What stands for values of a library's class while they are traced says so by an attribute
-    ``__stands_for__`` of its own class.
+    A class that represents traced values of a library's class names the latter in its attribute
+    ``__stands_for__``.
 
     Examples
     --------
@@ -186,9 +186,9 @@ def primal_class(cls: type) -> type:
 
 
 def as_result(x: Any) -> Any:
-    """Return what a function gives, where what stands for values of a library becomes as these are.
+    """Convert what represents a library's values, here or inside structures, to those values.
 
-    It says how by a method ``__as_result__``; structures are gone through.
+    Classes with ``__stands_for__`` define the conversion in a method ``__as_result__``.
     """
     cls = type(x)
     if primal_class(cls) is not cls:
@@ -202,7 +202,7 @@ def as_result(x: Any) -> Any:
 
 
 def structure_of(cls: type[T]) -> Structure[T] | None:
-    """Return how values of a class are taken apart and rebuilt, or None where they are leaves.
+    """Return how values of a class are taken apart and rebuilt, or None if they are leaves.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def structure_of(cls: type[T]) -> Structure[T] | None:
 
 
 def is_structure_type(cls: type) -> bool:
-    """Say whether instances of a class are structures.
+    """Return whether instances of a class are structures.
 
     Examples
     --------
@@ -241,8 +241,8 @@ def fields_of(x: object) -> list[tuple[Any, Any]]:
     Returns
     -------
     list of (key, value)
-        Keys are field names, positions, or the keys of a dict; in the order of definition,
-        position, or insertion. A field that was never set is left out.
+        Keys are field names, positions, or the keys of a dict, in the order of definition,
+        position, or insertion. A field that was never set is omitted.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _structure(x: T) -> Structure[T]:
 
 
 _when_seen: list[Callable[[type], None]] = []
-"""Called with each class before it is classified: what speaks for it may have to be loaded."""
+"""Called with each class before it is classified, to load the backend that registers it."""
 
 
 def _classify(cls: type) -> Structure[Any] | None:
@@ -289,12 +289,12 @@ def _classify(cls: type) -> Structure[Any] | None:
         if "__attrs_attrs__" in base.__dict__:
             return _by_fields(cls, tuple(a.name for a in cls.__attrs_attrs__))  # type: ignore[attr-defined]
         if "__dataclass_fields__" in base.__dict__:
-            import dataclasses  # which imports inspect; whoever has a dataclass has paid for it
+            import dataclasses  # imports inspect, which a program with a dataclass has loaded
 
             names = tuple(f.name for f in dataclasses.fields(cls))
             code = getattr(getattr(cls, "__init__", None), "__code__", None)
             if not names and code is not None and code.co_argcount > 1:
-                return None  # it is given what no annotation declares: not a structure of nothing
+                return None  # takes arguments that no annotation declares: a leaf
             return _by_fields(cls, names)
         if base is tuple:
             return _by_position_tuple(cls)
@@ -366,7 +366,7 @@ def _with_attributes_of(old: Any, new: T) -> T:
 
 
 def _relinked(old: Any, new: T) -> T:
-    """Have attributes that are an object itself, or refer to it, be or refer to the new one."""
+    """Make attributes that are the old object, or weak references to it, refer to the new one."""
     attributes = getattr(old, "__dict__", None) or {}
     if attributes is old:
         new.__dict__ = new  # type: ignore[assignment]  # a dict whose keys are its attributes
@@ -379,7 +379,7 @@ def _relinked(old: Any, new: T) -> T:
 
 @functools.cache
 def _cached_properties(cls: type) -> frozenset[str]:
-    """Name the attributes that do not survive a rebuild, since they belong to the old values."""
+    """Name the cached properties, which a rebuild drops since they belong to the old values."""
     found = [item for base in cls.__mro__ for item in base.__dict__.items()]
     return frozenset(name for name, x in found if isinstance(x, functools.cached_property))
 
@@ -388,8 +388,8 @@ forgets(lambda: (_structures, _cached_properties))
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
-    # attrs keeps the values of cached properties of a slotted class in slots of their own; besides
-    # its fields these are the only slots that it makes.
+    # attrs keeps cached properties of a slotted class in slots. Beside its fields, attrs makes no
+    # other slots.
     kept = [x for x in slots(cls) if "__attrs_attrs__" not in vars(x.__objclass__)]
     kept += [x for x in slots(cls) if x.__name__ in names]
     after = _computes_anew(cls)
@@ -424,13 +424,13 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
 
 
 def _computes_anew(cls: type) -> Callable[[Any], None] | None:
-    """Return what sets attributes that are no fields; None where it takes more than the object."""
+    """Return the method that sets non-field attributes; None if it takes more than the object."""
     if "__attrs_attrs__" in vars(cls):
         return getattr(cls, "__attrs_post_init__", None)
     after: Callable[[Any], None] | None = getattr(cls, "__post_init__", None)
     if after is None or "__dataclass_fields__" not in vars(cls):
         return after
-    import dataclasses  # whoever has a dataclass has paid for it
+    import dataclasses  # a program with a dataclass has loaded it
 
     fields = {field.name for field in dataclasses.fields(cls)}
     made = vars(cls).get("__init__")
@@ -439,7 +439,7 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
 
 
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return the attributes that are no fields, and are numbers, arrays, or lists of such."""
+    """Return the attributes that are not fields but numbers, arrays, or containers of these."""
     more = {name: y for name, y in attributes(x).items() if name not in names}
     is_number: Callable[[Any], bool] = lambda y: isinstance(y, Tracer) or is_real(y)
     return {name: y for name, y in more.items() if any(map(is_number, _parts(y)))}
@@ -452,10 +452,10 @@ def _parts(x: Any) -> Iterable[Any]:
 def _compute_anew(
     old: Any, new: Any, names: Iterable[str], copied: Callable[[Any], Any], after: Any
 ) -> None:
-    """Set attributes that the constructor computes of the fields, so that a tracer sees how.
+    """Recompute the attributes that the constructor computes from the fields, so they are traced.
 
-    They are those that it gives once more for the old object; another one was set since then, as
-    a running mean is, and stays.
+    These are the attributes that it reproduces for the old object. Any other was set later, such as
+    a running mean, and stays.
     """
     kept = _numbers(old, names)
     if not kept:
@@ -465,7 +465,7 @@ def _compute_anew(
         try:
             after(again := copied(old))
             same = [name for name, y in kept.items() if _equal(getattr(again, name, None), y)]
-        except Exception:  # it is not for objects that are complete: what it gave is constant
+        except Exception:  # it fails on complete objects: the attributes stay constant
             return
     if same:
         after(made := copied(new))
@@ -496,7 +496,7 @@ _MOST_ENTRIES: Final = 6
 
 
 def picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:
-    """Draw a structure from the pictures of its entries, as Python would write it."""
+    """Write a structure as its ``repr`` does, from the texts of its entries."""
     more = [] if len(entries) <= _MOST_ENTRIES else [f"... {len(entries) - _MOST_ENTRIES} more"]
     entries = entries[:_MOST_ENTRIES]
     if cls is tuple:

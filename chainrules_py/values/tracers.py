@@ -1,4 +1,4 @@
-"""Tracers in values: finding them, and leaving them behind."""
+"""Tracers in values: finding and removing them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def find_tracers(x: Any) -> list[Tracer]:
 
 
 def find_host(operands: tuple[Any, ...]) -> Host | None:
-    """Find the host that another engine registered for a value among these, or inside; or None."""
+    """Find the host that another engine registered for an operand or a leaf of one, or None."""
     if not hosts:
         return None
     found = [type_info(type(x)).host for x in flatten(operands)[0]]
@@ -35,7 +35,7 @@ def find_host(operands: tuple[Any, ...]) -> Host | None:
 
 
 def varies(x: Any) -> bool:
-    """Tell whether something may be differentiated, here or by another engine, or holds such."""
+    """Return whether a value is or contains a tracer, or a traced value of another engine."""
     return bool(find_tracers(x)) or find_host((x,)) is not None
 
 
@@ -50,7 +50,7 @@ def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
 
 
 def moves(x: Any) -> bool:
-    """Tell whether a value is being differentiated, here or by another engine, or holds such."""
+    """Return whether a value is or contains one that is being differentiated, by any engine."""
     for leaf in flatten(x)[0]:
         if isinstance(leaf, Tracer):
             return True
@@ -61,14 +61,14 @@ def moves(x: Any) -> bool:
 
 
 def is_opaque(cls: type) -> bool:
-    """Tell whether nobody knows what values of a class hold; functions are looked through."""
+    """Return whether the contents of a class's instances are unknown; functions' are known."""
     info = type_info(cls)
     known = info.is_array or info.is_number or info.host is not None or is_structure_type(cls)
     return not (known or cls in _PLAIN or issubclass(cls, _FUNCTIONS))
 
 
 def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
-    """Tell whether a function or object holds a value that passes a test: one level."""
+    """Return whether a function or object directly holds a value that passes a test."""
     held = [x for _, x in parts_of(f)] or list(attributes(f).values())
     return any([is_it(leaf) for x in held for leaf in leaves_of(x)])
 
@@ -81,9 +81,9 @@ def leaves_of(x: Any) -> list[Any]:
 def seen_through(
     operation: Any, body: Callable[..., Any], classes: tuple[type, ...]
 ) -> Callable[..., Any]:
-    """Return what computes an operation; it raises if a derivative would bypass its rules.
+    """Return a function that computes an operation, and raises if a derivative bypasses its rules.
 
-    That is by operands that hide what a rule should see, or by options.
+    A derivative does so in an option, or in an operand that hides it from the rules.
     """
     if not (operation.has_body and any([s.recipe is not None for s in operation.stated[0]])):
         return body
@@ -101,7 +101,7 @@ def seen_through(
             if any(map(moves, options.values())):
                 operation.normalise(operands, options)  # raises
             for name, option in options.items() if asked else ():
-                ran = hasattr(type(option), "__next__")  # and holds nothing any more
+                ran = hasattr(type(option), "__next__")  # an iterator, now exhausted
                 if ran or knows(option, moves):
                     msg = (
                         f"{name} of {operation.__qualname__} is an option, and "
@@ -119,7 +119,7 @@ def seen_through(
 
 
 def hidden(operands: Iterable[Any], name: str) -> TracerError:
-    """Make the error for operands that hide what is being differentiated from the rules of name."""
+    """Make the error for operands that hide a differentiated value from the rules of ``name``."""
     held = " or ".join([describe(x) for x in operands])
     msg = (
         f"{held} holds a value that is being differentiated (or mapped over), where no rule of "
@@ -130,9 +130,9 @@ def hidden(operands: Iterable[Any], name: str) -> TracerError:
 
 
 def untraced(x: Any) -> Any:
-    """Take a value to be constant, in the memory that it has; functions stay what they are.
+    """Return a value without tracers, sharing its memory; functions are returned unchanged.
 
-    The one of the face, `chainrules_py.ignore_derivatives`, gives arrays of their own.
+    The public `chainrules_py.ignore_derivatives` returns arrays with memory of their own.
     """
     cls = type(x)
     if issubclass(cls, Tracer):
@@ -144,9 +144,9 @@ def untraced(x: Any) -> Any:
 
 
 def call_plain(f: Any, xs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Call a library's function, or method, on what tracers stand for.
+    """Call a library's function, or method, on the payloads of tracers.
 
-    That need not be of the library: a value that a compiler notes has methods of its own.
+    A payload need not be of the library: a value that a compiler records has its own methods.
     """
     home = getattr(f, "__objclass__", None)
     if home is None or isinstance(xs[0], home):

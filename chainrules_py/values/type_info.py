@@ -1,7 +1,7 @@
-"""Type facts: one record for each class, made when the class is first asked about.
+"""Type facts: one `TypeInfo` per class, made when the class is first looked up.
 
-Libraries and engines state what their classes are; every question about a class is an attribute of
-its `TypeInfo`.
+Libraries and engines register their classes; each fact about a class is an attribute of its
+`TypeInfo`.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from chainrules_py.values.locks import lock_of_a_table
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
 libraries: dict[type, Library] = {}
-"""What was stated of arrays and of libraries' scalars, by the class that it was stated of."""
+"""The `Library` of each registered class of arrays or scalars."""
 hosts: dict[type, Host] = {}
-"""What other engines registered for their traced values, by the class of these."""
+"""The hosts that other engines registered, by the class of their traced values."""
 _constant: dict[type, Callable[[Any], Any]] = {}
 _varies: dict[type, Callable[[Any], bool]] = {}
 finite_tests: dict[type, Callable[[Any], bool]] = {}
-"""What says whether all elements are finite, by the class of an array or scalar."""
+"""Tests of whether all elements are finite, by the class of an array or scalar."""
 _hidden: set[type] = set()
 _zero_d: dict[type, type] = {}
 _refused: dict[str, str] = {}
 _tracer_namespace: list[Any] = []
 _lock = lock_of_a_table()
 when_registered: list[Callable[[type], None]] = []
-"""What is asked before a class of arrays is registered: it loads whoever registers that class."""
+"""Called before a class of arrays is registered, to load the backend that registers it."""
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
-# wrong for it (np.matrix), so it is a type of its own until somebody registers it.
+# wrong for it (np.matrix), so it is a separate type until it is registered.
 _OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift"
 _ARITHMETIC = (
     *[f"__{how}{op}__" for op in _OPERATORS.split() for how in ("", "r", "i")],
@@ -45,50 +45,52 @@ _ARITHMETIC = (
 
 @final
 class TypeInfo:
-    """What is known of a class; of a tracer's, mostly what is known of the value it stands for.
+    """Facts about a class; for a class of tracers, mostly facts about the class of the payload.
 
     Attributes
     ----------
     dispatch_type : type
-        The type that rules go by: a tracer's innermost payload's, else the class itself.
+        The type that rules are dispatched on: of a tracer, its innermost payload's; else the class
+        itself.
     is_array : bool
-        Whether instances are arrays, by themselves or by the value they stand for.
+        Whether instances are arrays, or tracers of arrays.
     is_number : bool
-        Whether instances are, or stand for, numbers (bool among them).
+        Whether instances are numbers (bool included), or tracers of numbers.
     is_python_number : bool
-        Whether they are, or stand for, Python's own int, float or complex.
+        Whether instances are Python's int, float or complex, or tracers of these.
     is_plain_number : bool
-        Whether they are, or stand for, these or bool, or compute as these do: an enumeration's.
+        Whether instances are these or bool, tracers of these, or of a subclass that computes in the
+        same way, such as an enumeration.
     base : type or None
         The nearest class that a backend registered: the class itself, or one of its bases.
     namespace : module or None
-        Where its functions are found; None if no backend has spoken for it.
+        The namespace of its functions; None if no backend has registered it.
     home : module or None
-        The namespace of arrays; None if it makes scalars of numbers. Where such arrays are given to
-        functions of another library, as CuPy's are to NumPy's, what stands beside them in lists
-        becomes an array of their own.
+        The namespace, for arrays; None if its functions turn Python's numbers into scalars. Where
+        these arrays are passed to functions of another library, as CuPy's to NumPy's, lists beside
+        them become arrays of this namespace.
     zero_d_type : type
-        The array type to look a library's scalar up as, when there is no rule for numbers.
+        The array type to look up for a library's scalar when there is no rule for numbers.
     is_foreign : bool
-        Whether it derives from a registered array type but computes in its own way.
+        Whether it derives from a registered array type but redefines arithmetic.
     refusal : str or None
-        What to write in place of a refused class's instances; None if it was not refused.
+        What to write instead of instances of a refused class; None if it was not refused.
     has_device : bool
         Whether arrays have a device that their cotangents have to be on.
     is_hidden : bool
-        Whether there are no numbers to look at.
+        Whether instances have no numbers that can be read.
     host : callable or None
-        The host that an engine registered for its traced values of this very class.
+        The host that an engine registered for its traced values of this class.
     constant : callable or None
-        What makes constants of traced values of this very class, for the engine that traces them.
+        Makes constants of traced values of this class, for the engine that traces them.
     varies : callable or None
-        What tells of values of this very class whether that engine differentiates them.
+        Returns whether that engine differentiates a value of this class.
     by_operations : bool
-        Whether other libraries' functions are left to the operations for arrays of this very class.
+        Whether other libraries' functions run as operations on arrays of this class.
     memory : Memory or None
-        Memory of arrays of this very class, or of its base.
+        The memory of arrays of this class, or of its base.
     library : Library
-        What was stated of exactly this class; an empty one if nothing was.
+        What was registered for exactly this class; an empty one if nothing was.
     """
 
     __slots__ = (
@@ -148,7 +150,7 @@ _NOTHING = Library(None)
 
 
 def _differ(cls: type, base: Any) -> bool:
-    """Tell whether a class computes otherwise; what its metaclass computes is the class's own."""
+    """Return whether a class redefines arithmetic of a base; its metaclass is not looked at."""
     mine, others = (
         {n: v for b in c.__mro__[::-1] for n, v in vars(b).items()} for c in (cls, base or object)
     )
@@ -156,7 +158,7 @@ def _differ(cls: type, base: Any) -> bool:
 
 
 class _Table(dict[type, TypeInfo]):
-    """The records; the lock is for who asks while a class is being registered."""
+    """The records; the lock makes a lookup wait while a class is being registered."""
 
     def __missing__(self, cls: type) -> TypeInfo:
         entering(cls)
@@ -168,31 +170,31 @@ class _Table(dict[type, TypeInfo]):
 _table = _Table()
 forgets(lambda: (_table,))
 type_info: Callable[[type], TypeInfo] = _table.__getitem__
-"""``type_info(cls)`` is the `TypeInfo` of a class. It is a method of a dict: no frame of Python."""
+"""``type_info(cls)`` is the `TypeInfo` of a class. A dict's method: a call has no Python frame."""
 
 
 def _enter(table: dict[Any, Any], key: Any, value: Any) -> None:
-    """Enter what is stated of classes, and forget what was known of them before."""
+    """Add an entry to a table, and clear the caches of facts about classes."""
     with _lock:
         table[key] = value
     forget_all()
 
 
 def register_array_type(cls: type, library: Library) -> None:
-    """Say that the instances of a class are arrays, and what their library states about them.
+    """Declare that instances of a class are arrays, with what their library states about them.
 
     Parameters
     ----------
     cls : type
         The class of the arrays. Subclasses that do not redefine arithmetic follow it.
     library : Library
-        At least ``Library(namespace)``: where the functions of the array-API standard are found.
+        At least ``Library(namespace)``, the namespace of the functions of the array-API standard.
 
     Raises
     ------
     RuleError
-        If these are not a class and a `Library`, or a field is not what it has to be; for Python's
-        own classes and those of numbers; for a class that another library computes.
+        If these are not a class and a `Library`, or a field has the wrong type; for built-in
+        classes and classes of numbers; for a class that another library has registered.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def register_array_type(cls: type, library: Library) -> None:
         raise RuleError(msg)
     _check_owner(cls, library)
     library.kind.register(cls)  # type: ignore[attr-defined]
-    for number in (cls, *type_info(cls).library.floats):  # of what was stated before
+    for number in (cls, *type_info(cls).library.floats):  # of an earlier registration
         finite_tests.pop(number, None)
     if library.finite is not None:
         finite_tests.update(dict.fromkeys((cls, *library.floats), library.finite))
@@ -224,14 +226,14 @@ def register_array_type(cls: type, library: Library) -> None:
 
 
 def register_scalar_type(cls: type, *, array: type) -> None:
-    """Say that the instances of a class are numbers of a library, and which its arrays are.
+    """Declare that instances of a class are scalars of a library whose arrays are ``array``.
 
-    A rule for numbers is looked for first, then one for a 0-d ``array``.
+    A rule for numbers is looked up first, then one for a 0-d ``array``.
 
     Raises
     ------
     RuleError
-        If these are not a class and a class of arrays that was registered.
+        If these are not a class and a registered class of arrays.
     """
     _check_class("register_scalar_type", cls)
     if array not in libraries:
@@ -252,24 +254,25 @@ def register_host(
     constant: Callable[[Any], Any] | None = None,
     varies: Callable[[Any], bool] | None = None,
 ) -> None:
-    """Say that calls with operands of a class are to be seen by another engine than ours.
+    """Declare that another engine sees the calls with operands of a class.
 
     Parameters
     ----------
     cls : type
         The class of that engine's traced values; subclasses follow it.
     host : callable
-        ``host(primitive, classes, implementation)`` gives what a call of a primitive with operands
-        of these classes runs, with the operands by position and the options by keyword. It is asked
-        once for these classes. ``implementation`` is what would run otherwise, or None if nothing
-        computes it; giving it back leaves the call to the engine's own derivative of it. Of
-        operands that are structures with such a value inside, the class is that of the structure.
+        ``host(primitive, classes, implementation)`` returns the function that a call of a primitive
+        with operands of these classes runs, with the operands by position and the options by
+        keyword. It is called once for these classes. ``implementation`` is what would run
+        otherwise, or None if there is none; returning it leaves the call to the engine's own
+        derivative. If an operand is a structure that contains a traced value, its class is that of
+        the structure.
     hidden : bool
-        Whether there are no numbers to look at in such a value.
+        Whether the traced values have no numbers that can be read.
     constant : callable, optional
-        ``constant(x)`` is x, taken to be constant: what `ignore_derivatives` gives.
+        ``constant(x)`` is x as a constant, the result of `ignore_derivatives`.
     varies : callable, optional
-        ``varies(x)`` tells whether x is being differentiated.
+        ``varies(x)`` is whether x is being differentiated.
 
     Raises
     ------
@@ -278,8 +281,8 @@ def register_host(
 
     Notes
     -----
-    An engine that is asked here sees each call of a primitive in a program that it traces, as our
-    own engine does: a rule is then not lost, at any order.
+    This engine sees each call of a primitive in a program that it traces, as the tape does: rules
+    apply at every order.
     """
     _check_class("register_host", cls)
     if not callable(host):
@@ -295,15 +298,15 @@ def register_host(
 
 
 def refuse_type(cls: str, instead: str) -> None:
-    """Say that no derivative is taken in instances of a class, nor given as one of them.
+    """Refuse instances of a class both as inputs of a derivative and as tangents.
 
     Parameters
     ----------
     cls : str
-        The qualified name of a class of arrays that computes otherwise than the one it derives
-        from. Rules do not count for it in any case; it is no input and no tangent either.
+        The qualified name of a class of arrays that redefines arithmetic of its base, so that the
+        rules of the base do not hold for it.
     instead : str
-        What to write, as a part of a sentence.
+        What to write instead, as a part of a sentence.
     """
     _enter(_refused, cls, instead)
 
@@ -321,14 +324,14 @@ def _check_class(function: str, cls: Any) -> None:
 
 
 def _check_owner(cls: type, library: Library) -> None:
-    """Raise for a class whose instances are numbers, or that another library computes already."""
+    """Raise if instances of a class are numbers, or another library has registered the class."""
     if issubclass(cls, Scalar):
         msg = f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
         raise RuleError(msg)
     one = _named(library.namespace)
     root = one.partition(".")[0]
     if root != cls.__module__.partition(".")[0] and not root.startswith("chainrules_"):
-        for see in when_registered:  # entry points are read: none for who registers its own
+        for see in when_registered:  # reads entry points; a library's own classes need none
             see(cls)
     other = _named(libraries.get(cls, library).namespace)
     if one != other:
@@ -340,25 +343,25 @@ def _check_owner(cls: type, library: Library) -> None:
 
 
 def _named(space: Any) -> str:
-    """Name a namespace; one with ``__getattr__`` has any name."""
+    """Name a namespace; the ``__name__`` of one with ``__getattr__`` may be anything."""
     name = getattr(space, "__name__", None)
     return name if type(name) is str else type(space).__name__
 
 
 def check_served(x: Any, cls: type) -> None:
-    """Raise for a value of a class, its own or its payload's, that no derivative is taken in."""
+    """Raise if ``cls``, the class of a value or of its payload, was refused by `refuse_type`."""
     if (instead := type_info(cls).refusal) is not None:
         msg = f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
         raise NotDifferentiableError(msg)
 
 
 def refuse_labelled(x: Any) -> None:
-    """Raise for arrays with labels, as xarray's are: a class with ``dims`` and ``values``.
+    """Raise for labelled arrays such as xarray's: a class with ``dims`` and ``values``.
 
     Raises
     ------
     NotDifferentiableError
-        If it is one that nobody has registered.
+        If its class is not registered.
     """
     cls = type(x)
     if hasattr(cls, "dims") and hasattr(cls, "values") and not type_info(cls).is_array:
@@ -373,7 +376,7 @@ def refuse_labelled(x: Any) -> None:
 
 
 def refuse_derived(x: Any) -> NoReturn:
-    """Raise for a number of a class derived from Python's, where it would be differentiated in."""
+    """Raise for a derivative with respect to a number whose class derives from Python's."""
     kind = next(cls.__name__ for cls in (complex, float, int) if isinstance(x, cls))
     msg = (
         f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and may "
@@ -383,7 +386,7 @@ def refuse_derived(x: Any) -> NoReturn:
 
 
 def check_tangent(t: object) -> None:
-    """Raise for a tangent of a class that no derivative is given as."""
+    """Raise for a tangent whose class was refused, or redefines arithmetic of its base."""
     cls = type(t)
     instead = type_info(cls).refusal
     if instead is None and type_info(cls).is_foreign:
@@ -394,7 +397,7 @@ def check_tangent(t: object) -> None:
 
 
 def namespace_of(cls: type) -> Any:
-    """Return the namespace of a type that a backend has spoken for; a tracer's is its payload's."""
+    """Return the namespace of a registered type; a tracer's is that of its payload."""
     found = type_info(cls).namespace
     if found is None:
         msg = (
@@ -406,7 +409,7 @@ def namespace_of(cls: type) -> Any:
 
 
 def namespace(x: Any) -> Any:
-    """Return the array namespace (numpy, cupy, ...) of a value; of a tracer, `chainrules_py.ops`.
+    """Return the array namespace (numpy, cupy, ...) of a value; `chainrules_py.ops` for a tracer.
 
     A rule takes dtypes and constants from it, and computes with operations.
 
@@ -419,13 +422,13 @@ def namespace(x: Any) -> Any:
 
 
 def as_scalar(t: Any) -> Any:
-    """Turn a Python number's tangent into a number, if its library has numbers beside arrays."""
+    """Turn a 0-d tangent into a scalar, if its library has scalars beside arrays."""
     scalar = type_info(type(t)).library.scalar
     return t if scalar is None or t.ndim else scalar(t)
 
 
 def is_mutable_destination(x: Any) -> bool:
-    """Say whether in-place addition may write into an array, *if* it is the engine's own.
+    """Return whether in-place addition may write into an array, *if* the engine owns it.
 
     Examples
     --------
@@ -437,19 +440,19 @@ def is_mutable_destination(x: Any) -> bool:
 
 
 def hosted(classes: Collection[type]) -> type:
-    """Return the class of these whose calls another engine sees, or any of them."""
+    """Return the first class whose calls another engine sees, or else the first class."""
     return next((c for c in classes if type_info(c).host is not None), next(iter(classes)))
 
 
 def alike(classes: Collection[type]) -> bool:
-    """Tell whether all these stand for arrays of one class, as a library knows them."""
+    """Return whether all classes are registered and have the same dispatch type."""
     infos = [type_info(cls) for cls in classes]
     kinds = {info.dispatch_type for info in infos}
     return len(kinds) == 1 and all([info.library.namespace is not None for info in infos])
 
 
 def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
-    """Find the test of whether results of such operands are finite, or None."""
+    """Find the test of whether results of operands of these classes are finite, or None."""
     shaped = [cls for cls in classes if cls not in (int, float)]
     known = shaped and all([cls in finite_tests for cls in shaped])
     return finite_tests[hosted(shaped)] if known else None
