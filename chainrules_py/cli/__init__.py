@@ -1,8 +1,8 @@
-"""The command ``chainrules``: what there is, what is wrong, and what to write.
+"""The command ``chainrules``: look up rules, check them, and find code that does not trace.
 
-``pip install "chainrules-py[cli]"`` brings what it is drawn with. ``python -m chainrules_py`` is
-the same. What the commands compute can be called as well: `obstacles_in` and `migrated` take the
-text of a program.
+``pip install "chainrules-py[cli]"`` installs its dependencies. ``python -m chainrules_py`` is the
+same command. Some commands are functions as well: `obstacles_in` and `migrated` take the text of a
+program.
 """
 
 from chainrules_py.cli.entry import main

@@ -1,4 +1,4 @@
-"""The commands. Each looks things up, and prints; colours are for terminals alone."""
+"""The commands of the command line; output is coloured on terminals only."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def _function(place: str) -> Any:
 
 
 def _called(place: str, texts: tuple[str, ...], made: Any) -> Any:
-    """Return what is made of a function and its operands, ``made(f, *operands)``."""
+    """Return ``made(f, *operands)`` for a function and operands from the command line."""
     operands, f = _operands(texts), _function(place)
     try:
         return made(f, *operands)
-    except Exception as error:  # whatever a function does
+    except Exception as error:  # a function may raise anything
         raise click.ClickException(raised(place, error)) from error
 
 
@@ -285,7 +285,7 @@ def _installation(as_json: bool) -> int:
                 ours = point.value.startswith("chainrules_") and not needs.startswith("chainrules")
                 said = f"{needs} is not installed" if ours and needs else f"broken: {error}"
                 broken += said.startswith("broken")
-            except Exception as error:  # whatever a package does when it is imported
+            except Exception as error:  # a package may raise anything when it is imported
                 said, broken = f"broken: {type(error).__name__}: {error}", broken + 1
             rows.append((group, point.name, point.value, said))
     if as_json:

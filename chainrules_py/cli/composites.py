@@ -1,4 +1,4 @@
-"""Functions without a rule of their own that are differentiable: composites of others."""
+"""Composites: differentiable functions without a rule of their own."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _TRIED: tuple[Any, ...] = (np.outer(_VECTOR, _VECTOR) + np.eye(3), _VECTOR, 0.4)
 
 
 def composite(f: Any) -> str | None:
-    """Return the primitives that a library's function is computed by, or None if it has no row.
+    """Return the primitives that compute a library's function, or None if it has no alias.
 
-    They are those that are recorded at the first small operands that it takes.
+    They are the primitives recorded in a call with the first small operands that it accepts.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def composite(f: Any) -> str | None:
 
 
 def _required(f: Callable[..., Any]) -> int:
-    """Count the parameters that a call has to give, as `clip` has three."""
+    """Count the required parameters of a function, at least 1 and at most 3."""
     try:
         parameters = [*inspect.signature(f).parameters.values()]
     except (TypeError, ValueError):
@@ -48,12 +48,12 @@ def _required(f: Callable[..., Any]) -> int:
 
 
 def _recorded(f: Callable[..., Any], operands: tuple[Any, ...], static: int = 0) -> list[str]:
-    """List the primitives of a call; none where it raises."""
+    """List the primitives recorded in a call; none if it raises."""
     try:
         with Tape(differentiable=True) as tape, np.errstate(all="ignore"):
             traced = [tape.variable(x) for x in operands[static:]]
             f(*operands[:static], *traced)
         statements = [getattr(record[0], "statement", None) for record in tape]
         return [s.primal.__name__ for s in statements if s is not None]
-    except Exception:  # whatever a function makes of operands that do not fit
+    except Exception:  # operands may not fit
         return []

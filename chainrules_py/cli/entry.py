@@ -1,4 +1,4 @@
-"""Where the command starts: it says what to install if what draws it is not there."""
+"""Entry point of the command, which names its missing dependencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs written for autograd, rewritten: their import lines, and nothing else of them."""
+"""Migration of programs written for autograd: rewrites their import lines, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ THERE, HERE = "autograd", "chainrules_autograd"
 
 @dataclasses.dataclass(frozen=True)
 class Migrated:
-    """Program after the move.
+    """A migrated program.
 
     Attributes
     ----------
     text : str
         The program.
     notes : tuple of str
-        What could not be moved, each with its line.
+        Imports that could not be migrated, each with its line.
     """
 
     text: str
@@ -27,7 +27,7 @@ class Migrated:
 def migrated(text: str) -> Migrated:
     r"""Rewrite the import lines of a program that is written for autograd.
 
-    Everything else stays as it is, to the letter: comments, spaces, and line ends.
+    Everything else is unchanged, comments, spaces, and line ends included.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def migrated(text: str) -> Migrated:
     Returns
     -------
     Migrated
-        With the new text, and notes on what has no counterpart.
+        The new text, and notes on imports without a counterpart.
 
     Raises
     ------
     SyntaxError
-        If it is no Python.
+        If the program is not valid Python.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _renamed(module: str) -> str:
 
 
 def _note(module: str, line: int, notes: list[str]) -> None:
-    from chainrules_autograd.aliases import MODULES  # with the tape: no command else waits
+    from chainrules_autograd.aliases import MODULES  # loads the tape: only where needed
 
     inner = module.removeprefix(THERE)
     if inner not in MODULES and not inner.startswith(".scipy.stats."):

@@ -1,4 +1,4 @@
-"""From what is written on a command line to functions, operands and modules."""
+"""Functions, operands and modules from the arguments of a command line."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SHAPE = re.compile(r"(?P<dtype>(?:float|complex|int|uint)\d+|bool)\[(?P<shape>[\
 
 
 def function_named(path: str) -> Any:
-    """Return what a dotted path names: ``numpy.matmul``, ``chainrules_py.ops.sin``.
+    """Return the object at a dotted path: ``numpy.matmul``, ``chainrules_py.ops.sin``.
 
     Raises
     ------
     LookupError
-        If nothing of it can be imported, or what it says raises, or a name is not there.
+        If no part of it can be imported, if a module raises, or if a name is missing.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def function_named(path: str) -> Any:
             module = ".".join(parts[:cut])
             try:
                 found = importlib.import_module(module)
-            except Exception as error:  # whatever a module does when it is imported
+            except Exception as error:  # a module may raise anything
                 missing = error.name if isinstance(error, ModuleNotFoundError) else None
                 if missing is not None and f"{module}.".startswith(f"{missing}."):
                     continue
@@ -62,14 +62,14 @@ def function_named(path: str) -> Any:
 
 
 def function_in(place: str) -> Any:
-    """Return a function of a script, ``script.py:function``, or what a dotted path names.
+    """Return a function of a script, ``script.py:function``, or the object at a dotted path.
 
-    Of a script without a function's name, it is the only function that the script defines.
+    For a script without a function's name, it is the only function that the script defines.
 
     Raises
     ------
     LookupError
-        If there is no such script or function, or the script raises.
+        If the script or function does not exist, or the script raises.
     """
     if is_script(place):
         module = script(place)
@@ -93,17 +93,17 @@ def function_in(place: str) -> Any:
 
 
 def is_script(place: str) -> bool:
-    """Tell whether the path of a script stands alone."""
+    """Return whether the argument is the path of a script, without a function's name."""
     return place.endswith(".py") and ":" not in place
 
 
 def script(path: str) -> types.ModuleType:
-    """Run a script as a module of its name, and return it.
+    """Run a script as a module of its name, and return the module.
 
     Raises
     ------
     LookupError
-        If there is none, or it raises.
+        If the script does not exist, or raises.
     """
     if not Path(path).is_file():
         msg = f"there is no file {path!r}; write path/to/script.py:function"
@@ -116,14 +116,14 @@ def script(path: str) -> types.ModuleType:
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a script does
+    except Exception as error:  # a script may raise anything
         raise LookupError(raised(path, error)) from error
-    sys.modules.setdefault(spec.name, module)  # whose rules are found by its name
+    sys.modules.setdefault(spec.name, module)  # its rules are found by its name
     return module
 
 
 def raised(place: str, error: Exception) -> str:
-    """Say what a person's program raised, and at which line of it."""
+    """Return the message that a user's program raised an error, with the line."""
     own = [
         f" at {frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -140,7 +140,7 @@ def operands_of(texts: Iterable[str]) -> tuple[Any, ...]:
     Raises
     ------
     ValueError
-        If one is neither.
+        If an operand is neither.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def operands_of(texts: Iterable[str]) -> tuple[Any, ...]:
     for text in texts:
         try:
             found.append(_operand(text, rng))
-        except Exception as error:  # whatever an expression raises
+        except Exception as error:  # an expression may raise anything
             msg = (
                 f"the operand {text!r} cannot be read ({type(error).__name__}: {error}); write a "
                 f"shape, float64[3,2], or an expression with np, 'np.ones(3)'"

@@ -1,4 +1,4 @@
-"""What no engine can see through in a program, how to find it, and what to write instead."""
+"""Constructs that no engine can trace, how to find them in a program, and what to write instead."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from chainrules_numpy.write_hints import stacked_list
 
 @dataclasses.dataclass(frozen=True)
 class Obstacle:
-    """A construct that loses derivatives, or is refused, with what to write in its place.
+    """A construct that loses derivatives, or is refused, with its replacement.
 
     Attributes
     ----------
     name : str
         A short name, which is its anchor on the page.
     before, after : str
-        The body of a function of an array ``x`` that is refused, and one that traces.
+        The body of a function of an array ``x`` that is refused, and of one that traces.
     find : callable
-        Yields the nodes of a function's body where it stands, and what to write there.
+        Yields the nodes in a function's body that are this construct, with their replacements.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Obstacle:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A line of a program where there is an obstacle."""
+    """A line of a program with an obstacle."""
 
     line: int
     column: int
@@ -46,9 +46,9 @@ class Found:
 
 
 def obstacles_in(text: str) -> list[Found]:
-    r"""Return the lines of a program, in its functions, that do not trace.
+    r"""Return the lines in the functions of a program that do not trace.
 
-    It reads, and runs nothing; what it says of a value that is not differentiated can be ignored.
+    The program is read, not run; ignore reports about values that are not differentiated.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def obstacles_in(text: str) -> list[Found]:
     Raises
     ------
     SyntaxError
-        If it is no Python.
+        If the program is not valid Python.
 
     Examples
     --------
@@ -86,13 +86,13 @@ def obstacles_in(text: str) -> list[Found]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Writes names that were imported from a module as the module has them."""
+    """Replaces imported names by their dotted paths."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Replace a name by the dotted path that it was imported as."""
+        """Replace a name by the dotted path that it was imported from."""
         path = self.names.get(node.id)
         found = node if path is None else ast.parse(path, mode="eval").body
         for part in ast.walk(found):
@@ -101,7 +101,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _imported(tree: ast.AST) -> dict[str, str]:
-    """Return what short names stand for, as far as obstacles are concerned."""
+    """Return the dotted paths of names imported from NumPy, SciPy and ``math``."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -134,7 +134,7 @@ def _is_literal(node: ast.AST) -> bool:
 
 
 def _written(node: ast.Call, write: str) -> str:
-    """Return a line of the table with the arguments of a call."""
+    """Fill the arguments of a call into the replacement from the table."""
     found = [ast.unparse(arg) for arg in node.args]
     given = [*found, *"xyz"[len(found) :]]
     return write.removeprefix("use ").format(*given, all=", ".join(found or ["x"]), x=given[0])
@@ -256,7 +256,7 @@ def _random(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 @functools.cache
 def _counterparts(module: str) -> tuple[str, frozenset[str]]:
-    """Return our module for one of SciPy's, and the functions of it that have a counterpart."""
+    """Return our module for one of SciPy's modules, and the functions that it replaces."""
     if not module.startswith("scipy.") or importlib.util.find_spec("scipy") is None:
         return "", frozenset()
     ours = importlib.import_module("chainrules_scipy").OURS.get(module, "")
@@ -352,7 +352,7 @@ OBSTACLES = (
         _scipy,
     ),
 )
-"""What does not trace, in the order in which programs meet it."""
+"""Constructs that do not trace, the most frequent first."""
 PLAIN = (
     Obstacle(
         "value",
@@ -367,4 +367,4 @@ PLAIN = (
         _likes,
     ),
 )
-"""What traces, and does not run with plain numbers."""
+"""Constructs that trace, but do not run with plain numbers."""

@@ -1,4 +1,4 @@
-"""Text that a person starts from: a rule with its test, and a package of rules."""
+"""Templates: a rule with its test, and a package of rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS = ("scalar", "linear", "bilinear", "rule", "constant")
 
 
 def unfit(name: str, operands: tuple[str, ...], kind: str) -> str:
-    """Say which names a rule cannot be written with; empty if there are none.
+    """Return which name is unfit for a rule, and why; an empty string if none is.
 
     Examples
     --------
@@ -47,17 +47,17 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
     Parameters
     ----------
     name : str
-        The function's.
+        The name of the function.
     operands : tuple of str
-        Names of its operands.
+        The names of its operands.
     kind : {"scalar", "linear", "bilinear", "rule", "constant"}
-        Which constructor it is written with: elementwise, linear in its operand, linear in each of
-        two, in full, or without a derivative.
+        The rule constructor: elementwise, linear in its operand, linear in each of two operands, in
+        full, or without a derivative.
 
     Returns
     -------
     str
-        A module, with gaps where mathematics belongs.
+        A module, with gaps for the mathematics.
     """
     takes = ", ".join(operands)
     of = {
@@ -124,7 +124,7 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
 
 
 def unfit_package(name: str, about: str) -> str:
-    """Say what a package, or the module that it is about, cannot be called; empty if it can.
+    """Return why a package, or the module it is about, cannot have this name; empty if it can.
 
     Examples
     --------
@@ -145,20 +145,20 @@ def unfit_package(name: str, about: str) -> str:
 
 
 def new_package(name: str, about: str) -> dict[str, str]:
-    """Write a package that brings nothing but rules for another one's functions.
+    """Write a package that only has rules for another package's functions.
 
     Parameters
     ----------
     name : str
-        Of the distribution and the package.
+        The name of the distribution and the package.
     about : str
-        The root module of the functions that its rules are about: its rules are loaded when
-        something of that module is first seen.
+        The root module of the functions that the rules are about. The rules are loaded when an
+        object of that module is first looked up.
 
     Returns
     -------
     dict
-        From the path of each file to its text.
+        The text of each file, by its path.
     """
     pyproject = f'''\
         [build-system]

@@ -1,4 +1,4 @@
-"""One value and one gradient in each library and engine: what ``chainrules doctor`` runs."""
+"""Trials of ``chainrules doctor``: one value and one gradient in each library and engine."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _PLACES = {"backends": "tape on {}", "engines": "{} on numpy", "exporters": "{}"
 
 
 def tried(kind: str, name: str) -> str:
-    """Compute the norm of (3, 4) and its gradient, and say what came of it.
+    """Compute the norm of (3, 4) and its gradient, and return the outcome.
 
     Parameters
     ----------
     kind : str
-        What is announced: ``"backends"``, ``"engines"``, ``"exporters"``, or anything else.
+        The kind of entry point: ``"backends"``, ``"engines"``, ``"exporters"``, or another.
     name : str
-        What it is announced for.
+        The name of the entry point.
 
     Returns
     -------
     str
-        ``"works"``; ``"is imported"`` where `check_everywhere` has no such place; ``"does not run
-        here: ..."`` where there is nothing to judge; ``"broken: ..."`` where it is wrong.
+        ``"works"``; ``"is imported"`` if `check_everywhere` has no cell for it; ``"does not run
+        here: ..."`` if it is not checked; ``"broken: ..."`` if it is wrong.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def tried(kind: str, name: str) -> str:
             report = check_everywhere(v.vector_norm, np.array([3.0, 4.0]), only=f"{place}: {cell}")
         except RuleCheckError as error:
             return f"broken: {_first(error.report.failures[0])}"
-        except ValueError:  # there is no such part of the table
+        except ValueError:  # `check_everywhere` has no such cell
             continue
         (found,) = report.findings
         return "works" if found.verdict == "passed" else f"does not run here: {_first(found)}"

@@ -1,4 +1,4 @@
-"""Versions of what takes part, for reports of mistakes."""
+"""Versions of Python, the system and the packages, for bug reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, the system, and the packages that are installed.
+    """Return the versions of Python, the system, and the installed packages.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print the versions of what takes part, as a report of a mistake should have them."""
+    """Print the versions of Python, the system and the packages, for a bug report."""
     found = versions()
     width = max(map(len, found))
     for name, version in found.items():

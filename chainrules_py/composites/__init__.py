@@ -1,7 +1,7 @@
-"""NumPy-like functions written in words, shared by every library.
+"""NumPy-like functions written in operations, shared by all libraries.
 
-Some files say how operations are computed by other operations as well. They are imported when one
-of these operations is first looked up, as those with rules are.
+Some files also implement operations by other operations. They are imported when one of these
+operations is first looked up, as the files with rules are.
 """
 
 from chainrules_py.primitives.plugins import later
@@ -38,7 +38,7 @@ COMPUTED = {
         "reductions",
     ),
 }
-"""Files, with the families of the operations that they compute."""
+"""Files, with the families of the operations that they implement."""
 
 for _file, _families in COMPUTED.items():
     later(_file, *[f"chainrules_py.ops.{f}" for f in _families])

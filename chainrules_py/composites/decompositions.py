@@ -1,4 +1,4 @@
-"""Decompositions, solvers and functions of matrices that are made of several operations."""
+"""Decompositions, solvers and functions of matrices that are composed of several operations."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from chainrules_py.values.type_info import namespace
 def solve_triangular_standard(
     x1: Array, x2: Array, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """Solve by the general `solve`: the standard has no function for triangular systems."""
+    """Solve by the general `solve`, since the standard has no function for triangular systems."""
     k = 1 if unit_diagonal else 0
     a = v.triu(x1, k=k) if upper else v.tril(x1, k=-k)
     return v.solve(a + v.eye_like(a, rows=a.shape[-1]) if unit_diagonal else a, x2)
 
 
 for _operation, _computed in (
-    # Without a look at the matrix.
+    # Without inspecting the matrix.
     (v.solve_again, v.solve),
     (v.inv_again, v.inv),
-    # The standard does not say which triangle of a Hermitian matrix its functions read.
+    # The standard does not define which triangle of a Hermitian matrix its functions read.
     (
         v.cholesky,
         lambda x, *, upper=False: namespace(x).linalg.cholesky(hermitian(x, upper), upper=upper),
     ),
     (v.eigh, lambda x, *, upper=False: namespace(x).linalg.eigh(hermitian(x, upper))),
     (v.eigvalsh, lambda x, *, upper=False: namespace(x).linalg.eigvalsh(hermitian(x, upper))),
-    # This one is for any matrices, Hermitian or not.
+    # The standard's function takes any matrix, Hermitian or not.
     (
         v.pinv,
         lambda x, *, rtol=None, hermitian=False: namespace(x).linalg.pinv(
@@ -67,7 +67,7 @@ def cholesky_tangent_standard(x_dot: Array, factor: Array) -> Any:
 
 @v.unitary_factor.implement
 def unitary_factor_standard(x: Array) -> Any:
-    """Compute the factor by singular vectors, whose derivatives nobody asks for."""
+    """Compute the factor from singular vectors, whose derivatives are not used."""
     y = v.svd(x, full_matrices=False)
     return v.matmul(y[0], y[2])
 
@@ -76,8 +76,8 @@ def unitary_factor_standard(x: Array) -> Any:
 def expm_frechet_standard(x: Array, t: Array) -> Any:
     """Compute the derivative by a matrix of twice the size: eight times the work of `expm`.
 
-    N. Higham, "Functions of Matrices" (2008), (3.16). A t that is much larger than x is scaled, or
-    `expm` would halve and square for the norm of t, and lose digits of x.
+    N. Higham, "Functions of Matrices" (2008), (3.16). A t much larger than x is scaled; otherwise
+    `expm` would scale and square by the norm of t, and lose digits of x.
     """
     x, t = x + v.zeros_like(t), t + v.zeros_like(x)
     scale = magnitude(t)
@@ -88,7 +88,7 @@ def expm_frechet_standard(x: Array, t: Array) -> Any:
 
 
 def hermitian_svd(x: Any) -> SVDResult:
-    """Compute the SVD of Hermitian matrices from their eigenvectors; S is descending."""
+    """Compute the SVD of Hermitian matrices from their eigenvectors; S is in descending order."""
     w, u = v.eigh(x)
     order = v.flip(v.argsort(v.abs(w)), axis=-1)
     s = v.take_along_axis(v.abs(w), order, axis=-1)
@@ -108,7 +108,7 @@ SINGULAR = "cond: a matrix is singular, where its condition is infinite and has 
 def cond(x: Any, p: Any = None) -> Any:
     """Compute the condition number: the norm of each matrix times the norm of its inverse.
 
-    Of p = 2 (the default), or -2, it is the quotient of the first and the last singular value.
+    For p = 2 (the default), or -2, it is the quotient of the first and the last singular value.
     """
     if p not in (None, 2, -2):
         if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
@@ -129,7 +129,7 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """Invert a as a linear map from tensors of the last axes to tensors of the first."""
+    """Invert a as a linear map from tensors of its last axes to tensors of its first axes."""
     if ind <= 0:
         msg = "Invalid ind argument."
         raise ValueError(msg)
@@ -138,7 +138,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
-    """Find the tensor that the linear map a takes to b; its axes in a are the last, or these."""
+    """Find the tensor that the linear map a maps to b; its axes in a are the last, or ``axes``."""
     if axes is not None:
         order = list(range(a.ndim))
         for axis in axes:

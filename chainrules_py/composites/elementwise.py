@@ -1,4 +1,4 @@
-"""Functions that act element by element and are made of several operations."""
+"""Elementwise functions that are composed of several operations."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from chainrules_py.values.type_info import namespace
 
 
 def angle(z: Numeric, deg: bool = False) -> Any:
-    """Compute the angle of complex numbers, in radians unless in degrees; 0 or π of real ones."""
+    """Compute the angle of complex numbers, in radians or degrees; of real ones it is 0 or π."""
     x = z if kind_of(z) == "complex" else untraced(z)
     radians = v.atan2(v.imag(x), v.real(x))
     return radians * (180 / math.pi) if deg else radians
 
 
 def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) -> Any:
-    """x between bounds, each of which may be absent."""
+    """Clip x to bounds, each of which may be absent."""
     if lo is None:
         return v.positive(x) if hi is None else v.clip_above(x, hi)
     return v.clip_below(x, lo) if hi is None else v.clip(x, lo, hi)
@@ -29,7 +29,7 @@ def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) ->
 
 @v.tie_share.implement
 def tie_share_in_operations(z: Array, x: Numeric, y: Numeric) -> Any:
-    """Compute the share by choosing twice."""
+    """Compute the share by two calls of `where`."""
     one = v.full_like(z, shape=(), fill=1)
     return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2
 
@@ -43,7 +43,7 @@ v.clip_above.implement(lambda x, hi: namespace(x).clip(x, max=hi), types=(Array,
 
 
 def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
-    """Return at each place the choice of the first condition that holds, or the default."""
+    """Return at each index the choice of the first condition that holds, or the default."""
     if len(conditions) != len(choices) or not conditions:
         msg = f"select takes a choice for each condition, and got {len(conditions)}, {len(choices)}"
         raise ValueError(msg)
@@ -57,10 +57,10 @@ def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
 
 
 def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
-    """Return at each place the element of the choice that a names there.
+    """Return at each index the element of the choice whose number is in a.
 
-    ``mode`` says what a names that is no choice: ``"raise"``, or the nearest one, ``"clip"``, or
-    the one that is met in turning around, ``"wrap"``.
+    ``mode`` is what happens to a number without a choice: ``"raise"``, ``"clip"`` to the nearest
+    one, or ``"wrap"`` around.
     """
     n = len(choices)
     a = v.where(a, 1, 0) if kind_of(a) == "bool" else a
@@ -78,7 +78,7 @@ def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Interpolate linearly between points (xp, fp) at x; beyond them return ``left``, ``right``."""
+    """Interpolate linearly at x between points (xp, fp); return ``left``, ``right`` beyond them."""
     y = v.interp(x, xp, fp)
     if left is not None:
         y = v.where(v.less(x, v.index(xp, 0)), left, y)
@@ -86,7 +86,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 def interp_periodic(x: Any, xp: Any, fp: Any, period: Any) -> Any:
-    """Interpolate linearly between points that recur after a period, in any order."""
+    """Interpolate linearly between periodic points, in any order."""
     period = v.abs(period)
     x, xp = v.remainder(x, period), v.remainder(xp, period)
     order = v.argsort(xp)
@@ -102,9 +102,9 @@ def interp_periodic(x: Any, xp: Any, fp: Any, period: Any) -> Any:
 
 def _log_of_sum(exp: Callable[[Any], Any], log: Callable[[Any], Any]) -> Callable[..., Any]:
     def log_of_sum(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-        # Nothing flows through the shift: what it adds, the logarithm subtracts.
+        # The shift cancels, so no derivative flows through it.
         shift: Any = 0
-        if kind_of(x) in ("int", "bool"):  # whose differences may wrap
+        if kind_of(x) in ("int", "bool"):  # differences may overflow
             x = v.astype(x, dtype=exp(untraced(x)).dtype)
         if 0 not in x.shape:
             shift = v.max(untraced(x), axis=axis, keepdims=True)

@@ -1,20 +1,20 @@
-"""Functions of functions: solving, integrating, applying. The one place to import them from.
+"""Higher-order functions: solving, integrating, applying functions; import them from here.
 
-Each takes a function, and is differentiated in its other operands and in what the function
-captured, to any order and in both modes, by every engine. On plain values they just compute.
+Each takes a function, and is differentiable in its other operands and in the values that the
+function captured, to any order and in both modes, by every engine. On plain values they compute.
 
 ==================  ===========================================================================
-`root`              where a function is zero
-`fixed_point`       where a function gives what it is given
-`minimize`          where a function is least
-`linear_solve`      where a linear function, known by its products alone, gives what it has to
+`root`              a point where a function is zero
+`fixed_point`       a point that a function maps to itself
+`minimize`          a point where a function is least
+`linear_solve`      the solution of a linear system that is given by a function
 `odeint`            the states of a differential equation
-`map`, `reduce`     the results of a function on slices; what they add up to, one after the other
-`scan`              both: what is carried along slices, and what each step gives besides
+`map`, `reduce`     the stacked results of a function on slices; its repeated application to them
+`scan`              both: a value carried along slices, and the stacked results of the steps
 `vectorize`         a function of elements as one of arrays
 `apply_along_axis`  a function of vectors on the slices along an axis
 `apply_over_axes`   a function of an array and an axis, over several axes
-`piecewise`         functions of the elements where their conditions hold
+`piecewise`         functions applied to the elements where their conditions hold
 ==================  ===========================================================================
 """
 

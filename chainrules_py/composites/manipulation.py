@@ -1,4 +1,4 @@
-"""Functions that rearrange the elements of an array, written in words."""
+"""Functions that rearrange the elements of an array, written in operations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def ravel(x: Any, order: str = "C") -> Any:
-    """All elements on one axis."""
+    """Return all elements on one axis."""
     if order == "F":
         x = v.permute_dims(x)
     elif order != "C":
@@ -46,7 +46,7 @@ def ravel(x: Any, order: str = "C") -> Any:
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
-    """x with two axes exchanged."""
+    """Return x with two axes exchanged."""
     (i,), (j,) = normal_axes(axis1, x.ndim), normal_axes(axis2, x.ndim)
     order = [*range(x.ndim)]
     order[i], order[j] = j, i
@@ -54,7 +54,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    """x with some axes at other places, and the rest in their order."""
+    """Return x with some axes moved to other positions, and the rest in their order."""
     sources, destinations = normal_axes(source, x.ndim), normal_axes(destination, x.ndim)
     order = [a for a in range(x.ndim) if a not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
@@ -63,24 +63,24 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
-    """x with an axis moved before another."""
+    """Return x with an axis moved before another."""
     (i,) = normal_axes(axis, x.ndim)
     start = start + x.ndim if start < 0 else start
     return moveaxis(x, i, start - (i < start))
 
 
 def fliplr(x: Any) -> Any:
-    """x with its second axis in reverse order."""
+    """Return x with its second axis in reverse order."""
     return v.flip(x, axis=1)
 
 
 def flipud(x: Any) -> Any:
-    """x with its first axis in reverse order."""
+    """Return x with its first axis in reverse order."""
     return v.flip(x, axis=0)
 
 
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """x turned k times by a right angle, from the first axis towards the second."""
+    """Rotate x k times by a right angle, from the first axis towards the second."""
     if len(axes) != 2:
         msg = "len(axes) must be 2."
         raise ValueError(msg)
@@ -99,7 +99,7 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def resize(x: Any, new_shape: Any) -> Any:
-    """Fill another shape, of another size, with the elements of x, over and over."""
+    """Fill an array of another shape with the elements of x, repeated as needed."""
     shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
     size = math.prod(shape)
     if builtins.any(length < 0 for length in shape):
@@ -114,7 +114,7 @@ def resize(x: Any, new_shape: Any) -> Any:
 
 
 def diag(x: Any, k: int = 0) -> Any:
-    """Return the k-th diagonal of a matrix; of a vector, the matrix that has it there."""
+    """Return the k-th diagonal of a matrix, or the matrix with a vector as its k-th diagonal."""
     if x.ndim == 2:
         return v.diagonal(x, offset=k)
     if x.ndim != 1:
@@ -125,12 +125,12 @@ def diag(x: Any, k: int = 0) -> Any:
 
 
 def diagflat(x: Any, k: int = 0) -> Any:
-    """Make the matrix that has the elements of x, in C order, on its k-th diagonal."""
+    """Make the matrix with the elements of x, in C order, on its k-th diagonal."""
     return diag(v.reshape(x, shape=(-1,)), k)
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """Each array in the shape that all of them broadcast to."""
+    """Broadcast all arrays to their common shape."""
     shape = broadcast_shapes(*[x.shape for x in arrays])
     return tuple([x if x.shape == shape else v.broadcast_to(x, shape=shape) for x in arrays])
 
@@ -141,7 +141,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If they do not.
+        If they do not broadcast.
     """
     shape: tuple[int, ...] = ()
     for one in shapes:
@@ -167,19 +167,19 @@ def _several(arrays: tuple[Any, ...], raised: Any) -> Any:
 
 
 def atleast_1d(*arrays: Any) -> Any:
-    """Each array with one axis if it had none."""
+    """Reshape 0-d arrays to one axis."""
     return _several(arrays, lambda x: x if x.ndim else v.reshape(x, shape=(1,)))
 
 
 def atleast_2d(*arrays: Any) -> Any:
-    """Each array with two axes if it had fewer: new ones come first."""
+    """Reshape arrays with fewer than two axes to two; new axes come first."""
     return _several(
         arrays, lambda x: x if x.ndim >= 2 else v.reshape(x, shape=(1, *(x.shape or (1,))))
     )
 
 
 def atleast_3d(*arrays: Any) -> Any:
-    """Each array with three axes if it had fewer: vectors are put on the middle one."""
+    """Reshape arrays with fewer than three axes to three; vectors are on the middle axis."""
 
     def raised(x: Any) -> Any:
         shapes = {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}

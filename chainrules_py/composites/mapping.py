@@ -1,7 +1,7 @@
-"""Functions applied to the elements or slices of arrays: NumPy's, written in words.
+"""NumPy's functions that apply a function to elements or slices of arrays, written in operations.
 
-They are programs that call a function many times. An engine sees each of these calls, so that
-whatever the function captured is differentiated like all else.
+They are programs that call a function many times. An engine sees each of these calls, so that the
+values that the function captured are differentiated too.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Function = Callable[..., Any]
 
 
 def _array(x: Any, like: Any) -> Any:
-    """Make a number, or a list of arrays and numbers, an array of the library of ``like``."""
+    """Convert a number, or a list of arrays and numbers, to an array of the library of ``like``."""
     return x if hasattr(x, "dtype") else stacked(x, like)
 
 
 def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:
-    """Results of one shape, stacked, in the dtype of the first."""
+    """Stack results of one shape, in a dtype; by default in that of the first."""
     arrays = [_array(y, like) for y in results]
     dtype = arrays[0].dtype if dtype is None else dtype
     return v.stack(*[y if y.dtype == dtype else v.astype(y, dtype=dtype) for y in arrays])
@@ -39,7 +39,7 @@ def _joined(results: list[Any], like: Any, dtype: Any = None) -> Any:
 def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """Apply a function of one-dimensional arrays to each slice of an array along an axis.
 
-    Its results take the place of the axis; their dtype is that of the first.
+    The axes of its results replace the axis; the dtype is that of the first result.
     """
     if not -arr.ndim <= axis < arr.ndim:
         msg = f"axis {axis} is out of bounds for array of dimension {arr.ndim}"
@@ -63,7 +63,7 @@ def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs
 def apply_over_axes(func: Function, a: Any, axes: int | Sequence[int]) -> Any:
     """Apply a function of an array and an axis over several axes, one after the other.
 
-    An axis that the function takes away is put back with length one.
+    An axis that the function removes is restored with length one.
     """
     several = axes if isinstance(axes, Iterable) else (axes,)
     ndim, x = a.ndim, a
@@ -83,11 +83,11 @@ def apply_over_axes(func: Function, a: Any, axes: int | Sequence[int]) -> Any:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """At each element what a function, or a number, gives whose condition holds there.
+    """Compute each element by the function, or number, whose condition holds there.
 
-    Each function is given the elements where its condition holds, and no others. Where several
-    hold the last counts, where none does the function without a condition, if there is one, or 0.
-    The result has the dtype of x.
+    Each function is called with the elements where its condition holds. If several conditions hold,
+    the last counts; if none does, the function without a condition, or 0. The result has the dtype
+    of x.
     """
     x = _array(x, x)
     conditions = _conditions(condlist, x)
@@ -112,7 +112,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def _conditions(given: Any, x: Any) -> list[Any]:
-    """Return the conditions, as NumPy reads them: one alone need not be in a list."""
+    """Return the list of conditions, as NumPy does: a single one need not be in a list."""
     xp = namespace_of(type(x))
     given = untraced(given)
     one = not hasattr(given, "__len__") or (hasattr(given, "ndim") and not given.ndim)
@@ -138,24 +138,24 @@ def vectorize(
 ) -> Any:
     """Turn a function of elements into one of broadcast arrays, as `numpy.vectorize` does.
 
-    NumPy's own cannot be seen by engines: it copies its arguments into arrays of objects. This one
+    Engines cannot trace NumPy's, which copies its arguments into arrays of objects. This function
     is a loop as well, for convenience and not for speed.
 
     Parameters
     ----------
     pyfunc : callable
-        Takes elements, and gives a number or a tuple of numbers; with a signature, arrays. Left
-        out, a decorator is returned.
+        Takes elements, and returns a number or a tuple of numbers; with a signature, arrays. If it
+        is omitted, a decorator is returned.
     otypes : str or list of dtypes, optional
         The dtypes of the results; those of the first results by default.
     doc : str, optional
         The docstring; by default that of the function.
     excluded : set of int and str, optional
-        The positions and names of what is handed on as it is.
+        The positions and names of arguments that are passed unchanged.
     cache : bool
-        Of no consequence: no element is ever computed twice here.
+        Has no effect: no element is computed twice.
     signature : str, optional
-        The axes that the function takes and gives, ``"(m,n),(n)->(m)"``; the others are broadcast.
+        The axes of arguments and results, ``"(m,n),(n)->(m)"``; other axes are broadcast.
 
     Examples
     --------
@@ -205,7 +205,7 @@ _Core = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 
 def _parsed(signature: str) -> _Core:
-    """Read the names of the core axes of the inputs, and of the outputs."""
+    """Parse the names of the core axes of the inputs, and of the outputs."""
     import re
 
     one = r"\((?:\w+(?:,\w+)*)?\)"
@@ -292,6 +292,6 @@ def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...],
 
 
 def _dtype(dtype: Any, like: Any) -> Any:
-    """Return a dtype of the library, which may be given by NumPy's letters."""
+    """Return a dtype of the library; it may be passed as NumPy's letter."""
     make = getattr(namespace_of(type(like)), "dtype", None)
     return make(dtype) if make is not None and not isinstance(dtype, make) else dtype

@@ -1,4 +1,4 @@
-"""Products of arrays, norms of matrices, and sums over named axes as NumPy writes them."""
+"""Products of arrays, norms of matrices, and sums over named axes in NumPy's notation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chainrules_py.values.type_info import namespace_of
 
 @v.adjugate.implement
 def adjugate_by_svd(x: Array) -> Any:
-    """Compute the adjugate from the singular values: products of all but one of them."""
+    """Compute the adjugate from the products of all singular values but one."""
     u, s, vh = v.svd(x, full_matrices=False)
     phase = v.slogdet(u)[0] * v.slogdet(vh)[0]
     before = v.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]
@@ -31,19 +31,19 @@ def adjugate_by_svd(x: Array) -> Any:
 
 
 def einsum(operands: Any, *, optimize: Any = False) -> Any:
-    """``np.einsum``: both ways of writing the axes, ellipses, and the output left out."""
+    """Compute ``np.einsum``, with both notations of axes, ellipses, and implicit output."""
     first, *rest = operands
     if not isinstance(first, str):
         first, rest = _from_lists(list(operands))
     first = first.replace(" ", "")
     subscripts = _written_out(first, rest)
-    # A path of the caller's own is for this sum alone; those of the derivatives are found anew.
+    # A user's path is for this sum only; the paths of the derivatives are computed.
     how = optimize if isinstance(optimize, (bool, str)) else True
     return v.einsum(*rest, subscripts=subscripts, optimize=how)
 
 
 def _from_lists(operands: list[Any]) -> tuple[str, list[Any]]:
-    """``x, [0, 1], y, [1, 2], [0, 2]`` with letters for the integers."""
+    """Convert ``x, [0, 1], y, [1, 2], [0, 2]`` to subscripts, with letters for the integers."""
     output = operands.pop() if len(operands) % 2 else None
     terms = [_letters(places) for places in operands[1::2]]
     text = ",".join(terms) + ("" if output is None else "->" + _letters(output))
@@ -55,7 +55,7 @@ def _letters(places: Any) -> str:
 
 
 def _written_out(subscripts: str, operands: list[Any]) -> str:
-    """Write the subscripts out, with letters for an ellipsis, and with the output."""
+    """Expand the subscripts: letters for an ellipsis, and an explicit output."""
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands):
@@ -94,7 +94,7 @@ def vdot(a: Any, b: Any) -> Any:
 
 
 def matvec(x1: Any, x2: Any) -> Any:
-    """Each matrix times its vector."""
+    """Multiply each matrix by its vector."""
     return v.squeeze(v.matmul(x1, v.expand_dims(x2, axis=-1)), axis=-1)
 
 
@@ -104,7 +104,7 @@ def vecmat(x1: Any, x2: Any) -> Any:
 
 
 def kron(a: Any, b: Any) -> Any:
-    """Each element of a times all of b."""
+    """Multiply each element of a by the whole of b."""
     n = builtins.max(a.ndim, b.ndim)
     first, second = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
     left = v.reshape(a, shape=tuple(k for length in first for k in (length, 1)))
@@ -116,7 +116,7 @@ def kron(a: Any, b: Any) -> Any:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """Compute the vector product; of two vectors in the plane, the third component alone."""
+    """Compute the vector product; for two vectors in the plane, only the third component."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = _last(a, axisa), _last(b, axisb)
@@ -147,7 +147,7 @@ def _last(x: Any, axis: int) -> Any:
 
 
 def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Compute the vector product of vectors in space, as the standard has it."""
+    """Compute the vector product of vectors of three components, as in the standard."""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         msg = (
             f"cross({describe(x1)}, {describe(x2)}, axis={axis}) takes vectors of three "
@@ -158,7 +158,7 @@ def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """Raise a matrix, or its inverse, to a power by squaring again and again."""
+    """Raise a matrix, or its inverse, to a power by repeated squaring."""
     n = operator.index(n)
     if n < 0:
         a, n = v.inv(a), -n
@@ -214,7 +214,7 @@ def multi_dot(arrays: Any) -> Any:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """``np.linalg.norm``: of vectors, of matrices, or of all elements."""
+    """Compute ``np.linalg.norm`` of vectors, of matrices, or of all elements."""
     if axis is None and ord is not None and x.ndim not in (1, 2):
         msg = f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
         raise ValueError(msg)
@@ -247,7 +247,7 @@ def _at_last(x: Any, i: int) -> Any:
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Compute the norm of each matrix: of its elements, singular values, columns or rows."""
+    """Compute the norm of each matrix, by its elements, singular values, columns or rows."""
     if ord == "fro":
         return v.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, float("inf"), -float("inf")):
@@ -255,7 +255,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         if kind_of(x) not in ("real", "complex"):
             x = v.astype(x, dtype=namespace_of(type(x)).float64)
         sizes = v.sum(v.abs(x), axis=along)
-        # The greatest of no sizes is 0.
+        # The maximum of no sizes is 0.
         pick = v.min if ord < 0 else v.max if sizes.shape[-1] else v.sum
         y = pick(sizes, axis=-1)
     elif ord in (2, -2, "nuc"):

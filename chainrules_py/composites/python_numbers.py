@@ -1,8 +1,8 @@
-"""The operations for Python's own numbers.
+"""Operations on Python's own numbers.
 
-A program's operators are computed by Python, and raise where Python raises (`ZeroDivisionError`).
-The operations are functions: they give the value of IEEE 754, infinity or NaN, where ``math``
-raises, so that a rule can say 1 / x of a zero.
+Python computes a program's operators, and raises where it does (`ZeroDivisionError`). The
+operations return the value of IEEE 754, infinity or NaN, where ``math`` raises, so that a rule can
+compute 1 / x at zero.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _implement(operation: Primitive[..., Any], function: Function, kind: Any = N
 
 
 def power(x: complex, p: complex) -> Any:
-    """x ** p, with infinity for the powers of zero and for those that are too great."""
+    """Compute x ** p, with infinity for negative powers of zero and for overflow."""
     try:
         return x**p
     except ZeroDivisionError:
@@ -47,7 +47,7 @@ def power(x: complex, p: complex) -> Any:
 
 
 def quotient(x: complex, y: complex) -> Any:
-    """x / y, with infinity or NaN for y = 0."""
+    """Compute x / y, with infinity or NaN for y = 0."""
     try:
         return x / y
     except ZeroDivisionError:
@@ -57,28 +57,28 @@ def quotient(x: complex, y: complex) -> Any:
 
 
 def floor_quotient(x: float, y: float) -> Any:
-    """x // y, with infinity or NaN for y = 0."""
+    """Compute x // y, with infinity or NaN for y = 0."""
     return x // y if y else quotient(x, y)
 
 
 def remainder(x: float, y: float) -> Any:
-    """x % y, with NaN for y = 0."""
+    """Compute x % y, with NaN for y = 0."""
     return x % y if y else NAN
 
 
 def strong_product(c: complex, p: complex) -> Any:
-    """C p, and 0 where c is 0."""
+    """Compute c p, and 0 where c is 0."""
     return c * p if c else c * 0
 
 
 def share_of_exponentials(x: float, y: float) -> float:
-    """exp(x) / (exp(x) + exp(y)), by what the lesser is of the greater."""
+    """Compute exp(x) / (exp(x) + exp(y)) from the quotient of the lesser by the greater."""
     part = math.exp(-abs(x - y))
     return (part if x < y else 1.0) / (1.0 + part)
 
 
 def choice(condition: complex, x: complex, y: complex) -> Any:
-    """x if the condition holds, else y; a float in any case if one of them is."""
+    """Return x if the condition holds, else y, promoted to their common type."""
     chosen, other = (x, y) if condition else (y, x)
     return chosen if type(chosen) is type(other) else chosen + type(other)(0)
 
@@ -141,7 +141,7 @@ OF_REALS: Table = (
     (v.copysign, math.copysign),
     (v.nextafter, math.nextafter),
     (v.spacing, lambda x: math.copysign(math.ulp(x), x) if math.isfinite(x) else NAN),
-    # The greater number, and what the lesser adds to it.
+    # The greater number, plus the contribution of the lesser.
     (
         v.logaddexp,
         lambda x, y: x + math.log(2) if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))),
@@ -173,7 +173,7 @@ _implement(v.sign, lambda x: x / abs(x) if x else x, complex)
 
 
 def _total(function: Function, poles: Mapping[Any, float], overflow: Function) -> Function:
-    """Wrap a function of ``math`` to give the value of IEEE 754 where that one raises."""
+    """Wrap a function of ``math`` to return the value of IEEE 754 where it raises."""
 
     def of_real(x: float) -> float:
         try:
@@ -249,7 +249,7 @@ for _operation, _of_real, _poles, _overflow, _of_complex, _complex_poles in (
 
 
 def _rounding(function: Function) -> Function:
-    """Wrap a function to whole numbers so that floats stay floats, and zeros keep their sign."""
+    """Wrap a rounding function so that floats stay floats, and zeros keep their sign."""
 
     def of_real(x: float) -> float:
         if type(x) is not float or not math.isfinite(x):
@@ -268,13 +268,13 @@ for _operation, _function in (
     _implement(_operation, _rounding(_function), Real)
 
 
-# ------------------------------------------------------------------------- storing, and other homes
+# ------------------------------------------------------------------------- conversion
 
 
-# A 0-d array gives the scalar in it; an array, or a scalar of a library, has its home.
+# Indexing a 0-d array gives its scalar. Arrays and scalars of a library are returned unchanged.
 _implement(v.lift, lambda x, *, to: to.asarray(x)[()])
 _implement(v.lift, lambda x, *, to: x, Array)
-# Python's numbers have no dtype, which None stands for; their own types convert them.
+# The dtype of Python's numbers is None, which leaves them unchanged; their types convert them.
 _implement(v.astype, lambda x, *, dtype: x if dtype is None else dtype(x))
 
 
@@ -282,7 +282,7 @@ _implement(v.astype, lambda x, *, dtype: x if dtype is None else dtype(x))
 def full_like_number(
     x: int | float | complex, *, shape: tuple[int, ...], fill: Any, dtype: Any = None
 ) -> Any:
-    """There is one shape of a number."""
+    """Return the number to fill with; a number has only the shape ()."""
     if shape != ():
         msg = f"no array of shape {shape} is made like a number; make it like an array"
         raise TypeError(msg)

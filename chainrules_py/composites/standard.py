@@ -1,4 +1,4 @@
-"""Operations whose function in the standard has other parameters, for libraries that keep to it."""
+"""Operations whose function in the array-API standard has other parameters, for its libraries."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from chainrules_py.values.type_info import namespace
 
 
 def in_the_standard(operation: Primitive[..., Any], computed: Callable[..., Any]) -> None:
-    """Say how arrays of the standard compute an operation, whose function there is another one."""
+    """Implement an operation for arrays of the standard, whose function has other parameters."""
     operation.implement(
         computed, types=(Array,) * (len(operation.operands) + bool(operation.variadic))
     )
 
 
 def _added_up(name: str) -> Callable[..., Any]:
-    """Make cumulative sums, or products: the standard has a default for arrays of one axis only."""
+    """Make cumulative sums or products; the standard has a default axis for vectors only."""
 
     def added_up(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
         xp = namespace(x)
@@ -32,10 +32,10 @@ def _added_up(name: str) -> Callable[..., Any]:
 for _operation, _computed in (
     (v.cumulative_sum, _added_up("cumulative_sum")),
     (v.cumulative_prod, _added_up("cumulative_prod")),
-    # Of arrays its functions take a sequence.
+    # The standard's functions take a sequence of arrays.
     (v.concat, lambda *xs, axis=0: namespace(xs[0]).concat(xs, axis=axis)),
     (v.stack, lambda *xs, axis=0: namespace(xs[0]).stack(xs, axis=axis)),
-    # By position, and by an option.
+    # The standard takes these options by position, or as other options.
     (v.tile, lambda x, *, repetitions: namespace(x).tile(x, repetitions)),
     (v.copy, lambda x: namespace(x).asarray(x, copy=True)),
     (
@@ -48,7 +48,7 @@ for _operation, _computed in (
 
 @v.permute_dims.implement
 def permute_dims_standard(x: Array, *, axes: tuple[int, ...] | None = None) -> Any:
-    """Permute the axes; the standard has no default, and wants no negative axes."""
+    """Permute the axes; the standard has no default, and no negative axes."""
     ndim = x.ndim
     order = range(ndim)[::-1] if axes is None else [axis % ndim for axis in axes]
     return namespace(x).permute_dims(x, tuple(order))
@@ -64,7 +64,7 @@ def squeeze_standard(x: Array, *, axis: int | tuple[int, ...] | None = None) -> 
 
 @v.expand_dims.implement
 def expand_dims_standard(x: Array, *, axis: int | tuple[int, ...]) -> Any:
-    """Insert axes of length one; the standard's function makes one."""
+    """Insert axes of length one; the standard's function inserts only one."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     ndim = x.ndim + len(axes)
     for a in sorted(a % ndim for a in axes):
@@ -85,7 +85,7 @@ def take_standard(x: Array, indices: Array, *, axis: int | None = None) -> Any:
 def eye_like_standard(
     x: Array, *, rows: int, columns: int | None = None, diagonal: int = 0, dtype: Any = None
 ) -> Any:
-    """On the device of x."""
+    """Make ones on a diagonal, on the device of x."""
     there: Any = x
     dtype = there.dtype if dtype is None else dtype
     return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=there.device)

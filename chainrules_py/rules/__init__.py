@@ -1,7 +1,7 @@
-"""The rules of operations: the mathematics and its source, and nothing of any library.
+"""The rules of operations: the mathematics and its source, independent of any library.
 
-A file is imported when one of its operations is first looked up: all of them take as long as a
-quarter of NumPy.
+A file is imported when one of its operations is first looked up. To import all of them takes a
+quarter of the time of importing NumPy.
 """
 
 from chainrules_py.primitives.plugins import later
@@ -37,7 +37,7 @@ FILES = {
     "statistics": ("statistics",),
     "trigonometry": ("trigonometry",),
 }
-"""The files with rules of a family of operations."""
+"""The files with the rules of each family of operations."""
 
 for _family, _files in FILES.items():
     for _file in _files:

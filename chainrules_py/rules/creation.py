@@ -1,4 +1,4 @@
-"""Rules for operations that make arrays: of no element of another, or of two numbers."""
+"""Rules of operations that create arrays: constants, and spaced numbers between two ends."""
 
 from chainrules_py.ops import (
     arange_like,
@@ -26,7 +26,7 @@ for _operation in (full_like, zeros_like, ones_like, arange_like, eye_like):
 
 
 def weights(like, num, endpoint, axis):
-    """Compute the weight of stop in each number from start to stop: 0 to 1, along the axis."""
+    """Compute the weight of stop in each number: from 0 to 1, along the axis."""
     zero, one = full_like(like, shape=(), fill=0), full_like(like, shape=(), fill=1)
     w = linspace(zero, one, num=num, endpoint=endpoint)
     return reshape(w, shape=(num, *(1,) * (like.ndim - 1 - axis % like.ndim)))
@@ -38,12 +38,12 @@ def linspace_start(y_bar, start, stop, *, num, endpoint, axis):
 
 
 def linspace_stop(y_bar, start, stop, *, num, endpoint, axis):
-    """Sum the cotangents times the weight w of stop, where y = (1 - w) start + w stop."""
+    """Sum the cotangents times the weight w of stop in y = (1 - w) start + w stop."""
     return sum(y_bar * weights(y_bar, num, endpoint, axis), axis=axis)
 
 
 def between(operands, options):
-    """Give the call one more axis in front, that of directions: see `leading`."""
+    """Add a leading axis for directions to the call: see `leading`."""
     ndim = max([getattr(x, "ndim", 1) for x in operands]) - 1
     ends = [aligned(x, ndim) if hasattr(x, "ndim") else x for x in operands]  # or a number's zero
     return ends, {**options, "axis": moved(options["axis"])}
@@ -67,7 +67,7 @@ def geomspace_rule(start, stop, *, num, endpoint, dtype, axis):
 
 def _geomspace_push(t, share, end, axis):
     ratio = divide(t, end)
-    ahead = axis % share.ndim - share.ndim  # counted from the end, where broadcasting begins
+    ahead = axis % share.ndim - share.ndim  # counted from the end, as in broadcasting
     inside = -ahead <= getattr(ratio, "ndim", 0)
     return share * (expand_dims(ratio, axis=ahead) if inside else ratio)
 

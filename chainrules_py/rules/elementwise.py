@@ -1,9 +1,9 @@
-"""Rules for arithmetic, powers and logarithms. Broadcasting is the projection's business.
+"""Rules of arithmetic, powers and logarithms; the projection handles broadcasting.
 
 Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 3.3 and 4.1 to 4.2.
 
-A quotient that can have 0 below is written with the operation ``divide``, which gives infinity, for
-Python's own ``/`` raises there.
+A quotient whose denominator can be 0 is written with the operation ``divide``, which returns
+infinity, since Python's ``/`` raises there.
 """
 
 import math
@@ -73,7 +73,7 @@ from chainrules_py.values.arrays import Tracer
 
 @primitive
 def over_again(z, y, /):
-    """z / y for a quotient z = x / y."""
+    """Compute z / y for a quotient z = x / y."""
     return divide(z, y)
 
 
@@ -82,7 +82,7 @@ QUOTIENTS.append(over_again)
 
 @rule(over_again, batched="broadcast")
 def over_again_rule(z, y):
-    """dq = dz / y - q (dy / y): not q / y times dy, of which the first may be 0 by underflow."""
+    """dq = dz / y - q (dy / y): not (q / y) dy, since q / y may underflow to 0."""
     q, inverse = over_again(z, y), divide(1, y)
     times = lambda t, p: strong_multiply(t, conj(p))
     return q, (
@@ -96,7 +96,7 @@ def over_again_rule(z, y):
     )
 
 
-# Bilinear, and its own derivative: what is 0 where c is 0 is still linear in a perturbation of c.
+# Bilinear, and its own derivative: although it is 0 where c is 0, it is linear in a tangent of c.
 bilinear_rule(
     strong_multiply,
     lambda z_bar, c, p: strong_multiply(z_bar, conj(p)),
@@ -107,15 +107,15 @@ bilinear_rule(
 linear_rule(lift, lambda y_bar, x, *, to: y_bar, batched=True)
 
 
-# ------------------------------------------------------------------------------ whole numbers
+# ------------------------------------------------------------------------------ integer parts
 
-# x = n y + r with a whole number n, which is constant wherever r is continuous.
+# x = n y + r with an integer n, which is constant wherever r is continuous.
 non_differentiable(floor_divide)
 
 
 @rule(divmod)
 def divmod_rule(x, y):
-    """n and r = x - n y."""
+    """Differentiate n, which is constant, and r = x - n y."""
     n, r = divmod(x, y)
     push_x, pull_x = lambda t: (ZeroTangent(), t), lambda z_bar: z_bar[1]
     push_y, pull_y = lambda t, n: (ZeroTangent(), -(t * n)), lambda z_bar, n: -(z_bar[1] * n)
@@ -124,13 +124,13 @@ def divmod_rule(x, y):
 
 @rule(modf, batched=True)
 def modf_rule(x):
-    """x = r + n, where only r moves."""
+    """x = r + n, where n is constant."""
     return modf(x), (LinearMap(lambda x_dot: (x_dot, ZeroTangent()), lambda y_bar: y_bar[0]),)
 
 
 @rule(frexp, batched=True)
 def frexp_rule(x):
-    """m = x 2⁻ⁿ."""
+    """m = x 2⁻ⁿ, where n is constant."""
     m, n = frexp(x)
     push, pull = lambda t, power: (t * power, NoTangent()), lambda y_bar, power: y_bar[0] * power
     return (m, n), (LinearMap(push, pull, ldexp(full_like(m, shape=(), fill=1), -n)),)
@@ -141,7 +141,7 @@ linear_rule(ldexp, lambda y_bar, x, n: ldexp(y_bar, n), None, batched="broadcast
 
 @rule(unwrap, batched="broadcast")
 def unwrap_rule(x, period, *, axis, discont):
-    """y = x + n p with whole numbers n."""
+    """y = x + n p with integers n."""
     y = unwrap(x, period, axis=axis, discont=discont)
     turns = lambda t, n: n * t
     return y, (identity, LinearMap(turns, turns, round(divide(y - x, period))))
@@ -151,15 +151,15 @@ def unwrap_rule(x, period, *, axis, discont):
 
 
 def log_of_base(y, x, p):
-    """Compute log(x), and 0 where x**p is 0 for all p around: an infinity would meet the next zero.
+    """Compute log(x), and 0 where x**p is 0 for all p nearby: an infinity would be multiplied by 0.
 
-    Where x can move, so does the derivative in p of a power of at most 1.
+    If x is traced, only for p > 1: the derivative in p of a power of at most 1 varies with x.
     """
     flat = equal(y, 0)
     if issubclass(type(x), Tracer):
         flat = logical_and(flat, greater(real(p), 1))
     if kind_of(y) == "complex":
-        # Subtracted, so that zeros keep their signs, which say on which side of the cut x is.
+        # Subtracted, so that zeros keep their signs, which determine the side of the cut.
         return log(x - where(flat, full_like(y, shape=(), fill=-1), full_like(y, shape=(), fill=0)))
     return log(x + (flat if type(flat) is bool else astype(flat, dtype=y.dtype)))
 
@@ -171,7 +171,7 @@ BENT = (
 
 
 def power_in_slope(x, q):
-    """Compute x**q for a first derivative, and report the second one of a root at 0."""
+    """Compute x**q for a first derivative, and report a second derivative of a root at 0."""
     if type(q) is float and -1 < q < 0 and issubclass(type(x), Tracer):
         report(equal(x, 0), message=BENT)
     return pow(x, q)
@@ -179,7 +179,7 @@ def power_in_slope(x, q):
 
 @primitive
 def over_root(c, y, /):
-    """c / y for a root y."""
+    """Compute c / y for a root y."""
     return divide(c, y)
 
 
@@ -187,49 +187,49 @@ QUOTIENTS.append(over_root)
 
 
 def bend_of_root(q, y):
-    """-q / y, which is asked for by second derivatives alone."""
+    """Compute -q / y, which only second derivatives use."""
     report(y == 0, message=BENT)
     return divide(-q, y)
 
 
 @primitive
 def unit(x, z, /):
-    """x / z for a length z of which x is a part, and 0 where it is 0."""
+    """Compute x / z for a length z with component x, and 0 where z is 0."""
     return where(z == 0, 0, x / where(z == 0, 1, z))
 
 
 def bend(u, z):
-    """-u / z, which is asked for by second derivatives alone."""
+    """Compute -u / z, which only second derivatives use."""
     report(z == 0, message=BENT)
     return -unit(u, z)
 
 
 @primitive
 def cosine(x, y, z, /):
-    """x / z with z = hypot(x, y), which is no variable of its own."""
+    """Compute x / z with z = hypot(x, y), which has no derivative of its own here."""
     return unit(x, z)
 
 
 # ----------------------------------------------------------------- the parts of complex numbers
 
-# Linear over the reals; the adjoints are those of ℝ², and the projection takes the real part where
+# Linear over the reals; the adjoints are those over ℝ², and the projection takes the real part if
 # the operand is real.
 linear_rule(conj, lambda y_bar, x: conj(y_bar), batched=True)
-conj.implement(lambda t: t, types=(NotImplementedTangent,))  # a partial that nobody has stated
+conj.implement(lambda t: t, types=(NotImplementedTangent,))  # a partial that is not implemented
 linear_rule(real, lambda y_bar, x: y_bar, batched=True)
-# Not 1j * ...: of a NumPy scalar that is a complex of Python's, without a dtype.
+# Not 1j * ...: for a NumPy scalar that is a Python complex, without a dtype.
 linear_rule(imag, lambda y_bar, x: astype(y_bar, dtype=x.dtype) * 1j, batched=True)
 
 
 @rule(real_if_close, batched=True)
 def real_if_close_rule(x, *, tol):
-    """Differentiate as the identity, up to the projection, which takes and gives real parts."""
+    """Differentiate as the identity; the projection takes real parts."""
     return real_if_close(x, tol=tol), (identity,)
 
 
 @rule(complex_outside, batched=True)
 def complex_outside_rule(x, *, low, high):
-    """Differentiate as the identity, up to the projection, which takes and gives real parts."""
+    """Differentiate as the identity; the projection takes real parts."""
     return complex_outside(x, low=low, high=high), (identity,)
 
 
@@ -259,7 +259,7 @@ for _operation, *_slopes in (
     (unit, lambda _u, x, z: -bend(1, z), lambda u, _x, z: bend(u, z)),
     (exp, lambda y, _x: y),
     (exp2, lambda y, _x: math.log(2) * y),
-    # Not y + 1, which loses all digits of a small exponential.
+    # Not y + 1, which cancels for a small exponential.
     (expm1, lambda _y, x: exp(x)),
 ):
     scalar_rule(_operation, *_slopes, complex="holomorphic")
@@ -267,8 +267,8 @@ for _operation, *_slopes in (
 for _operation, *_slopes in (
     (divide, lambda _z, _x, y: divide(1, y), lambda z, _x, y: over_again(-z, y)),
     (reciprocal, lambda y, _x: -y * y),
-    # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
-    # numbers: NumPy has no negative powers of integers.
+    # p x**(p - 1) is 0 where p is 0, even at x = 0; y log(x) is 0 where y is. The 1.0 is for
+    # integers, which have no negative powers in NumPy.
     (
         pow,
         lambda _y, x, p: strong_multiply(p, power_in_slope(x, p - 1.0)),
@@ -286,7 +286,7 @@ for _operation, *_slopes in (
 for _function, *_partials in (
     (remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y)),
     (fmod, lambda _r, _x, _y: 1, lambda r, x, y: round(divide(r - x, y))),
-    # Not (1 - (x / z)²) / z, of which nothing is left where y is small.
+    # Not (1 - (x / z)²) / z, which cancels for small y.
     (
         cosine,
         lambda _c, _x, y, z: -bend(unit(y, z) ** 2, z),
@@ -304,7 +304,7 @@ for _function, *_partials in (
 for _operation, *_slopes in (
     (cbrt, lambda y, _x: divide(1, 3 * y * y)),
     (hypot, lambda z, x, y: cosine(x, y, z), lambda z, x, y: cosine(y, x, z)),
-    # Not e^(x - z), which is inf - inf at an infinite x, and has as few digits as a large x leaves.
+    # Not e^(x - z), which is inf - inf for infinite x, and inaccurate for large x.
     (logaddexp, lambda _z, x, y: logaddexp_share(x, y), lambda _z, x, y: logaddexp_share(y, x)),
     (
         logaddexp2,

@@ -1,7 +1,7 @@
 """Rules of discrete Fourier transforms, which are linear.
 
-With F_jk = exp(-2πi jk/n), the adjoint of F is n times its inverse, and that of a scaled F is the
-inverse scaled the other way round. C. Van Loan, Computational Frameworks for the Fast Fourier
+With F_jk = exp(-2πi jk/n), the adjoint of F is n times its inverse; that of a scaled F is the
+inverse with the opposite scaling. C. Van Loan, Computational Frameworks for the Fast Fourier
 Transform (1992), section 1.1; for real sequences section 4.3.
 """
 
@@ -27,7 +27,7 @@ ADJOINT_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def resized(x, length, axis):
-    """Cut along an axis, or filled with zeros, to a length: this is its own kind of adjoint."""
+    """Cut or pad with zeros along an axis to a length: cutting and padding are adjoint."""
     axis %= x.ndim
     have = x.shape[axis]
     if have == length:
@@ -39,7 +39,7 @@ def resized(x, length, axis):
 
 
 def fft_transpose(y_bar, x, *, n, axis, norm):
-    """x̄ = Fᴴ ȳ, brought back to the length of x."""
+    """x̄ = Fᴴ ȳ, cut or padded to the length of x."""
     x_bar = ifft(y_bar, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
     return resized(x_bar, x.shape[axis], axis)
 
@@ -50,7 +50,7 @@ def ifft_transpose(y_bar, x, *, n, axis, norm):
 
 
 def alone(like, n, axis):
-    """Which of the n // 2 + 1 frequencies have no conjugate beside them: 0, and n/2 for even n."""
+    """Find which of the n // 2 + 1 frequencies have no conjugate: 0, and n/2 for even n."""
     length = n // 2 + 1
     k = reshape(
         arange_like(like, stop=length),
@@ -60,7 +60,7 @@ def alone(like, n, axis):
 
 
 def rfft_transpose(y_bar, x, *, n, axis, norm):
-    """Compute Re Fᴴ ȳ: each frequency counts once, and `irfft` counts most of them twice."""
+    """Compute Re Fᴴ ȳ, where each frequency counts once; `irfft` counts most of them twice."""
     n = x.shape[axis] if n is None else n
     halved = where(alone(y_bar, n, axis), y_bar, 0.5 * y_bar)
     x_bar = irfft(halved, n=n, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
@@ -68,7 +68,7 @@ def rfft_transpose(y_bar, x, *, n, axis, norm):
 
 
 def irfft_transpose(y_bar, x, *, n, axis, norm):
-    """Each frequency that has a conjugate counts twice."""
+    """Apply `rfft`, and count each frequency that has a conjugate twice."""
     once = rfft(real(y_bar), axis=axis, norm=ADJOINT_NORM[norm or "backward"])
     x_bar = where(alone(once, y_bar.shape[axis], axis), once, 2.0 * once)
     return resized(x_bar, x.shape[axis], axis)

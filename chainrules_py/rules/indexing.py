@@ -1,4 +1,4 @@
-"""Rules for picking elements out, and putting them back: each is the transpose of the other."""
+"""Rules of reading and adding elements at indices: each is the transpose of the other."""
 
 import math
 
@@ -25,11 +25,11 @@ from chainrules_py.tangents.space import kind_of
 
 
 def getitem_transpose(y_bar, x, *arrays, index):
-    """Zeros, with the cotangents added where they were read."""
+    """Add the cotangents to zeros at the index where the elements were read."""
     return scatter_add(full_like(y_bar, shape=x.shape, fill=0), y_bar, *arrays, index=index)
 
 
-# Into a buffer: n elements read one by one do not build n arrays.
+# Added to a buffer, so that reading n elements one by one does not build n arrays.
 linear_rule(getitem, getitem_transpose, None, pull_into=add_at, batched=indexed)
 linear_rule(
     scatter_add,
@@ -41,18 +41,18 @@ linear_rule(
 
 
 def put_at_transpose(z_bar, x, y, *arrays, index):
-    """Return the cotangents, with zeros where x was written over."""
+    """Return the cotangents, with zeros where x was overwritten."""
     return put_at(z_bar, full_like(z_bar, shape=(), fill=0), *arrays, index=index)
 
 
 def put_at_transpose_value(z_bar, x, y, *arrays, index):
-    """Return the cotangents of the elements that were written, and are still there: a copy.
+    """Return a copy of the cotangents of the written elements that were not overwritten.
 
-    An engine may write the zeros in place of them into z_bar. How a cotangent lies in memory, and
-    with it the last digits of products, is not to hang on that.
+    A copy, since an engine may write the zeros into z_bar in place; the memory layout of a
+    cotangent, and with it the last digits of products, must not depend on that.
 
-    Only integer arrays name an element twice. Which of its values stayed is found by writing places
-    instead of values, so it is the library that says which one was the last.
+    Only integer arrays index an element twice. Writing positions instead of values shows which of
+    its values stayed, so that the library decides which one was the last.
     """
     y_bar = getitem(z_bar, *arrays, index=index)
     if any(kind_of(a) == "int" and math.prod(getattr(a, "shape", ())) > 1 for a in arrays):
@@ -62,7 +62,7 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
         y_bar = where(stayed, y_bar, 0)
     elif y_bar.ndim:
         y_bar = copy(y_bar)
-    # NumPy writes an array with more axes than there are, if they have length one.
+    # NumPy accepts values with extra axes, if these have length one.
     extra = y.ndim - y_bar.ndim
     return y_bar if extra <= 0 else reshape(y_bar, shape=(1,) * extra + y_bar.shape)
 
@@ -71,7 +71,7 @@ linear_rule(put_at, put_at_transpose, put_at_transpose_value, None, batched=scat
 
 
 def take_transpose(y_bar, x, indices, *, axis):
-    """Add the cotangents to zeros, as for subscripting with the indices along one axis."""
+    """Add the cotangents to zeros, as for indexing with the indices along one axis."""
     flat = axis is None or not x.ndim
     shape = (math.prod(x.shape),) if flat else x.shape
     zeros = full_like(y_bar, shape=shape, fill=0)
@@ -98,13 +98,13 @@ linear_rule(take, take_transpose, None, pull_into=take_pull_into, batched=along_
 
 
 def take_along_axis_transpose(y_bar, x, indices, *, axis):
-    """Zeros, with the cotangents added where they were read."""
+    """Add the cotangents to zeros where the elements were read."""
     zeros = full_like(y_bar, shape=x.shape, fill=0)
     return put_along_axis_add(zeros, y_bar, indices, axis=axis)
 
 
 def take_along_axis_pull_into(buffer, y_bar, indices, *, axis):
-    """Add the cotangents to a buffer, at the places where they were read."""
+    """Add the cotangents to a buffer where the elements were read."""
     add_along_axis(buffer, y_bar, indices, axis=axis)
 
 

@@ -1,7 +1,7 @@
 """Rules of logistic functions, entropies and losses, and power transforms.
 
-The formulas follow from the definitions in `chainrules_py.ops` by the rules of differentiation; a
-source is cited where there is more to them.
+The formulas follow from the definitions in `chainrules_py.ops` by the rules of differentiation;
+other formulas cite a source.
 """
 
 import math
@@ -70,7 +70,7 @@ def shares(x, y, keepdims, axis):
 
 @rule(softmax, batched=True)
 def softmax_rule(x: Array, *, axis):
-    """dy = y (dx - Σ y dx), and the adjoint is the same with ȳ."""
+    """dy = y (dx - Σ y dx); the adjoint is the same with conj(y)."""
     y = softmax(x, axis=axis)
     return y, (LinearMap(around, around_conj, y, from_end(axis, x.ndim)),)
 
@@ -107,7 +107,7 @@ def huber_bend(delta, r):
 
 
 def pseudo_huber_bend(delta, r):
-    """(h - δ)² / h with h = √(δ² + r²), of which h - δ = r² / (h + δ)."""
+    """(h - δ)² / h with h = √(δ² + r²), where h - δ = r² / (h + δ)."""
     h = hypot(delta, r)
     return square(cosine(r, delta, h) * unit(r, h + delta)) * h
 
@@ -121,14 +121,14 @@ def exprel_series(x):
 
 
 def exprel_slope(y, x):
-    """(exp(x) - y) / x, written so that large x do not overflow."""
+    """Compute (exp(x) - y) / x without overflow for large x."""
     near = abs(x) < 1
     z = where(near, 1, x)
     return where(near, exprel_series(where(near, x, 0)), y * (divide(z, -expm1(-z)) - 1) / z)
 
 
 def boxcox_bend(y, log_x, lmbda):
-    """(x^λ log(x) - y) / λ; near λ log(x) = 0 log(x)² times the derivative of `exprel` there."""
+    """(x^λ log(x) - y) / λ; near λ log(x) = 0, log(x)² times the derivative of `exprel` there."""
     t = lmbda * log_x
     near = abs(t) < 1
     small, width = where(near, t, 0), where(near, 1, lmbda)
@@ -137,7 +137,7 @@ def boxcox_bend(y, log_x, lmbda):
 
 
 def inv_boxcox_bend(z, y, lmbda):
-    """z (s / (1 + s) - log(1 + s)) / λ² with s = λ y; near s = 0 by the series of that in s."""
+    """z (s / (1 + s) - log(1 + s)) / λ² with s = λ y; near s = 0 by its series in s."""
     s = lmbda * y
     near = abs(s) < 0.1
     terms = [(-1) ** (k + 1) * (k + 1) / (k + 2) for k in range(20)]
@@ -182,7 +182,7 @@ for _operation, *_slopes in (
     scalar_rule(_operation, *_slopes, singular=True)
 
 for _operation, *_slopes in (
-    # Not y (1 - y), which loses the digits of a y near 1.
+    # Not y (1 - y), which cancels for y near 1.
     (expit, lambda y, x: y * expit(-x)),
     (log_expit, lambda _y, x: expit(-x)),
     (huber, lambda _y, delta, r: huber_bend(delta, r), lambda _y, delta, r: clip(r, -delta, delta)),
@@ -199,7 +199,7 @@ for _operation, *_slopes in (
     scalar_rule(_operation, *_slopes)
 
 for _operation, *_slopes in (
-    # What is 0 where x is 0, also where y is: x / y is the operation that gives 0 there.
+    # 0 where x is 0, even if y is 0 too: x / y is a strong product, which is 0 there.
     (xlogy, lambda _z, _x, y: log(y), lambda _z, x, y: strong_multiply(x, divide(1, y))),
     (xlog1py, lambda _z, _x, y: log1p(y), lambda _z, x, y: strong_multiply(x, divide(1, 1 + y))),
 ):

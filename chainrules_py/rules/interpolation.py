@@ -1,4 +1,4 @@
-"""Rules for reading a function between the points at which it is known."""
+"""Rules of interpolation between given points."""
 
 from chainrules_py.ops import (
     clip,
@@ -26,7 +26,7 @@ def interp_rule(x, xp, fp):
     """y = (1 - t) fp_j + t fp_k between the knots j and k, with t = (x - xp_j) / (xp_k - xp_j).
 
     With the slope s = (fp_k - fp_j) / (xp_k - xp_j): dy = s (dx - (1 - t) dxp_j - t dxp_k) +
-    (1 - t) dfp_j + t dfp_k. At a knot it is the slope on the right, at the last one on the left.
+    (1 - t) dfp_j + t dfp_k. At a knot, s is the slope on the right; at the last one, on the left.
     """
     y = interp(x, xp, fp)
     x, xp, fp = promoted(x, real(y)), promoted(xp, real(y)), promoted(fp, y)
@@ -36,7 +36,7 @@ def interp_rule(x, xp, fp):
 
 
 def piece(x, xp):
-    """Find the knots on both sides of x, and its place between; beyond the ends, at the end."""
+    """Find the knots on both sides of x, and its position t between them, clipped to the ends."""
     last = xp.shape[0] - 1
     j = clip(searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
     k = minimum(j + 1, last)
@@ -46,7 +46,7 @@ def piece(x, xp):
 
 
 def slope(x, xp, fp):
-    """Compute the slope of the piece that x is in; 0 beyond the ends."""
+    """Compute the slope of the piece that contains x; 0 beyond the ends."""
     j, k, _, width = piece(x, xp)
     within = logical_and(less_equal(take(xp, j, axis=0), x), less_equal(x, take(xp, k, axis=0)))
     rise = where(logical_and(within, width != 0), take(fp, k, axis=0) - take(fp, j, axis=0), 0)
@@ -67,7 +67,7 @@ def mixed_transpose(y_bar, x, xp):
 
 
 def of_directions(xp, y_bar, x):
-    """Where the cotangents of the knots are: those of several results have an axis in front."""
+    """Return the space of the knots' cotangents, with a leading axis if there are several."""
     extra = getattr(y_bar, "ndim", 0) - getattr(x, "ndim", 0)
     return Space(xp).with_shape((*y_bar.shape[:extra], *xp.shape)) if extra else xp
 

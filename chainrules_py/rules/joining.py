@@ -1,4 +1,4 @@
-"""Rules for joining arrays: linear in all of them, and each gets its part of the cotangent back."""
+"""Rules of joining arrays: linear in all of them, and each gets its part of the cotangent."""
 
 import math
 
@@ -8,7 +8,7 @@ from chainrules_py.rules.support.leading import along_axes, joined
 
 
 def concat_transpose(y_bar, *arrays, axis, argnum):
-    """Cut out the slice that the array became."""
+    """Return the slice of the cotangent that belongs to the array."""
     lengths = [math.prod(x.shape) if axis is None else x.shape[axis] for x in arrays]
     start = sum(lengths[:argnum])
     part = slice(start, start + lengths[argnum])
@@ -18,7 +18,7 @@ def concat_transpose(y_bar, *arrays, axis, argnum):
 
 
 def stack_transpose(y_bar, *arrays, axis, argnum):
-    """Cut out the slice that the array became."""
+    """Return the slice of the cotangent that belongs to the array."""
     return index(y_bar, (slice(None),) * (axis % y_bar.ndim) + (argnum,))
 
 

@@ -1,4 +1,4 @@
-"""Rules for operations that rearrange elements: linear, so only a transpose has to be said."""
+"""Rules of operations that rearrange elements: they are linear, so only a transpose is stated."""
 
 import math
 
@@ -42,7 +42,7 @@ from chainrules_py.tangents.zeros import ZeroTangent
 
 
 def reshape_transpose(y_bar, x, **_):
-    """Reshape the cotangents like x, for any operation that moves no element in C order."""
+    """Reshape the cotangents to the shape of x, for operations that keep the elements' C order."""
     return reshape(y_bar, shape=x.shape)
 
 
@@ -71,7 +71,7 @@ def tile_transpose(y_bar, x, *, repetitions):
 
 
 def repeat_transpose(y_bar, x, repeats, *, axis):
-    """Repeating reads a slice several times, so its cotangents are added."""
+    """Add the cotangents of each slice, which repeating reads several times."""
     length = math.prod(x.shape) if axis is None or not x.ndim else x.shape[axis]
     places = repeat(arange_like(y_bar, stop=length), repeats, axis=0)
     return take_transpose(y_bar, x, places, axis=axis)
@@ -90,17 +90,17 @@ def pad_value(y_bar, x, value, *, widths):
 
 
 def sliding_window_view_transpose(y_bar, x, *, window_shape, axis):
-    """Windows overlap, so what they say of an element is added, window axis by window axis."""
+    """Add the cotangents of overlapping windows, window axis by window axis."""
     for along in axis[::-1] if type(axis) is tuple else (axis,):
         y_bar = overlapped(y_bar, along % x.ndim)
     return y_bar
 
 
 def overlapped(y, axis):
-    """Σ y_ik at i + k, where i counts along the axis and k along the last one.
+    """Sum y_ik at i + k, where i is the index along the axis and k along the last one.
 
-    Rows of c are made r + c long, and read on as rows of r + c - 1: each then starts one to the
-    right of the row above it.
+    Rows of length c are padded to r + c and reshaped to rows of length r + c - 1, so that each
+    starts one position to the right of the row above it.
     """
     others = [a for a in range(y.ndim - 1) if a != axis]
     m, w = y.shape[axis], y.shape[-1]
@@ -128,7 +128,7 @@ for _operation, _transposes, _batched in (
     (pad, (lambda y_bar, x, value, *, widths: unpadded(y_bar, widths), pad_value), padded),
     (sliding_window_view, (sliding_window_view_transpose,), along_axes),
     (copy, (lambda y_bar, x: y_bar,), True),
-    # The projection sums what was broadcast, and moves to the operand's device.
+    # The projection sums over broadcast axes, and moves to the operand's device.
     (broadcast_to, (lambda y_bar, x, *, shape: y_bar,), broadcasted),
     (to_device, (lambda y_bar, x, *, device: y_bar,), True),
 ):
@@ -137,11 +137,11 @@ for _operation, _transposes, _batched in (
 
 @rule(astype, batched=True, whole=True)
 def astype_rule(x, *, dtype):
-    """Convert linearly; a conversion of real numbers to integers is constant but for jumps."""
+    """Convert linearly; conversion of real numbers to integers is constant except for jumps."""
     y = astype(x, dtype=dtype)
     if kind_of(y) not in ("real", "complex"):
-        known_space(y)  # which refuses texts and objects
-        same = kind_of(x) == kind_of(y)  # whole numbers to whole numbers, which are as they were
+        known_space(y)  # raises for strings and objects
+        same = kind_of(x) == kind_of(y)  # integers to integers keep their values
         return y, (identity if same else ZeroTangent(),)
     push = lambda x_dot, dtype: astype(x_dot, dtype=dtype)
     return y, (LinearMap(push, lambda y_bar, _: y_bar, dtype),)

@@ -1,9 +1,9 @@
-"""Rules of functions of matrices, and of equations in them.
+"""Rules of matrix functions and matrix equations.
 
 N. J. Higham, "Functions of Matrices" (2008), is the source where no other is named: chapter 3 on
 Fréchet derivatives. L(A, E) is the derivative of a function at A along E. It is Σ f[λᵢ, λⱼ] Pᵢ E Pⱼ
-with the projectors on A's eigenspaces, so that its adjoint takes Ȳ to L(A, Ȳᴴ)ᴴ, also where f is
-not real on the real axis.
+with the projectors on A's eigenspaces, so that its adjoint maps Ȳ to L(A, Ȳᴴ)ᴴ, even if f is not
+real on the real axis.
 """
 
 from chainrules_py.ops import (
@@ -78,7 +78,7 @@ def logm_rule(x: Array):
 
 def logm_push(x_dot, x):
     if kind_of(x_dot) == "complex" != kind_of(x):
-        # Of a real matrix both copies of a negative eigenvalue are on one side of the cut.
+        # For a real matrix, both copies of a negative eigenvalue are on the same side of the cut.
         return logm_push(real(x_dot), x) + 1j * logm_push(imag(x_dot), x)
     scale = magnitude(x_dot)
     return corner(logm(bordered(x, x_dot / scale))) * scale
@@ -109,7 +109,8 @@ def sqrtm_pull(y_bar, y):
 def unitary_factor_rule(x: Array):
     """X = Y P with Hermitian P: Yᴴ dY = Ω with Ω P + P Ω = Yᴴ dX - dXᴴ Y.
 
-    What of dX is orthogonal to Y goes by P⁻¹. Higham, theorem 8.9 and problem 8.13, for a square X.
+    The part of dX orthogonal to Y is multiplied by P⁻¹. Higham, theorem 8.9 and problem 8.13, for a
+    square X.
     """
     y = unitary_factor(x)
     wide = x.shape[-2] < x.shape[-1]
@@ -133,7 +134,7 @@ def unitary_pull(y_bar, y, p, wide):
 
 
 def beside(t, g, y, p):
-    """(t - Y Yᴴ t) P⁻¹; 0 for a square Y."""
+    """Compute (t - Y Yᴴ t) P⁻¹, which is 0 for a square Y."""
     if y.shape[-2] == y.shape[-1]:
         return zeros_like(t)
     return adjoint(solve(p, adjoint(t - matmul(y, g))))
@@ -211,6 +212,6 @@ def lu_pull(y_bar, lu, pivots, p):
 
 
 def _reordered(rows, places):
-    """Put the rows of each matrix in another order, the same in all directions."""
+    """Reorder the rows of each matrix, in the same way in all directions."""
     places = expand_dims(places, axis=-1)
     return take_along_axis(rows, broadcast_to(places, shape=(*rows.shape[:-1], 1)), axis=-2)

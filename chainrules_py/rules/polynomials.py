@@ -1,4 +1,4 @@
-"""Rules for polynomials: linear in the coefficients, and smooth where no two roots meet."""
+"""Rules of polynomials: linear in the coefficients; roots are smooth where no two are equal."""
 
 from chainrules_py.ops import (
     abs,
@@ -35,14 +35,14 @@ MEETING = (
 
 
 def derivative(p):
-    """Compute the coefficients k pₖ of the derivative, that of the highest power first."""
+    """Compute the coefficients k pₖ of the derivative, the highest power first."""
     n = p.shape[0] - 1
     powers = arange_like(p, start=n, stop=0, step=-1)
     return index(p, slice(n)) * astype(powers, dtype=p.dtype)
 
 
 def powers_of(x, y, n):
-    """Build a row of n powers of x for each element of y, the polynomial at x."""
+    """Build a row of n powers of x for each element of y, the value of the polynomial at x."""
     return vander(reshape(x + zeros_like(y), shape=(-1,)), columns=n)
 
 
@@ -57,7 +57,7 @@ def polyval_rule(p, x):
 
 
 def _coefficients_push(p_dot, x, n):
-    """Horner's scheme; of several polynomials, their coefficients times powers."""
+    """Use Horner's scheme; for several polynomials, multiply their coefficients by powers."""
     if p_dot.ndim == 1:
         return polyval(p_dot, x)
     at = x + full_like(p_dot, shape=(), fill=0)
@@ -82,7 +82,7 @@ def _argument_pull(y_bar, p, x):
 
 @rule(roots, batched=True)
 def roots_rule(p):
-    """p(z) = 0, so p'(z) ż = -ṗ(z); reported where roots meet, up to rounding."""
+    """p(z) = 0, so p'(z) ż = -ṗ(z); roots that are equal up to rounding are reported."""
     z = roots(p)
     return z, (LinearMap(_roots_push, _roots_pull, p, z),)
 
@@ -101,7 +101,7 @@ def _roots_pull(z_bar, p, z):
 
 
 def _slopes_at(p, z):
-    """p'(z), and where it has no digits: its error is p'' times that of z, ε Σ |pₖ zᵏ| / |p'|."""
+    """Compute p'(z), and where its error, p'' times that of z, ε Σ |pₖ zᵏ| / |p'|, is as large."""
     slopes = derivative(p)
     y = polyval(slopes, z)
     error = resolution(z) * polyval(abs(p), abs(z)) * abs(polyval(derivative(slopes), z))
@@ -110,7 +110,7 @@ def _slopes_at(p, z):
 
 @rule(vander, batched=True)
 def vander_rule(x, *, columns, increasing):
-    """∂xᵖ/∂x = p xᵖ⁻¹, which is a column of the matrix again: exact where x is 0."""
+    """∂xᵖ/∂x = p xᵖ⁻¹, where xᵖ⁻¹ is another column of the matrix: exact at x = 0."""
     y = vander(x, columns=columns, increasing=increasing)
     return y, (LinearMap(_vander_push, _vander_pull, x, columns, increasing),)
 

@@ -1,4 +1,4 @@
-"""Operations without a derivative: comparisons, logic, rounding, bits."""
+"""Rules of operations without a derivative: comparisons, logic, rounding, bits."""
 
 from chainrules_py.ops import predicates
 from chainrules_py.registry.constructors import non_differentiable

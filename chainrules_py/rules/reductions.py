@@ -1,7 +1,7 @@
-"""Rules for reductions along axes.
+"""Rules of reductions along axes.
 
-A reduction takes from each axis that it goes along; its cotangents are put back on these axes, with
-length one, so that they broadcast against the operand.
+The cotangent of a reduction gets the reduced axes back with length one, so that it broadcasts
+against the operand.
 """
 
 import math
@@ -52,24 +52,24 @@ for _operation in (all, any, argmax, argmin, count_nonzero):
 
 
 def kept(y, axis, keepdims):
-    """Return a result with the axes that were reduced."""
+    """Return a result with the reduced axes, of length one."""
     return y if keepdims or axis is None else expand_dims(y, axis=axis)
 
 
 def _axes(axis, ndim):
-    """Return the reduced axes, in order; none if the array has none, where NumPy accepts one."""
+    """Return the reduced axes in order; none for a 0-d array, for which NumPy accepts one."""
     if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(sorted(a % ndim for a in (axis if isinstance(axis, tuple) else (axis,))))
 
 
 def _count(x, axis):
-    """Count the elements that each result is made from."""
+    """Count the elements of each reduction."""
     return math.prod([x.shape[a] for a in _axes(axis, x.ndim)])
 
 
 def sum_transpose(y_bar, x, *, axis, keepdims):
-    """Every element that was summed gets the cotangent of its sum."""
+    """Give every summed element the cotangent of its sum."""
     return broadcast_to(kept(y_bar, axis, keepdims) if x.ndim else y_bar, shape=x.shape)
 
 
@@ -87,13 +87,13 @@ linear_rule(mean, mean_transpose, batched=along_axes)
 
 @rule(prod, batched=True)
 def prod_rule(x, *, axis, keepdims):
-    """∂(Π x)/∂x_i = Π_{j≠i} x_j, a product without a division: exact where elements are zero."""
+    """∂(Π x)/∂x_i = Π_{j≠i} x_j, computed without division: exact if elements are zero."""
     y = prod(x, axis=axis, keepdims=keepdims)
     return y, (weighted_sum(products_of_others, from_end(axis, x.ndim), keepdims, x),)
 
 
 def weighted_sum(weights, axis, keepdims, *saved):
-    """Make the map Σ w dx, for the weights that ``weights(*saved, axis)`` gives."""
+    """Make the map Σ w dx with the weights ``weights(*saved, axis)``."""
     return LinearMap(weighted_push, weighted_pull, weights, axis, keepdims, *saved)
 
 
@@ -106,21 +106,21 @@ def weighted_pull(y_bar, weights, axis, keepdims, *saved):
 
 
 def products_of_others(x, axis):
-    """For each element the product of all others along the axes."""
+    """Compute for each element the product of all others along the axes."""
     reduced = _axes(axis, x.ndim)
     free = tuple(a for a in range(x.ndim) if a not in reduced)
     order = (*free, *reduced)
     moved = permute_dims(x, axes=order)
-    # The last length is written out: -1 is ambiguous where another is 0.
+    # The last length is computed: -1 is ambiguous if another length is 0.
     flat = reshape(moved, shape=(*(x.shape[a] for a in free), _count(x, axis)))
     others = reshape(_others(flat), shape=moved.shape)
     return permute_dims(others, axes=tuple(order.index(a) for a in range(x.ndim)))
 
 
 def _others(x):
-    """Along the last axis: pairs are multiplied until one is left, then taken apart again.
+    """Compute the products of all others along the last axis, by pairs, recursively.
 
-    The others of an element are the others of its pair, times its partner: 3 n multiplications.
+    The product for an element is that for its pair, times its partner: 3 n multiplications.
     """
     n = x.shape[-1]
     if n < 2:
@@ -139,7 +139,7 @@ def _others(x):
 
 
 def _extreme_rule(extreme, pull):
-    """Make a rule: elements that attain it have equal shares, whatever the others have."""
+    """Make the rule of an extreme: elements that attain it get equal shares, all others none."""
 
     def extreme_rule(x, *, axis, keepdims):
         y = extreme(x, axis=axis, keepdims=keepdims)
@@ -163,7 +163,7 @@ def _extreme_pull(y_bar, x, y, axis, keepdims):
 
 
 def _pull_but_of_nan(y_bar, x, y, axis, keepdims):
-    """Pull strongly: in the derivative of this, entries left out may be NaN."""
+    """Pull with `strong_multiply`: in its derivative, entries that are left out may be NaN."""
     return strong_multiply(_shares(x, y, axis, keepdims, y_bar), kept(y_bar, axis, keepdims))
 
 
@@ -178,7 +178,7 @@ for _operation in (nanmax, nanmin):
 
 @rule(var, batched=True)
 def var_rule(x, *, axis, correction, keepdims):
-    """dv = 2 Re Σ conj(x - m) dx / (n - c): v is least at the mean, so dm does not enter."""
+    """dv = 2 Re Σ conj(x - m) dx / (n - c): v is minimal at the mean, so dm does not enter."""
     y = var(x, axis=axis, correction=correction, keepdims=keepdims)
     axis = from_end(axis, x.ndim)
     return y, (LinearMap(_bent_push, _bent_pull, _slope, axis, keepdims, x, axis, correction),)
@@ -199,7 +199,7 @@ def _bent_pull(y_bar, slope, axis, keepdims, *saved):
 
 @rule(std, batched=True)
 def std_rule(x, *, axis, correction, keepdims):
-    """ds = dv / 2s; of a constant it is 0, where the slope of v wins over the infinity."""
+    """ds = dv / 2s; for constant x it is 0, where the zero slope of v wins over the infinity."""
     y = std(x, axis=axis, correction=correction, keepdims=keepdims)
     axis = from_end(axis, x.ndim)
     saved = x, y, axis, correction, keepdims
@@ -209,8 +209,8 @@ def std_rule(x, *, axis, correction, keepdims):
 def _std_slope(x, y, axis, correction, keepdims):
     slope = strong_multiply(_slope(x, axis, correction), over_root(0.5, kept(y, axis, keepdims)))
     if _count(x, axis) <= correction:
-        return slope  # the spread of nothing
-    # Of numbers that are all equal the mean may be another one, by rounding.
+        return slope  # no degrees of freedom
+    # If all numbers are equal, their rounded mean may differ from them.
     reduced = _axes(axis, x.ndim)
     first = index(x, tuple([slice(1) if i in reduced else slice(None) for i in range(x.ndim)]))
     return where(all(x == first, axis=reduced, keepdims=True), 0.0, slope)
@@ -220,12 +220,12 @@ def _std_slope(x, y, axis, correction, keepdims):
 
 
 def _along(x, axis) -> Any:
-    """Return the axis to go along, from the end; for None, that of all elements in C order."""
+    """Return the axis, counted from the end; for None, the axis of all elements in C order."""
     return -1 if axis is None or not x.ndim else axis if axis < 0 else axis - x.ndim
 
 
 def _like(t, n, shape):
-    """Give a tangent of n axes, behind those that count directions, another shape."""
+    """Reshape a tangent's last n axes, behind those of directions."""
     return reshape(t, shape=(*t.shape[: t.ndim - n], *shape))
 
 
@@ -234,7 +234,7 @@ def _cut(x, axis, part):
 
 
 def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
-    """x̄_j = Σ_{k≥j} ȳ_k: the sums from the other end."""
+    """x̄_j = Σ_{k≥j} ȳ_k: cumulative sums from the other end."""
     along = _along(x, axis)
     if include_initial:
         y_bar = _cut(y_bar, along, slice(1, None))
@@ -247,7 +247,7 @@ linear_rule(cumulative_sum, cumulative_sum_transpose, batched=along_axis)
 
 @rule(cumulative_prod, batched=True)
 def cumulative_prod_rule(x, *, axis, include_initial):
-    """y_k = y_{k-1} x_k, so ẏ_k = x_k ẏ_{k-1} + y_{k-1} ẋ_k: a recurrence, without a division."""
+    """y_k = y_{k-1} x_k, so ẏ_k = x_k ẏ_{k-1} + y_{k-1} ẋ_k: a recurrence, without division."""
     y = cumulative_prod(x, axis=axis, include_initial=include_initial)
     flat = x if x.ndim and axis is not None else reshape(x, shape=(-1,))
     saved = flat, _along(x, axis), x.shape, include_initial
@@ -255,7 +255,7 @@ def cumulative_prod_rule(x, *, axis, include_initial):
 
 
 def _before(x, axis):
-    """For each element the product of those before it."""
+    """Compute for each element the product of those before it."""
     return _cut(cumulative_prod(x, axis=axis, include_initial=True), axis, slice(x.shape[axis]))
 
 
@@ -264,7 +264,7 @@ def _cumulative_prod_push(x_dot, x, axis, shape, include_initial):
     if not include_initial:
         return y_dot
     shape = [*y_dot.shape]
-    shape[axis] = 1  # also where there is no element
+    shape[axis] = 1  # even if there is no element
     return concat(full_like(y_dot, shape=tuple(shape), fill=0), y_dot, axis=axis)
 
 
@@ -273,7 +273,7 @@ def _cumulative_prod_pull(y_bar, x, axis, shape, include_initial):
     if include_initial:
         y_bar = _cut(y_bar, axis, slice(1, None))
     after = _cut(flip(x, axis=axis), axis, slice(x.shape[axis] - 1))
-    first = zeros_like(_cut(x, axis, slice(1)))  # there is no x_n; what it multiplies is 0
+    first = zeros_like(_cut(x, axis, slice(1)))  # there is no x_n; its factor is 0
     factors = conj(concat(first, after, axis=axis))
     s = flip(recurrence(factors, flip(y_bar, axis=axis), axis), axis=axis)
     return _like(conj(_before(x, axis)) * s, x.ndim, shape)
@@ -282,7 +282,7 @@ def _cumulative_prod_pull(y_bar, x, axis, shape, include_initial):
 def recurrence(a, b, axis):
     """Compute the s with s_k = a_k s_{k-1} + b_k, s_{-1} = 0, in log n steps.
 
-    Hillis and Steele (1986), Data parallel algorithms: two affine maps in a row are one.
+    Hillis and Steele (1986), Data parallel algorithms: two affine maps compose to one.
     """
     n, shift = a.shape[axis], 1
     while shift < n:

@@ -1,4 +1,4 @@
-"""Rules of reports: their text is no number to vary."""
+"""Rules of reports."""
 
 from chainrules_py.ops import expand_dims, report, tied_weights
 from chainrules_py.registry.constructors import non_differentiable, rule
@@ -17,10 +17,11 @@ non_differentiable(report)
 
 @rule(tied_weights, batched=True)
 def tied_weights_rule(even: Array, t: Array, values: Array, tied: Array):
-    """Pass weights on, and report values that a tangent splits, or a cotangent would.
+    """Return the weights, and report tied values that a tangent or a cotangent splits.
 
-    No half knows whether the weights vary with the values. A push sees how these are split; a pull
-    has what comes back to the weights, where they vary at all, and what they were before.
+    Neither half can see whether the weights vary with the values. The push gets the tangent of the
+    values; the pull gets the cotangent of the weights, if they vary at all, and the weights before
+    they were made equal.
     """
     weights = LinearMap(lambda t_dot, *_: t_dot, lambda y_bar, *at: told(y_bar, *at) + y_bar, tied)
     apart = LinearMap(lambda x_dot, _, tied: told(x_dot, tied), lambda _, *at: told(*at), t, tied)
@@ -28,6 +29,6 @@ def tied_weights_rule(even: Array, t: Array, values: Array, tied: Array):
 
 
 def told(t, tied):
-    """Report what is not even among tied values."""
+    """Report elements that differ among tied values."""
     report(beyond(off_diagonal(tied, t), pairs(t), expand_dims(least(t), axis=-1)), message=SPLIT)
     return ZeroTangent()

@@ -1,6 +1,6 @@
-"""Rules for extrema, bounds, absolute values and signs.
+"""Rules of extrema, bounds, absolute values and signs.
 
-At kinks they give the values of docs/conventions.md.
+At kinks they follow docs/conventions.md.
 """
 
 import math
@@ -47,7 +47,7 @@ from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import ZeroTangent
 
-# Jointly linear in x and y; each gets the cotangent of the elements that came from it.
+# Jointly linear in x and y; each gets the cotangents of the elements taken from it.
 linear_rule(
     where,
     None,
@@ -71,7 +71,7 @@ non_differentiable(tie_share)  # constant wherever it is continuous
 
 
 def _other_than_nan_rule(extremum):
-    """Make the rule of an extremum: a NaN that it leaves out has a tangent of NaN, or none."""
+    """Make the rule of an extremum that skips NaN, whose tangent may be NaN or absent."""
 
     def extremum_rule(x, y):
         z = extremum(x, y)
@@ -93,7 +93,7 @@ rule(fmin, batched="broadcast")(_other_than_nan_rule(fmin))
 
 
 def _running_rule(running):
-    """Each result is one of the elements, of several equal ones the last."""
+    """Make the rule of a running extremum: each result is an element, the last of equal ones."""
 
     def running_rule(x, *, axis):
         y = running(x, axis=axis)
@@ -113,12 +113,12 @@ rule(cumulative_min, batched=True, whole=True)(_running_rule(cumulative_min))
 
 
 def indicator(condition, z):
-    """1 where the condition holds and 0 elsewhere, of the dtype of z."""
+    """Return 1 where the condition holds and 0 elsewhere, in the dtype of z."""
     return where(condition, full_like(z, shape=(), fill=1), zero(z))
 
 
 def zero(z):
-    """0, of the dtype of z."""
+    """Return 0 in the dtype of z."""
     return full_like(z, shape=(), fill=0)
 
 
@@ -134,13 +134,13 @@ def slope_of_abs(x):
 
 @primitive
 def direction(z, /):
-    """z / |z|, and 0 at 0."""
+    """Compute z / |z|, and 0 at 0."""
     return sign(z)
 
 
 @rule(direction, batched=True)
 def direction_rule(z):
-    """As the sign, but asked for by second derivatives alone."""
+    """Differentiate as the sign, but report at 0: only second derivatives use this."""
     y = direction(z)
     return y, (LinearMap(across_length, across_length, y, abs(z)),)
 
@@ -152,7 +152,7 @@ def across_length(t, y, r):
 
 @rule(sign, batched=True)
 def sign_rule(x):
-    """y = x / |x|, so ẏ = (ẋ - y Re(ȳ ẋ)) / |x|: across the radius; its own adjoint over ℝ²."""
+    """y = x / |x|, so ẏ = (ẋ - y Re(ȳ ẋ)) / |x|, across the radius; self-adjoint over ℝ²."""
     y = sign(x)
     if kind_of(x) != "complex":
         return y, (ZeroTangent(),)
@@ -163,12 +163,12 @@ def across_radius(t, y, r):
     return where(r == 0, 0, t - y * real(conj(y) * t)) / where(r == 0, 1, r)
 
 
-# --------------------------------------------------------------------- what is no finite number
+# --------------------------------------------------------------------- NaN and infinity
 
 
 @rule(nan_to_num, batched="broadcast")
 def nan_to_num_rule(x, nan, posinf, neginf):
-    """Keep finite parts; each of the others is a constant, real and imaginary part apart."""
+    """Pass finite parts; each other part is a constant, real and imaginary parts separately."""
     y = nan_to_num(x, nan, posinf, neginf)
     tests = (isnan, lambda x: equal(x, math.inf), lambda x: equal(x, -math.inf))
     constants = [LinearMap(spread_over, gather_from, x, test) for test in tests]
@@ -176,7 +176,7 @@ def nan_to_num_rule(x, nan, posinf, neginf):
 
 
 def each_part(f, *xs):
-    """Apply a function to real and imaginary parts, each by itself; of real numbers, to these."""
+    """Apply a function to real and imaginary parts separately, or to real numbers."""
     if kind_of(xs[0]) != "complex":
         return f(*xs)
     return f(*map(real, xs)) + 1j * f(*map(imag, xs))
@@ -187,7 +187,7 @@ def keep_finite(t, x):
 
 
 def spread_over(t, x, test):
-    """Spread the tangent of a number over the parts that it stands in."""
+    """Spread the tangent of a replacement over the parts that it replaces."""
     if kind_of(x) != "complex":
         return where(test(x), t, zero(x))
     none = zero(real(x))
@@ -195,7 +195,7 @@ def spread_over(t, x, test):
 
 
 def gather_from(y_bar, x, test):
-    """Gather the cotangents of the parts that a number stands in; the projection adds them up."""
+    """Gather the cotangents of the parts that a number replaces; the projection adds them up."""
     if kind_of(x) != "complex":
         return where(test(x), y_bar, 0)
     return where(test(real(x)), real(y_bar), 0) + where(test(imag(x)), imag(y_bar), 0)
@@ -208,10 +208,10 @@ _OF_EACH = (
     lambda z, x, y: tie_share(z, y, x),
 )
 for _operation, *_slopes in (
-    # Complex numbers are in order by their real parts, then by their imaginary parts.
+    # Complex numbers are ordered by their real parts, then by their imaginary parts.
     (maximum, *_OF_EACH),
     (minimum, *_OF_EACH),
-    # At a bound x is not beyond it: all goes to x.
+    # At a bound, x gets the whole derivative.
     (
         clip_below,
         lambda z, x, lo: indicator(less_equal(lo, x), z),
@@ -233,11 +233,11 @@ for _operation, *_slopes in (
     scalar_rule(_operation, *_slopes, complex="holomorphic")
 
 for _function, *_partials in (
-    # None: constant, but for a jump.
+    # None: constant except for a jump.
     (copysign, lambda z, x, _y: sign(z) * sign(x), None),
     # The distance to the neighbour is constant between two powers of 2.
     (nextafter, lambda _z, _x, _y: 1, None),
-    # A step, constant but for the value at the step itself.
+    # A step, constant except for its value at the step.
     (heaviside, None, lambda z, x, _h: indicator(equal(x, zero(z)), z)),
 ):
     scalar_rule(_function, *_partials)

@@ -1,4 +1,4 @@
-"""Rules for putting elements in order: wherever no two are equal, the order is constant."""
+"""Rules of sorting: wherever no two elements are equal, the order is constant."""
 
 from chainrules_py.ops import (
     argsort,
@@ -15,7 +15,7 @@ non_differentiable(argsort)
 
 @rule(sort, batched=True, whole=True)
 def sort_rule(x, *, axis, descending, stable):
-    """Read the elements of x at the places that sorting takes them from."""
+    """Read the elements of x at the indices of the sorted order."""
     order = argsort(x, axis=axis, descending=descending, stable=True)
     y = sort(x, axis=axis, descending=descending, stable=stable)
     return y, (reading(order, axis),)
@@ -23,7 +23,7 @@ def sort_rule(x, *, axis, descending, stable):
 
 @rule(partition, batched=True, whole=True)
 def partition_rule(x, *, kth, axis):
-    """Move the elements of x to the places at which their order finds them in the result."""
+    """Read the elements of x at the indices that take their order to that of the result."""
     y = partition(x, kth=kth, axis=axis)
     whence, whither = argsort(x, axis=axis), argsort(y, axis=axis)
     order = put_along_axis_add(zeros_like(whence), whence, whither, axis=axis)

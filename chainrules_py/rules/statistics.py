@@ -1,8 +1,8 @@
 """Rules of statistics.
 
-An order statistic is one of the elements, and stays the same one while none passes another; among
-equal ones it is the mean of their derivatives that is taken, as for extremes. The adjoint of a
-convolution is a correlation: Oppenheim and Schafer (2010), Discrete-Time Signal Processing, 2.9.
+An order statistic is one of the elements, the same one while their order is unchanged. Among equal
+elements, the mean of their derivatives is used, as for extremes. The adjoint of a convolution is a
+correlation: Oppenheim and Schafer (2010), Discrete-Time Signal Processing, 2.9.
 """
 
 import math
@@ -60,7 +60,7 @@ scalar_rule(
 
 @rule(order_statistics, batched=True, whole=True)
 def order_statistics_rule(x, ranks, *, skip_nan):
-    """Share each order statistic equally among the elements equal to it, in push as in pull."""
+    """Share each order statistic equally among the elements equal to it, in push and pull."""
     y = order_statistics(x, ranks, skip_nan=skip_nan)
     if y.shape[-1] > _FEW and x.shape[:-1] == y.shape[:-1]:
         return y, (LinearMap(_together_push, _together_pull, x, y), NoTangent())
@@ -69,7 +69,7 @@ def order_statistics_rule(x, ranks, *, skip_nan):
 
 @rule(weighted_quantile, batched=True)
 def weighted_quantile_rule(x, q, weights, *, skip_nan):
-    """Differentiate like an order statistic, of elements with weight; constant in q and weights."""
+    """Differentiate as an order statistic of the elements with weight; constant in q, weights."""
     y = weighted_quantile(x, q, weights, skip_nan=skip_nan)
     weighty = where(greater(weights, 0), x, float("nan"))
     many = y.shape[-1] > 4 * _FEW and weighty.shape == x.shape
@@ -80,7 +80,7 @@ def weighted_quantile_rule(x, q, weights, *, skip_nan):
 
 def _selection_push(x_dot, x, y):
     """ẏ_k = Σ_i s_ki ẋ_i, where s_ki is the share of x_i in y_k."""
-    rows = expand_dims(x_dot, axis=-2)  # strongly: of what no y is, there may be no derivative
+    rows = expand_dims(x_dot, axis=-2)  # strong: an element without a share may have no derivative
     parts = [sum(strong_multiply(s, rows), axis=-1) for s, _ in _shares(x, y, x_dot)]
     return parts[0] if len(parts) == 1 else concat(*parts, axis=-1)
 
@@ -99,7 +99,7 @@ _ROOM = 2**22
 
 
 def _shares(x, y, like):
-    """For some y at a time, so that there is room for it, what share each x has in each y."""
+    """Yield the share of each x in each y, for as many y at a time as fit in memory."""
     many = max(1, _ROOM // max(1, math.prod(x.shape)))
     for start in range(0, max(1, y.shape[-1]), many):
         some = slice(start, start + many)
@@ -108,11 +108,11 @@ def _shares(x, y, like):
 
 
 _FEW = 8
-"""Of more order statistics, sorting takes less than to compare each with all elements."""
+"""For more order statistics, sorting is faster than comparing each with all elements."""
 
 
 def _starts(x):
-    """Return the order of x, and where in it each element's run of equal elements starts."""
+    """Return the order of x, and where in it the run of equal elements of each starts."""
     order = argsort(x, axis=-1)
     inner = take_along_axis(x, order, axis=-1)
     left, right = index(inner, (..., slice(-1))), index(inner, (..., slice(1, None)))
@@ -122,9 +122,9 @@ def _starts(x):
 
 
 def _together_push(x_dot, x, y):
-    """ẏ_k = Σ_i ẋ_i / n_k over the n_k elements equal to y_k; x and y are put in order together.
+    """ẏ_k = Σ_i ẋ_i / n_k over the n_k elements equal to y_k; x and y are sorted together.
 
-    Of NaN it is NaN.
+    The derivative of NaN is NaN.
     """
     of_x, of_y = _run_of_each(x, y)
     sums = _added(x_dot, of_x, y)
@@ -133,7 +133,7 @@ def _together_push(x_dot, x, y):
 
 
 def _together_pull(y_bar, x, y):
-    """x̄_i = Σ_k ȳ_k / n_k over the y_k that x_i is equal to."""
+    """x̄_i = Σ_k ȳ_k / n_k over the y_k that equal x_i."""
     of_x, of_y = _run_of_each(x, y)
     sums = _added(y_bar / _members(of_x, of_y, y, y_bar), of_y, x)
     x_bar = take_along_axis(sums, for_each(of_x, y_bar), axis=-1)
@@ -141,7 +141,7 @@ def _together_pull(y_bar, x, y):
 
 
 def _run_of_each(x, y):
-    """In which run each x is, and each y, of all of them in order."""
+    """Return the run of equal elements of each x and each y, in the sorted order of all."""
     order, start = _starts(concat(x, astype(y, dtype=x.dtype), axis=-1))
     runs = put_along_axis_add(full_like(start, shape=start.shape, fill=0), start, order, axis=-1)
     n = x.shape[-1]
@@ -149,14 +149,14 @@ def _run_of_each(x, y):
 
 
 def _added(t, runs, others):
-    """Sum over runs, of which there are no more than elements."""
+    """Sum over runs; there are at most as many as elements."""
     shape = (*t.shape[:-1], t.shape[-1] + others.shape[-1])
     zeros = full_like(t, shape=shape, fill=0)
     return put_along_axis_add(zeros, t, for_each(runs, t), axis=-1)
 
 
 def _members(of_x, of_y, y, like):
-    """Count the x in the run of each y; for NaN, which has none, give 1 to divide by."""
+    """Count the x in the run of each y; return 1 for NaN, which has none, to divide by."""
     ones = full_like(like, shape=of_x.shape, fill=1)
     return where(equal(y, y), take_along_axis(_added(ones, of_x, of_y), of_y, axis=-1), 1)
 
@@ -166,7 +166,7 @@ def _members(of_x, of_y, y, like):
 
 @rule(bincount, batched=True)
 def bincount_rule(x, weights, *, minlength):
-    """Linear in the weights: each is read where it was added."""
+    """Differentiate linearly in the weights: the pull reads each where it was added."""
     y = bincount(x, weights, minlength=minlength)
     return y, (NoTangent(), LinearMap(_bincount_push, _bincount_pull, x, y.shape[0]))
 
@@ -186,7 +186,7 @@ def _bincount_pull(y_bar, x, n):
 
 
 def diff_transpose(y_bar, x, *, axis, n):
-    """x̄_k = ȳ_{k-1} - ȳ_k, with zeros beyond the ends; n times over."""
+    """x̄_k = ȳ_{k-1} - ȳ_k, with zeros beyond the ends; n times in succession."""
     if not n:
         return y_bar
     axis %= x.ndim
@@ -205,9 +205,9 @@ linear_rule(diff, diff_transpose, batched=along_axis)
 
 
 def convolve_pull(y_bar, a, b, mode):
-    """ā_i = Σ_k ȳ_k conj(b_{k-i}): the cotangent, convolved with b read backwards.
+    """ā_i = Σ_k ȳ_k conj(b_{k-i}): the cotangent, convolved with b in reverse.
 
-    Over all k that there are: those a mode leaves out have no cotangent.
+    The sum is over all k; those that a mode leaves out have no cotangent.
     """
     if mode == "same":
         shorter = min(math.prod(a.shape), math.prod(b.shape))
@@ -217,14 +217,14 @@ def convolve_pull(y_bar, a, b, mode):
         y_bar = concat(before, y_bar, after, axis=-1)
     lengthening = mode == "valid" and math.prod(a.shape) >= math.prod(b.shape)
     a_bar = convolve_each(y_bar, conj(flip(b)), "full" if lengthening else "valid")
-    # A number is a vector of one.
+    # A number is a vector of one element.
     return a_bar if a.ndim else reshape(a_bar, shape=y_bar.shape[:-1])
 
 
 def convolve_each(vectors, b, mode):
-    """Several vectors, or one, each convolved with b: by a matrix of the elements of b.
+    """Convolve one or several vectors with b, by a matrix of the elements of b.
 
-    Where it would have far more elements than there are products, one by one.
+    If the matrix had far more elements than there are products, each is convolved separately.
     """
     if vectors.ndim == 1:
         return convolve(vectors, b, mode=mode)

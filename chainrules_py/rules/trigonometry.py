@@ -1,4 +1,4 @@
-"""Rules for circular and hyperbolic functions and their inverses.
+"""Rules of trigonometric and hyperbolic functions and their inverses.
 
 Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 4.3 to 4.6.
 """
@@ -35,15 +35,15 @@ from chainrules_py.registry.constructors import scalar_rule
 from chainrules_py.tangents.space import kind_of
 
 
-# On the cuts of the plane the sign of a zero, of one part of x, says on which side of the cut x is.
-# It is lost where a number is added, 0 + (-0) = 0, and kept where one is subtracted.
+# On branch cuts, the sign of a zero part of x determines the side of the cut. Adding a number loses
+# it, 0 + (-0) = 0; subtracting one keeps it.
 def increased(x):
-    """x + 1, with the signs of zeros."""
+    """Compute x + 1, and keep the signs of zeros."""
     return x - (-1)
 
 
 def below_circle(x):
-    """1 - x², as a product, which keeps all digits near the end points."""
+    """Compute 1 - x² as a product, which is accurate near the end points."""
     return (1 - x) * (1 + x) if kind_of(x) != "complex" else -(x - 1) * increased(x)
 
 
@@ -54,9 +54,9 @@ def across(a, y, x):
 
 
 def squared_secant(y, x):
-    """1 / cosh² x = e⁻²ˣ (1 + y)², and the same of -x; not 1 - y², which is 0 where y rounds to 1.
+    """1 / cosh² x = e⁻²ˣ (1 + y)², or the same of -x; not 1 - y², which is 0 where y rounds to 1.
 
-    The sign is constant, and 1 at 0, so that derivatives of any order are those of either formula.
+    The sign is constant, and 1 at 0, so that derivatives of any order are those of one formula.
     """
     sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)
     part = 1 + sign * y
@@ -72,7 +72,7 @@ def sinc_series(x):
 
 
 def sinc_slope(y, x):
-    """(cos(πx) - y) / x, by the series where that difference loses its digits."""
+    """Compute (cos(πx) - y) / x; near 0, where the difference cancels, by its series."""
     near = abs(x) < 0.5
     return where(near, sinc_series(x), (cos(math.pi * x) - y) / where(near, 1, x))
 

@@ -1,7 +1,7 @@
 """Rules of determinants and of norms.
 
-The determinant is a polynomial: nothing is divided by it here, so that the rules hold at singular
-matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) A⁻¹.
+The determinant is a polynomial: the rules do not divide by it, so they hold for singular matrices.
+M. B. Giles (2008), section 2.2.3, with adj(A) in place of det(A) A⁻¹.
 """
 
 import math
@@ -55,13 +55,13 @@ def adjugate_rule(x: Array):
     """With A = U S Vᴴ, adj(A) = φ V adj(S) Uᴴ, where φ = det(U) det(Vᴴ).
 
     With F = Uᴴ dA V and P_ij = Π_{k≠i,j} s_k, the derivative of adj(S) is -P_ij F_ij off the
-    diagonal, and Σ_{j≠i} P_ij F_jj on it. It is a polynomial in S, so that S may have zeros, and
-    equal values: the derivative of the result does not depend on how U and V are chosen.
+    diagonal, and Σ_{j≠i} P_ij F_jj on it. It is a polynomial in S, so that S may have zeros and
+    equal values: the derivative of the result does not depend on the choice of U and V.
     """
     u, s, vh = svd(x, full_matrices=False)
     phase = slogdet(u)[0] * slogdet(vh)[0]
     phase = expand_dims(expand_dims(phase, axis=-1), axis=-1)
-    # Row i holds all values but s_i, with a one in its place; then those of each pair are left out.
+    # Row i holds all values except s_i, replaced by 1; their products leave out each pair.
     diagonal_places = equal(eye_like(s, rows=s.shape[-1]), 1)
     pairs = products_of_others(where(diagonal_places, 1, expand_dims(s, axis=-2)), axis=(-1,))
     return adjugate(x), (
@@ -80,7 +80,7 @@ def adjugate_pull(y_bar, u, vh, phase, pairs):
 
 
 def moved(f, pairs):
-    """Compute the derivative of adj(S) along F: its own adjoint, for P is real and symmetric."""
+    """Compute the derivative of adj(S) along F; self-adjoint, since P is real and symmetric."""
     on = sum(pairs * expand_dims(diagonal(f), axis=-2), axis=-1)
     identity = eye_like(on, rows=f.shape[-1])
     return identity * expand_dims(on, axis=-1) - f * pairs
@@ -93,7 +93,7 @@ def moved(f, pairs):
 def vector_norm_rule(x: Array, *, axis, keepdims, ord):
     """dy = Re<d, dx>, where d is sign(x) (|x|/y)^(p-1): of length one in the dual norm.
 
-    At zero d is 0; of an infinite order, elements that tie share it evenly.
+    At zero, d is 0; for infinite orders, tied elements share it evenly.
     """
     y = vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     kept = y if keepdims else vector_norm(x, axis=axis, keepdims=True, ord=ord)
@@ -102,14 +102,14 @@ def vector_norm_rule(x: Array, *, axis, keepdims, ord):
 
 
 def direction(x, y, axis, ord):
-    """d, in the shape of x."""
+    """Compute d, in the shape of x."""
     if ord == 2:
         return unit(x, y)
     safe = where(equal(y, 0), 1, y)
     if ord in (float("inf"), -float("inf")):
         if not math.prod(x.shape):
             return zeros_like(x)
-        # Not y: the size of a complex number is not the same in every layout, to the last bit.
+        # Not y: abs of a complex number may differ in the last bit between memory layouts.
         sizes, extreme = abs(x), max if ord > 0 else min
         tied = where(equal(sizes, extreme(sizes, axis=axis, keepdims=True)), 1, zeros_like(y))
         return sign(x) * tied / sum(tied, axis=axis, keepdims=True)

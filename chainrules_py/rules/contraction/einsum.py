@@ -1,8 +1,8 @@
-"""The rule of sums of products over named axes: linear in each operand, whatever the others are.
+"""The rule of sums of products over named axes, which are linear in each operand.
 
-The cotangent of an operand is itself such a sum: of the cotangent of the result and the conjugates
-of the other operands, over the axes that the operand does not have. S. Laue, M. Mitterreiter,
-J. Giesen, "A simple and efficient tensor calculus" (2020), theorem 8.
+The cotangent of an operand is another sum of products: of the cotangent of the result and the
+conjugates of the other operands, over the axes that the operand does not have. S. Laue,
+M. Mitterreiter, J. Giesen, "A simple and efficient tensor calculus" (2020), theorem 8.
 """
 
 import string
@@ -26,12 +26,12 @@ def einsum_rule(*operands: Numeric, subscripts, optimize):
 
 
 def without(operands, i):
-    """Leave out the elements of the operand that a map is of: of it the shape counts."""
+    """Replace the operand of a map by its space, since only its shape is needed."""
     return (*operands[:i], space(operands[i]), *operands[i + 1 :])
 
 
 def push(x_dot, operands, i, subscripts, optimize):
-    """Compute the sum with the tangent in the place of its operand."""
+    """Compute the sum with the tangent in place of its operand."""
     inputs, _, output = subscripts.partition("->")
     terms = inputs.split(",")
     lead = leading(x_dot, terms[i], subscripts)
@@ -41,21 +41,21 @@ def push(x_dot, operands, i, subscripts, optimize):
 
 
 def leading(t, term, subscripts):
-    """Find a letter for a tangent's axis in front of those that a term names, if there is one."""
+    """Return an unused letter for a tangent's leading axis, or an empty string if it has none."""
     free = (c for c in string.ascii_letters if c not in subscripts)
     return next(free) if getattr(t, "ndim", 0) > len(term) else ""
 
 
 def pull(z_bar, operands, i, subscripts, optimize):
-    """Sum over the axes that the operand lacks, and lay the result out along those that it has."""
+    """Sum over the axes that the operand lacks, and order the result by those that it has."""
     inputs, _, output = subscripts.partition("->")
     terms = inputs.split(",")
     mine, shape = terms[i], operands[i].shape
     others = [(term, x) for j, (term, x) in enumerate(zip(terms, operands, strict=True)) if j != i]
     lead = leading(z_bar, output, subscripts)
     factors = [(lead + output, z_bar), *[(term, conj(x)) for term, x in others]]
-    # A letter that comes twice is a diagonal: its second axis gets a name of its own, and an
-    # identity says that both run together.
+    # A letter that occurs twice is a diagonal: its second axis gets a letter of its own, and an
+    # identity matrix couples both.
     free = (c for c in string.ascii_letters if c not in subscripts + lead)
     named = ""
     for place, letter in enumerate(mine):
@@ -64,7 +64,7 @@ def pull(z_bar, operands, i, subscripts, optimize):
             factors.append((letter + second, eye_like(z_bar, rows=shape[place])))
             letter = second
         named += letter
-    # An axis that nothing else has was summed over alone: its cotangent does not depend on it.
+    # An axis that no other factor has was only summed over: the cotangent is constant along it.
     known = {letter for term, _ in factors for letter in term}
     wanted = "".join(letter for letter in named if letter in known)
     pattern = f"{','.join(term for term, _ in factors)}->{lead}{wanted}"
@@ -75,7 +75,7 @@ def pull(z_bar, operands, i, subscripts, optimize):
         if letter not in known:
             x_bar = expand_dims(x_bar, axis=len(lead) + place)
     have = x_bar.shape[len(lead) :]
-    # Nor does it along an axis that all others have with length one.
+    # So it is along an axis that has length one in all others.
     lengths = tuple([n if m == 1 else m for n, m in zip(shape, have, strict=True)])
     if lengths == tuple(have):
         return x_bar

@@ -1,7 +1,7 @@
-"""Cholesky's factorisation.
+"""Rules of Cholesky's factorisation.
 
-I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07527. What is
-differentiated is the function of the triangle that is read: see docs/design/decompositions.md.
+I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07527. The
+differentiated function is that of the triangle that is read: see docs/design/decompositions.md.
 """
 
 from chainrules_py.ops import (
@@ -18,7 +18,7 @@ from chainrules_py.values.arrays import Array
 
 
 def read(y_bar, upper=False):
-    """Turn the cotangent of the Hermitian matrix into that of x, in the triangle that is read."""
+    """Map the cotangent of the Hermitian matrix to that of x, in the triangle that is read."""
     return half(y_bar + adjoint(y_bar), upper)
 
 
@@ -26,7 +26,7 @@ def read(y_bar, upper=False):
 def cholesky_rule(x: Array, *, upper):
     """Differentiate A = L Lᴴ: dL = L Φ(L⁻¹ dA L⁻ᴴ), and the adjoint.  Murray, eqs. (8), (10).
 
-    Of the upper factor Lᴴ, where the upper triangle is read, with adjoints in and out.
+    The upper factor Lᴴ, of the upper triangle, takes adjoints of operands and results.
     """
     y = cholesky(x, upper=upper)
     return y, (LinearMap(cholesky_push, cholesky_pull, y, upper),)
@@ -48,7 +48,7 @@ def cholesky_pull(y_bar, y, upper):
 def cholesky_tangent_rule(x_dot: Array, factor: Array):
     """dL = L Φ(L⁻¹ dA L⁻ᴴ), linear in dA: Murray, eq. (8).
 
-    In L: with T the map, from dL Lᴴ + L dLᴴ = dA follows dT(dA) = -T(dL L'ᴴ + L' dLᴴ).
+    In L: with T for this map, dL Lᴴ + L dLᴴ = dA gives dT(dA) = -T(dL L'ᴴ + L' dLᴴ).
     """
     factor = tril(factor)
     y = cholesky_tangent(x_dot, factor)
@@ -72,7 +72,7 @@ def moved_pull(y_bar, y, L):
 def cholesky_cotangent_rule(y_bar: Array, factor: Array):
     """Ā = Φ(L⁻ᴴ (P + Pᴴ) L⁻¹) with P = Φ(Lᴴ L̄): Murray, eq. (10).
 
-    It is linear in L̄. In L, as T* is the adjoint of T: dĀ = -T*((Ā + Āᴴ) L').
+    It is linear in L̄. In L, with T* the adjoint of T: dĀ = -T*((Ā + Āᴴ) L').
     """
     factor = tril(factor)
     a_bar = cholesky_cotangent(y_bar, factor)

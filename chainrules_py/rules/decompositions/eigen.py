@@ -1,8 +1,8 @@
-"""Eigenvalues and eigenvectors; derived in docs/design/decompositions.md.
+"""Rules of eigenvalues and eigenvectors; derived in docs/design/decompositions.md.
 
 M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
-algorithmic differentiation" (2008), section 3.1, with complex matrices, normalised vectors, and
-what is equal. Only quotients over wⱼ - wᵢ appear: they are left out between equal values, and
+algorithmic differentiation" (2008), section 3.1, extended to complex matrices, normalised vectors,
+and equal eigenvalues. Only quotients by wⱼ - wᵢ appear: they are left out between equal values, and
 reported there unless their numerators vanish.
 """
 
@@ -86,7 +86,7 @@ TIES_H, TURNING_H = (
 
 @rule(eigh, batched=True)
 def eigh_rule(x: Array, *, upper):
-    """Differentiate A = V diag(w) Vᴴ, of the triangle that is read."""
+    """Differentiate A = V diag(w) Vᴴ with respect to the triangle that is read."""
     y = eigh(x, upper=upper)
     return y, (LinearMap(eigh_push, eigh_pull, *y, upper),)
 
@@ -103,7 +103,7 @@ def eigh_pull(y_bar, w, V, upper):
     """Ā = V M Vᴴ, Mᵢⱼ = w̄ᵢ δᵢⱼ + ½ (X - Xᴴ)ᵢⱼ / (wⱼ - wᵢ), with X = Vᴴ V̄."""
     w_bar, V_bar = y_bar
     if is_zero(V_bar):
-        # Not to save work: a loss of w alone has the convention of eigvalsh.
+        # Not for speed: a loss of w alone follows the convention of eigvalsh.
         return hermitian_back(w_bar, w, V, upper)
     X, tied, limit = matmul(adjoint(V), V_bar), near(w), threshold(w, V_bar)
     turn, close = X - adjoint(X), near(w, errors=8.0)
@@ -121,7 +121,7 @@ def eigh_pull(y_bar, w, V, upper):
 def eigvalsh_rule(x: Array, *, upper):
     """dw = diag(Vᴴ dA V), evenly among equal ones.
 
-    The value is computed without V, bit for bit as untraced; it waits for a half to ask.
+    The value is computed without V, bitwise as untraced; a half computes V when it runs.
     """
     return eigvalsh(x, upper=upper), (LinearMap(eigvalsh_push, eigvalsh_pull, x, upper),)
 
@@ -143,7 +143,7 @@ def hermitian_back(w_bar, w, V, upper):
 
 
 def near(w, errors=1.0):
-    """Which eigenvalues are equal, up to the error in computing them."""
+    """Find which eigenvalues are equal, up to the error of computing them."""
     size = maximum(abs(w[..., :1]), abs(w[..., -1:]))
     error = errors * 8.0 * w.shape[-1] ** 0.5 * resolution(w) * size
     return less_equal(abs(pairs(w)), expand_dims(error, axis=-1))
@@ -154,13 +154,13 @@ def near(w, errors=1.0):
 
 @rule(eig, batched=True)
 def eig_rule(x: Array):
-    """Differentiate A V = V diag(w): columns have length one, their largest elements stay real."""
+    """Differentiate A V = V diag(w); columns keep length one, and their largest elements real."""
     y = eig(x)
     return y, (LinearMap(eig_push, eig_pull, *y, x),)
 
 
 def eig_push(x_dot, w, V, x):
-    """dw = diag P and dV = V (P / (wⱼ - wᵢ)) up to what keeps V normal, with P = V⁻¹ dA V."""
+    """dw = diag P and dV = V (P / (wⱼ - wᵢ)) up to normalisation of V, with P = V⁻¹ dA V."""
     W, tied, close, defective = left_vectors(w, V, x)
     P = matmul(W, matmul(x_dot, V))
     turned = beyond(off_diagonal(close, w), P, threshold(w, x_dot))
@@ -180,7 +180,7 @@ def eig_pull(y_bar, w, V, x):
     report(beyond(off_diagonal(close, w), X, threshold(w, V_bar)), message=SPACE)
     M = X * conj(inverse(pairs(w), tied))
     if not is_zero(w_bar):
-        # What a loss of V f(w) V⁻¹ has beside the diagonal leaves no trace in its cotangents.
+        # The off-diagonal part of a loss of V f(w) V⁻¹ does not show in its cotangents.
         report(off_diagonal(close, w), message=TIES)
         M = M + from_diagonal(w_bar, rows=w.shape[-1], columns=w.shape[-1])
     return matmul(adjoint(W), matmul(M, adjoint(V)))
@@ -208,16 +208,16 @@ def eigvals_pull(w_bar, x):
 
 def general_back(w_bar, w, V, W, tied, defective):
     """Ā = V⁻ᴴ diag(w̄) Vᴴ."""
-    # Whatever w̄ is, also equal or zero: the slope follows how they split, of which it says nothing.
+    # For every w̄, even equal or zero: the slope depends on how values split, which w̄ cannot show.
     report(defective, message=DEFECTIVE)
     w_bar = evenly(w_bar, w, tied)
     return matmul(adjoint(W) * expand_dims(w_bar, axis=-2), adjoint(V))
 
 
 def left_vectors(w, V, x):
-    """V⁻¹; which eigenvalues are equal, or close; and which have no eigenvectors to themselves.
+    """Return V⁻¹, and which eigenvalues are equal, close, or without eigenvectors of their own.
 
-    The length κᵢ of row i of V⁻¹ is the condition of wᵢ: what an error in A is multiplied by.
+    The length κᵢ of row i of V⁻¹ is the condition number of wᵢ, which multiplies an error in A.
     """
     W = inv(V)
     condition = sqrt(sum(abs(W) * abs(W), axis=-1))  # infinite rather than NaN
@@ -229,7 +229,7 @@ def left_vectors(w, V, x):
 
 
 def normal_push(T, V):
-    """Take out of dV = T what changes length or phase: T - v (Re vᴴ t + i Im tₖ / vₖ)."""
+    """Remove from dV = T the change of length and phase: T - v (Re vᴴ t + i Im tₖ / vₖ)."""
     along = real(sum(conj(V) * T, axis=-2, keepdims=True))
     if has_phase(V):
         chosen = largest(V)
@@ -249,7 +249,7 @@ def normal_pull(V_bar, V):
 
 
 def largest(V):
-    """Which element of each column is the one that was made real: the largest of the real ones."""
+    """Find the element of each column that was made real: the largest of the real ones."""
     size = abs(V)
     k = argmax(where(equal(imag(V), 0.0), 1.0 + size, size), axis=-2, keepdims=True)
     return equal(expand_dims(arange_like(V, stop=V.shape[-2]), axis=-1), k)

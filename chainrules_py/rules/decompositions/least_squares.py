@@ -1,8 +1,8 @@
-"""The pseudoinverse and least squares, of full rank and of constant lower rank.
+"""Rules of the pseudoinverse and of least squares, of full rank and of constant lower rank.
 
 G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares
 problems whose variables separate", SIAM J. Numer. Anal. 10 (1973), eq. (4.12). Where the rank
-changes there is no derivative: this one is that along the matrices of the same rank.
+changes there is no derivative: this is the derivative along matrices of the same rank.
 """
 
 from chainrules_py.ops import (
@@ -33,13 +33,13 @@ from chainrules_py.values.arrays import Array
 
 non_differentiable(matrix_rank)
 
-# Singular values that are cut below this fraction of the first are taken to be zeros with an error.
+# Values below a cut-off of at most this fraction of the first are treated as zeros with an error.
 NEGLIGIBLE = 1e-12
 
 
 @rule(pinv, batched=True)
 def pinv_rule(x: Array, *, rtol, hermitian):
-    """dY = D(dA)ᴴ and Ā = D(Ȳᴴ), with the self-adjoint D of `turned`."""
+    """dY = D(dA)ᴴ and Ā = D(Ȳᴴ), with the self-adjoint D from `turned`."""
     y = pinv(x, rtol=rtol, hermitian=hermitian)
     return y, (LinearMap(pinv_push, pinv_pull, x, y, rtol, hermitian),)
 
@@ -67,7 +67,7 @@ def turned(Z, A, Y, rtol):
 
 
 def truncated(Z, A, rtol):
-    """Compute D(Z) where cut values are not zero, from Y = V g(S) Uᴴ with g = 1/s, or 0 if cut.
+    """Compute D(Z) if cut-off values are not zero, from Y = V g(S) Uᴴ with g = 1/s, or 0 if cut.
 
     With P = Uᴴ Z V, D(Z) = U M Vᴴ + (Z V - U P) g² Vᴴ + U g² (Uᴴ Z - P Vᴴ), where
     2 Mᵢⱼ = (P + Pᴴ)ᵢⱼ (gⱼ - gᵢ)/(sⱼ - sᵢ) + (P - Pᴴ)ᵢⱼ (gⱼ + gᵢ)/(sⱼ + sᵢ).
@@ -99,7 +99,7 @@ def rows_and_columns(s):
 def lstsq_rule(a: Array, b: Array, *, rcond):
     """X = A⁺ B; the squared residuals ρ of R = B - A X have dρ = 2 Re diag Rᴴ (dB - dA X).
 
-    One pseudoinverse serves all halves.
+    All halves use one pseudoinverse.
     """
     y = x, residuals, _, _ = lstsq(a, b, rcond=rcond)
     rtol = tolerance(rcond, a.shape)

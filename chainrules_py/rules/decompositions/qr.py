@@ -1,8 +1,8 @@
-"""The QR decomposition, and the reflectors that it is made of.
+"""Rules of the QR decomposition, and of its reflectors.
 
 D. A. O. Roberts and L. R. Roberts, "QR and LQ decomposition matrix backpropagation algorithms for
 square, wide, and deep matrices and their software implementation" (2020), arXiv:2009.10071, for
-real matrices; the complex ones, whose R has a real diagonal, in docs/design/decompositions.md.
+real matrices; for complex ones, whose R has a real diagonal, docs/design/decompositions.md.
 """
 
 from chainrules_py.ops import (
@@ -61,8 +61,8 @@ def qr_rule(x: Array, *, mode):
 def qr_push(x_dot, Q, R):
     """dQ = B - Q T, dR₁ = T R₁, dR₂ = Qᴴ dA₂ - (C - T) R₂ with B = dA₁ R₁⁻¹, C = Qᴴ B.
 
-    C = Qᴴ dQ + dR₁ R₁⁻¹ is the sum of an anti-Hermitian matrix and of the triangular T, of real
-    diagonal: T = Φ(C + Cᴴ). Further columns of Q turn by -Q (Q₂ᴴ dQ)ᴴ.
+    C = Qᴴ dQ + dR₁ R₁⁻¹ is the sum of an anti-Hermitian matrix and the triangular T with real
+    diagonal: T = Φ(C + Cᴴ). Further columns of Q change by -Q (Q₂ᴴ dQ)ᴴ.
     """
     Q1, Q2, R1, R2 = parts(Q, R)
     k = R1.shape[-1]
@@ -98,13 +98,13 @@ def qr_pull(y_bar, Q, R):
     first = Q1_bar + matmul(Q1, upper + adjoint(upper) - beside)
     if R.shape[-1] == k:
         return divided_back(first, R1)
-    # Of several directions at once, R̄ may be the only one that is zero in all of them.
+    # With several directions at once, R̄ may lack their axis if it is zero in all of them.
     A2_bar = matmul(Q1, R2_bar) + zeros_like(sum(first, axis=-1, keepdims=True))
     return concat(divided_back(first, R1), A2_bar, axis=-1)
 
 
 def parts(Q, R):
-    """Q₁ and what completes it, R₁ and what is beside it; elements of R₁ that are zero, as one."""
+    """Return Q₁, Q₂, R₁ and R₂, with ones in place of zeros on the diagonal of R₁."""
     k = min(Q.shape[-2], R.shape[-1])
     R1 = R[..., :k, :k]
     d = abs(diagonal(R1))
@@ -132,7 +132,7 @@ def divided_back(a, R):
 def qr_raw_rule(x: Array):
     """Q - I = V N, where V holds the reflectors, unit lower trapezoidal, and N is upper triangular.
 
-    So V and N are the factors of Q - I that Gauss's elimination gives, and -τ is the diagonal of N.
+    So V and N are the factors of Q - I by Gaussian elimination, and -τ is the diagonal of N.
     """
     h, tau = qr_raw(x)
     return (h, tau), (LinearMap(raw_push, raw_pull, h, tau, *qr(x, mode="reduced")),)
@@ -169,7 +169,7 @@ def raw_pull(y_bar, h, tau, Q, R):
 
 
 def reflectors(h, tau, Q):
-    """V, N and τ, with 1 in place of zeros: the last of a real matrix has nothing to reflect."""
+    """Return V, N and τ, with 1 in place of zeros: the last reflector may be trivial."""
     m, k = Q.shape[-2:]
     is_real = real(tau).dtype == tau.dtype
     unit = eye_like(Q, rows=m, columns=k)

@@ -1,8 +1,9 @@
-"""Rules of operations that solve: the derivative of a solution, however it was found.
+"""Rules of solvers: the derivative of a solution, independent of the method that found it.
 
 The implicit function theorem, as in S. G. Krantz and H. R. Parks, *The Implicit Function Theorem*
-(2003), section 3.3: where f(x, p) = 0 and A = ∂f/∂x is regular, A dx = -(∂f/∂p) dp. So forward one
-linear system with A is solved, and backward one with its adjoint: Aᴴ λ = x̄, p̄ = -(∂f/∂p)ᴴ λ.
+(2003), section 3.3: where f(x, p) = 0 and A = ∂f/∂x is regular, A dx = -(∂f/∂p) dp. Forward mode
+solves one linear system with A, and reverse mode one with its adjoint: Aᴴ λ = x̄,
+p̄ = -(∂f/∂p)ᴴ λ.
 """
 
 from typing import Any
@@ -20,16 +21,16 @@ from chainrules_py.values.tracers import untraced
 
 
 def _solve(operator, x, rhs, options):
-    """Solve a linear system in the Jacobian at a solution, or in its adjoint."""
+    """Solve a linear system with the Jacobian at a solution, or with its adjoint."""
     solver, batch = options["linear_solver"], options["batch"]
     return Tree(linear_solve(operator, Tree(x).build(rhs), solver=solver, batch=batch)).leaves
 
 
 def _verified(config, operation, f, x, params, options):
-    """Check that a solution is isolated; elsewhere there is nothing to be differentiated."""
+    """Check that a solution is isolated, if the engine can see its value."""
     if config.sees(x):
         how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
-        # Numbers are looked at, also of what somebody further out differentiates.
+        # The check reads numbers, even of values that an outer level differentiates.
         check_isolated(*map(untraced, (f, x, *params)), name=operation.__name__, **how)
 
 
@@ -55,7 +56,7 @@ def _implicit_pull(config, f, x_bar, x, params, options):
 
 
 def state_implicit(operation, equations, requires):
-    """State both rules of an operation whose result is a root of equations in its function."""
+    """State both rules of an operation whose result is a root of equations of its function."""
 
     @register_frule(operation, requires=requires)
     def implicit_frule(config, tangents, f: Any, x0: Any, *params: Any, **options):
@@ -112,7 +113,7 @@ def linear_solve_rrule(config, matvec: Any, b: Any, *params: Any, **options):
     def solved_back(rhs):
         if options["symmetric"] or options["solver"] == "cg":
             return linear_solve(matvec, rhs, *params, **options)
-        # Of a linear function the Jacobian is the same at every point.
+        # A linear function has the same Jacobian at every point.
         return linear_solve(Pulled(config, matvec, plain(b), params), rhs, **turned)
 
     def pull(y_bar):

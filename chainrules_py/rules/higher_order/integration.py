@@ -1,9 +1,9 @@
 """The rule of `odeint`: the derivative of the Runge-Kutta formula on steps that resolve it.
 
-To differentiate the steps that were taken gives the derivative of what was computed, exactly, and
-push and pull are adjoint to the last digit; the steps are divided first where they were right for
-the state and too long for its derivatives (`odeint_steps`). States are kept at the ends of steps
-only; what a step did in between is computed again when it is pulled back.
+Differentiating the steps that were taken gives the exact derivative of the computed result, and
+push and pull are adjoint to the last digit. Steps that suit the state but are too long for its
+derivatives are divided first (`odeint_steps`). States are kept only at the ends of steps; the
+interior of a step is computed again when it is pulled back.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ def started(y0: Any, t: Any) -> Tree:
 
 @register_frule(odeint, requires=ForwardMode)
 def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **options):
-    """Each step carries the state and its tangent on."""
+    """Advance the state and its tangent step by step."""
     ys = odeint(f, y0, t, *params, **options)
     f_dot, y_dot, t_dot, *p_dots = tangents
     tree = started(y0, t)
@@ -50,9 +50,9 @@ def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **opti
 
 @register_rrule(odeint, requires=ReverseMode)
 def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
-    """Each step, from the last to the first, pulls back the cotangent of the state."""
+    """Pull the cotangent of the state back through each step, from the last to the first."""
     solution = _solution(f, y0, t, params, options)
-    # The program of a step's pullback serves where nothing is differentiated further out.
+    # The compiled pullback of a step is used if no outer level differentiates.
     is_compiled = not varies((f, y0, t, params)) and solution.program is not None
     ys = solution.ys if is_compiled else odeint(f, y0, t, *params, **options)
     f = settled(f)

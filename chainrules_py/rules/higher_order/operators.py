@@ -1,8 +1,7 @@
-"""Functions made from a function: its residual, its gradient, its Jacobian as an operator.
+"""Functions derived from a function: its residual, its gradient, its Jacobian as an operator.
 
-What they know (the function, a point, parameters) stands in fields, which an engine opens at each
-level of differentiation. Vectors come in the structure of the unknown, as solvers of somebody's own
-expect them.
+Their data (the function, a point, parameters) are fields, which an engine opens at each level of
+differentiation. Vectors have the structure of the unknown, as user-defined solvers expect.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Function = Callable[..., Any]
 
 
 def applied(f: Function, *operands: Any) -> Any:
-    """Call f with the operands, for engines to differentiate where f is an operand itself."""
+    """Call f with the operands, so that an engine differentiates f as an operand too."""
     return f(*operands)
 
 
 class Residual(Operator):
-    """x - ``f(x, *params)``, whose root is the fixed point of f."""
+    """The residual x - ``f(x, *params)``, whose root is the fixed point of f."""
 
     FIELDS = ("f",)
     f: Function
@@ -89,7 +88,7 @@ class Pushed(Operator):
 
 
 class Pulled(Operator):
-    """The adjoint of `Pushed`."""
+    """The adjoint Jacobian of ``f(x, *params)`` in x, times a vector: the adjoint of `Pushed`."""
 
     FIELDS = ("config", "f", "x", "params")
     config: Config
@@ -99,7 +98,7 @@ class Pulled(Operator):
 
     @functools.cached_property
     def recorded(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback: recorded once, for any number of products."""
+        """Value and pullback, recorded once for any number of products."""
         return self.config.rrule_via_ad(lambda x: self.f(x, *self.params), self.x)
 
     def __call__(self, u: Any) -> Any:

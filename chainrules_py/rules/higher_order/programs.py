@@ -1,4 +1,4 @@
-"""Rules of `map`, `reduce` and `scan`: programs, which the engine differentiates as a whole."""
+"""Rules of `map`, `reduce` and `scan`, which the engine differentiates as programs."""
 
 from functools import partial
 from typing import Any
@@ -17,20 +17,20 @@ def map_frule(config, tangents, f: Any, *xs: Any):
 
 @register_rrule(map, requires=ReverseMode)
 def map_rrule(config, f: Any, *xs: Any):
-    """Each slice of the cotangent goes back through f where that slice of the result was made."""
+    """Pull each slice of the cotangent back through the call of f that made the slice."""
     y, pullback = config.rrule_via_ad(map.__wrapped__, f, *xs)
     return y, lambda y_bar: mirrored((f, *xs), pullback(y_bar))
 
 
 @register_frule(reduce, requires=ForwardMode)
 def reduce_frule(config, tangents, f: Any, xs: Any, initial: Any):
-    """Carry a tangent along with the value that was reached."""
+    """Carry a tangent along with the value."""
     return config.frule_via_ad(tangents, reduce.__wrapped__, f, xs, initial)
 
 
 @register_rrule(reduce, requires=ReverseMode)
 def reduce_rrule(config, f: Any, xs: Any, initial: Any):
-    """Send the cotangent back through f from the last element to the first."""
+    """Pull the cotangent back through f from the last element to the first."""
     y, pullback = config.rrule_via_ad(reduce.__wrapped__, f, xs, initial)
     return y, lambda y_bar: mirrored((f, xs, initial), pullback(y_bar))
 
@@ -44,7 +44,7 @@ def scan_frule(config, tangents, f: Any, initial: Any, xs: Any, *, length: int |
 
 @register_rrule(scan, requires=ReverseMode)
 def scan_rrule(config, f: Any, initial: Any, xs: Any, *, length: int | None):
-    """Send the cotangent back through f from the last step to the first."""
+    """Pull the cotangent back through f from the last step to the first."""
     run = partial(scan.__wrapped__, length=length)
     y, pullback = config.rrule_via_ad(run, f, initial, xs)
     return y, lambda y_bar: mirrored((f, initial, xs), pullback(y_bar))

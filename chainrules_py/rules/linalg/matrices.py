@@ -1,4 +1,4 @@
-"""Rules of linear algebra. Un-broadcasting batch axes is the projection's business.
+"""Rules of linear algebra; the projection sums over broadcast batch axes.
 
 M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation" (2008), is the source where no other is named.
@@ -28,7 +28,7 @@ from chainrules_py.values.arrays import Array
 
 
 def dense(t, like):
-    """Return a cotangent of one of several results, with zeros written out."""
+    """Return the cotangent of one of several results, as an array of zeros if it is zero."""
     return zeros_like(like) if is_zero(t) else t
 
 

@@ -1,8 +1,9 @@
-"""Products of matrices and vectors. Un-broadcasting batch axes is the projection's business.
+"""Rules of products of matrices and vectors; the projection sums over broadcast batch axes.
 
 M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
-algorithmic differentiation" (2008), is the source. Tangents may have further axes in front, which
-count directions: what pushes these stands beside the adjoints, and is the operation itself for one.
+algorithmic differentiation" (2008), is the source. Tangents may have leading axes for several
+directions: the pushes beside the adjoints handle these; for one direction, the push is the
+operation itself.
 """
 
 import math
@@ -37,7 +38,7 @@ def matmul_left(y_bar, a, b):
 
 
 def matmul_right(y_bar, a, b):
-    """B̄ = Aᴴ Ȳ; one matrix that a whole batch was multiplied by is a product of tall matrices."""
+    """B̄ = Aᴴ Ȳ; if one matrix multiplied a batch, its cotangent is a product of tall matrices."""
     if a.ndim == 1 and b.ndim == 1:
         return conj(a) * expand_dims(y_bar, axis=-1)
     if a.ndim == 1:
@@ -111,7 +112,7 @@ def tensordot_left(y_bar, a, b, *, axes):
     lead = y_bar.ndim - len(a_free) - len(b_free)
     behind = tuple(range(lead + len(a_free), y_bar.ndim))
     a_bar = tensordot(y_bar, conj(b), axes=(behind, tuple(b_free)))
-    # What is left of conj(B) is its contracted axes in their own order.
+    # The remaining axes of conj(B) are its contracted axes, in their own order.
     order = [*range(-lead, 0), *a_free, *(left[right.index(i)] for i in sorted(right))]
     return permute_dims(a_bar, axes=tuple(order.index(i) for i in range(-lead, a.ndim)))
 
@@ -184,7 +185,7 @@ def dot_axes(a, b):
 
 
 def _as_tensordot(half, of_number, axes_of):
-    """Make a half of a product that is a tensordot over these axes, or one with a number."""
+    """Make a half of a product that is a tensordot over these axes, or a product with a number."""
 
     def either_half(t, a, b):
         if getattr(a, "ndim", 0) == 0 or getattr(b, "ndim", 0) == 0:
@@ -195,12 +196,12 @@ def _as_tensordot(half, of_number, axes_of):
 
 
 def _scaled(t, x):
-    """Multiply directions by the other factor, of which one of the two is a number."""
+    """Multiply directions by the other factor, where one of the two factors is a number."""
     return aligned(t, getattr(x, "ndim", 0)) * x
 
 
 def as_matmul(half, otherwise):
-    """Apply ``half`` to matrices and vectors, where ``dot`` is ``matmul``, else ``otherwise``."""
+    """Apply ``half`` to matrices and vectors, where ``dot`` is ``matmul``; else ``otherwise``."""
 
     def adjoint_half(y_bar, a, b):
         plain = 0 < getattr(a, "ndim", 0) < 3 and 0 < getattr(b, "ndim", 0) < 3
@@ -210,7 +211,7 @@ def as_matmul(half, otherwise):
 
 
 def _halves(axes_of):
-    """Make both adjoints of such a product, and both pushes."""
+    """Make both adjoints and both pushes of a product over these axes."""
     return (
         _as_tensordot(tensordot_left, lambda y_bar, a, b: y_bar * conj(b), axes_of),
         _as_tensordot(tensordot_right, lambda y_bar, a, b: y_bar * conj(a), axes_of),

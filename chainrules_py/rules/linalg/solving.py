@@ -1,4 +1,4 @@
-"""Inverses, and systems of linear equations.
+"""Rules of inverses and of systems of linear equations.
 
 M. B. Giles, "An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation" (2008), is the source.
@@ -82,12 +82,12 @@ def right_pull(y_bar, a, vector):
 
 
 def columns(y, vector):
-    """Return a vector, or one for each matrix of a batch, as matrices of one column."""
+    """Return a vector, or a batch of vectors, as matrices of one column."""
     return expand_dims(y, axis=-1) if vector else y
 
 
 def times_adjoint(b_bar, y, vector):
-    """B̄ Yᴴ, which is for one column a product of elements: for BLAS it is none."""
+    """Compute B̄ Yᴴ; for one column elementwise, since BLAS has no product for it."""
     return b_bar * conj(expand_dims(y, axis=-2)) if vector else matmul(b_bar, adjoint(y))
 
 
@@ -97,7 +97,7 @@ def as_given(y, vector):
 
 @rule(solve_triangular, batched="broadcast")
 def solve_triangular_rule(a: Array, b: Array, *, upper, unit_diagonal):
-    """Differentiate like `solve_rule`, where dA is the triangle that is read, and Ā lies in it."""
+    """Differentiate as `solve_rule`, with dA and Ā limited to the triangle that is read."""
     y = solve_triangular(a, b, upper=upper, unit_diagonal=unit_diagonal)
     vector = b.ndim == 1
     return y, (

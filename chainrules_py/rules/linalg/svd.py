@@ -1,10 +1,10 @@
-"""The singular value decomposition; derived in docs/design/decompositions.md.
+"""Rules of the singular value decomposition; derived in docs/design/decompositions.md.
 
 The formulas are those of J. Townsend, "Differentiating the Singular Value Decomposition" (2016),
 and of Z.-Q. Wan and S.-X. Zhang, arXiv:1909.02659, for complex matrices, split by partial
-fractions: with the gap sⱼ - sᵢ goes what turns U and V alike, with the sum sᵢ + sⱼ what turns them
-apart. Each denominator then stands under the one numerator that vanishes with it if the loss can be
-differentiated, and can be left out there.
+fractions: the gap sⱼ - sᵢ divides the part that turns U and V in the same way, the sum sᵢ + sⱼ the
+part that turns them in opposite ways. Each denominator then has one numerator, which vanishes with
+it if the loss is differentiable, and the quotient can be left out there.
 """
 
 from chainrules_py.ops import (
@@ -61,7 +61,7 @@ TURNING = (
 
 @rule(svd, batched=True)
 def svd_rule(x: Array, *, full_matrices):
-    """Differentiate A = U S Vᴴ, where the first k columns of U and V belong to S."""
+    """Differentiate A = U S Vᴴ; the first k columns of U and V belong to S."""
     y = svd(x, full_matrices=full_matrices)
     return y, (LinearMap(svd_push, svd_pull, *y),)
 
@@ -109,7 +109,7 @@ def svd_pull(y_bar, U, S, Vh):
     m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
     U1, U2, V1, V2 = halved(U, k), U[..., k:], halved(V := adjoint(Vh), k), V[..., k:]
     if is_zero(U_bar) and is_zero(Vh_bar):
-        # Not to save work: a loss of S alone has the kinks of svdvals, and their convention.
+        # Not for speed: a loss of S alone has the kinks of svdvals, and follows its convention.
         return values_pull(S_bar, U1, S, adjoint(V1))
     U_bar, V_bar = dense(U_bar, U), adjoint(dense(Vh_bar, Vh))
     tied, null, gap, total, s = denominators(S, m, n)
@@ -121,7 +121,7 @@ def svd_pull(y_bar, U, S, Vh):
     report(beyond(both(null), X - Y, limit), message=GAUGE)
     if S_flows:
         normal = P + adjoint(P) + Q + adjoint(Q)
-        # Of a real square matrix, a zero value may stand alone: then only a sign is open.
+        # A real square matrix may have a single zero value: then only a sign is undetermined.
         alone = both(null) if m != n or U.dtype != S.dtype else off_diagonal(both(null), S)
         report(unsettled(tied, close, S_bar, normal, limit, alone), message=TIES)
     else:
@@ -155,7 +155,7 @@ def outside(U1, U2, U_bar, P, null, limit):
 def svdvals_rule(x: Array):
     """dS = Re diag(Uᴴ dA V), evenly among equal ones; 0 at 0, as for the absolute value.
 
-    The value is computed without U and V, bit for bit as untraced; they wait for a half to ask.
+    The value is computed without U and V, bitwise as untraced; a half computes them when it runs.
     """
     return svdvals(x), (LinearMap(svdvals_push, svdvals_pull, x),)
 
@@ -178,17 +178,17 @@ def values_pull(S_bar, U, S, Vh):
     return matmul(U * expand_dims(S_bar, axis=-2), Vh)
 
 
-# ---------------------------------------------------------------- what is equal, what is zero
+# ---------------------------------------------------------------- equal and zero values
 
 
 def near(S, m, n, errors=1.0):
-    """Which singular values are equal, and which zero, up to the error in computing them."""
+    """Find which singular values are equal, and which zero, up to the error of computing them."""
     error = errors * 8.0 * max(m, n) ** 0.5 * resolution(S) * S[..., :1]
     return less_equal(abs(pairs(S)), expand_dims(error, axis=-1)), less_equal(S, error)
 
 
 def denominators(S, m, n):
-    """Equal and zero ones; 1 / (sⱼ - sᵢ), 1 / (sⱼ + sᵢ), 1 / sⱼ, or 0 where numerators vanish."""
+    """Return which are equal and zero, and 1 / (sⱼ - sᵢ), 1 / (sⱼ + sᵢ), 1 / sⱼ, or 0 there."""
     tied, null = near(S, m, n)
     total = expand_dims(S, axis=-2) + expand_dims(S, axis=-1)
     s = expand_dims(inverse(S, null), axis=-2)
@@ -196,7 +196,7 @@ def denominators(S, m, n):
 
 
 def both(null):
-    """Which pairs are of two zeros."""
+    """Find the pairs of two zeros."""
     return logical_and(expand_dims(null, axis=-2), expand_dims(null, axis=-1))
 
 

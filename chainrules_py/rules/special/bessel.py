@@ -67,7 +67,7 @@ from chainrules_py.tangents.zeros import is_zero
 
 
 def by_x(y, x, s):
-    """J₁(x) / x, or I₁(x) / x with s = 1: near 0 by the series 10.2.2 and 10.25.2."""
+    """Compute J₁(x) / x, or I₁(x) / x with s = 1: near 0 by the series 10.2.2 and 10.25.2."""
     near = abs(x) < 0.5
     terms = [0.5 * (0.25 * s) ** k / (math.factorial(k) * math.factorial(k + 1)) for k in range(9)]
     small = where(near, x, 0)
@@ -83,7 +83,7 @@ def scaled(y, x):
 
 @rule(ive, batched="broadcast")
 def ive_rule(v, x):
-    """Differentiate like `iv`, with the factor exp(-|Re x|), which is not holomorphic."""
+    """Differentiate as `iv`, with the factor exp(-|Re x|), which is not holomorphic."""
     y = ive(v, x)
     return y, (varied(ive, 0, v, x), LinearMap(ive_push, ive_pull, y, floating(v, x), x))
 
@@ -109,7 +109,7 @@ def hypergeometric(a, b, c, count):
 
 
 def ellipk_slope(y, m):
-    """(E - (1 - m) K) / (2m (1 - m)): 19.4.1; near 0 that of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
+    """(E - (1 - m) K) / (2m (1 - m)): 19.4.1; near 0 the slope of π/2 ₂F₁(½, ½; 1; m): 19.5.1."""
     near = abs(m) < 0.25
     small, q = where(near, m, 0), where(near, 0.5, m)
     terms = hypergeometric(1.5, 1.5, 2.0, 30)
@@ -118,7 +118,7 @@ def ellipk_slope(y, m):
 
 
 def ellipe_slope(y, m):
-    """(E - K) / (2m): 19.4.2; near 0 that of π/2 ₂F₁(-½, ½; 1; m): 19.5.2."""
+    """(E - K) / (2m): 19.4.2; near 0 the slope of π/2 ₂F₁(-½, ½; 1; m): 19.5.2."""
     near = abs(m) < 0.25
     small, q = where(near, m, 0), where(near, 0.5, m)
     terms = hypergeometric(0.5, 1.5, 2.0, 30)
@@ -126,7 +126,7 @@ def ellipe_slope(y, m):
 
 
 def ellipkm1_slope(y, p):
-    """-K′(1 - p), which knows 1 - m better than m."""
+    """Compute -K′(1 - p), where p = 1 - m is more accurate than m."""
     near = p > 0.5
     q = where(near, 0.25, p)
     far = strong_multiply(q, where(near, 0, y)) - ellipe(1 - q)
@@ -135,7 +135,7 @@ def ellipkm1_slope(y, p):
 
 
 def log_ratio(x):
-    """log(x) / (1 - x), which is -1 at 1."""
+    """Compute log(x) / (1 - x), which is -1 at 1."""
     u = x - 1
     near = abs(u) < 0.1
     terms = [(-1) ** (k + 1) / (k + 1) for k in range(20)]
@@ -206,7 +206,7 @@ def hyp2f1_slope(a, b, c, x):
 
 # ------------------------------------------------------------------------------- formulas
 
-# 10.6.2, 10.6.3, 10.29.1 to 10.29.3; those that end in e have a factor exp(-|x|) or exp(x).
+# 10.6.2, 10.6.3, 10.29.1 to 10.29.3; functions that end in e have a factor exp(-|x|) or exp(x).
 for _operation, *_slopes in (
     (y0, lambda _y, x: -y1(x)),
     (y1, lambda y, x: y0(x) - divide(y, x)),

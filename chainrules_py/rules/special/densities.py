@@ -1,9 +1,9 @@
 """Densities that are powers of the distance to an end: x^p exp(r), which has derivatives at x = 0.
 
-Of exp(p log(x) + r) a derivative at x = 0 is 0 times infinity, and near it a difference of large
-numbers. So what is differentiated again is a power near an end, and has its derivatives, of any
-order; away from ends, where a power may be beyond all numbers, it is an exponential of logarithms.
-There 1 / Γ(a) is a / Γ(a + 1), and 1 / B(a, b) alike: shapes may be 0.
+A derivative of exp(p log(x) + r) at x = 0 is 0 times infinity, and near it a difference of large
+numbers. So a traced density is computed as a power near an end, and has derivatives of any order
+there; away from the ends, where a power may overflow, it is an exponential of logarithms. 1 / Γ(a)
+is written a / Γ(a + 1), and 1 / B(a, b) likewise, so that shapes may be 0.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from chainrules_py.values.tracers import moves
 
 
 def gamma_density(a: Any, x: Any) -> Any:
-    """x^(a - 1) exp(-x) / Γ(a): 8.8.13. Up to x = 1 no factor is beyond all numbers."""
+    """x^(a - 1) exp(-x) / Γ(a): 8.8.13. Up to x = 1 no factor overflows."""
     p = a - 1
     if not moves((a, x)):
         return v.exp(v.xlogy(p, x) - x - v.gammaln(a))
@@ -25,7 +25,7 @@ def gamma_density(a: Any, x: Any) -> Any:
 def beta_density(a: Any, b: Any, x: Any) -> Any:
     """x^(a - 1) (1 - x)^(b - 1) / B(a, b): 8.17.1.
 
-    Where B is tiny the other factor may be beyond all numbers, and a power is taken at ends alone.
+    If B is tiny, the other factor may overflow, and the power is used only at the ends.
     """
     p, q = a - 1, b - 1
     if not moves((a, b, x)):

@@ -1,4 +1,4 @@
-"""Operands of special functions that no formula differentiates in: orders, degrees, parameters."""
+"""Derivatives in operands without a formula: orders, degrees, parameters of special functions."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from chainrules_py.tangents.zeros import NoTangent
 
 
 def unstated(operation, place, x):
-    """Make the map of an operand without a derivative here; counts have none at all."""
+    """Make the map of an operand without a derivative here; `NoTangent` for integers."""
     if kind_of(x) in ("int", "bool"):
         return NoTangent()
     return LinearMap(refuse, refuse, operation, place, x)
@@ -30,14 +30,14 @@ def refuse(t, operation, place, x):
 
 
 def varied(operation, place, *xs):
-    """Make the map of a parameter that no formula differentiates in; counts have none at all."""
+    """Make the map of a parameter without a formula, by differences; `NoTangent` for integers."""
     if kind_of(xs[place]) in ("int", "bool"):
         return NoTangent()
     return LinearMap(times, times_conj, around, operation, place, *xs)
 
 
 def around(operation: Any, place: int, *xs: Any) -> Any:
-    """Differentiate by values on both sides, to eighth and sixth order: NaN where these differ."""
+    """Differentiate by central differences of eighth and sixth order; NaN where these differ."""
     sides = [
         [
             operation(*[x + d if i == place else x for i, x in enumerate(xs)])
@@ -54,17 +54,17 @@ def around(operation: Any, place: int, *xs: Any) -> Any:
         for form in FORMS
     ]
     size = abs(eighth) + abs(sides[0][0]) + abs(sides[0][1])
-    # A factor, by which what is differentiated again is NaN as well.
+    # A factor, so that further derivatives are NaN as well.
     return eighth * where(abs(eighth - sixth) <= 1e-6 * size, 1.0, math.nan)
 
 
 WIDTH = 0.02
 FORMS = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (3 / 4, -3 / 20, 1 / 60))
-"""Weights of differences: B. Fornberg, Mathematics of Computation 51 (1988) 699."""
+"""Weights of the differences: B. Fornberg, Mathematics of Computation 51 (1988) 699."""
 
 
 def of_order(operation, slope, fixed=varied):
-    """State dy = slope(y, n, x) dx, and in an order n the derivative by values around it."""
+    """State dy = slope(y, n, x) dx, and the derivative in the order n by differences."""
 
     def of_order_rule(n, x):
         y = operation(n, x)
@@ -75,7 +75,7 @@ def of_order(operation, slope, fixed=varied):
 
 
 def floating(n, x):
-    """Convert an array of whole numbers to one that arithmetic with x takes: n + 1 may wrap."""
+    """Convert an array of integers to the real dtype of x, since n + 1 may overflow."""
     if kind_of(n) != "int" or not hasattr(n, "dtype"):
         return n
     return astype(n, dtype=real(x).dtype) if hasattr(x, "dtype") else n * 1.0

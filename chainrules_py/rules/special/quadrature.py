@@ -1,10 +1,10 @@
-"""Derivatives of special functions in their shapes, for which there is no form.
+"""Derivatives of special functions in their shape parameters, which have no closed form.
 
 Those of incomplete gamma and beta functions are integrals of the density times the derivative of
-its logarithm, from 0 or to ∞, whichever is monotone. With t = x exp(-u) what is singular at 0
-decays; the sum over the half-line is the trapezoidal rule after u = exp(π/2 sinh τ): Takahasi and
-Mori, Publ. RIMS 9 (1974) 721. It is written in words, one node after the other, and so has
-derivatives of any order in every library.
+its logarithm, from 0 or to ∞, whichever is monotone. With t = x exp(-u), a singularity at 0 becomes
+a decay; the integral over the half-line uses the trapezoidal rule after u = exp(π/2 sinh τ):
+Takahasi and Mori, Publ. RIMS 9 (1974) 721. It is written in operations, one node after the other,
+and so has derivatives of any order in every library.
 """
 
 import math
@@ -17,7 +17,7 @@ from chainrules_py.values.tracers import moves
 
 STEP = 1 / 16
 FAINT = 1e-6
-"""What an exponent is lowered by, in parts, so that it is below a whole number."""
+"""The relative amount by which an exponent is lowered, so that it is below an integer."""
 
 
 def _nodes(first: int, last: int) -> tuple[tuple[float, float], ...]:
@@ -27,13 +27,13 @@ def _nodes(first: int, last: int) -> tuple[tuple[float, float], ...]:
 
 
 NODES = _nodes(-56, 38)
-"""Places u between 0 and ∞, and the weights of what is integrated there."""
+"""Nodes u between 0 and ∞, and their weights."""
 WIDE = _nodes(-68, 62)
-"""Those of what has a root or a power at an end."""
+"""Nodes and weights for integrands with a root or a power at an end."""
 
 
 def half_line(f: Callable[[Any], Any], scale: Any, nodes: Any = NODES) -> Any:
-    """Integrate over u from 0 to ∞ what decays within a few times the scale."""
+    """Integrate over u from 0 to ∞ a function that decays within a few times the scale."""
     total: Any = 0.0
     for u, weight in nodes:
         total = total + weight * f(u * scale)
@@ -41,7 +41,7 @@ def half_line(f: Callable[[Any], Any], scale: Any, nodes: Any = NODES) -> Any:
 
 
 def as_real(n: Any, x: Any) -> Any:
-    """Convert whole numbers to reals, in the precision of x if it has one."""
+    """Convert integers to real numbers, in the precision of x if it has one."""
     if kind_of(n) != "int":
         return n
     if hasattr(n, "dtype") and kind_of(x) == "real" and hasattr(x, "dtype"):
@@ -50,7 +50,7 @@ def as_real(n: Any, x: Any) -> Any:
 
 
 def gammainc_shape(a: Any, x: Any) -> Any:
-    """∂P/∂a = ∫ (log t - ψ(a)) t^(a - 1) exp(-t) / Γ(a) dt: 8.2.4, up to x or, minus, from x on."""
+    """∂P/∂a = ∫ (log t - ψ(a)) t^(a - 1) exp(-t) / Γ(a) dt to x, or minus that from x on: 8.2.4."""
     a, x = as_real(a, x), as_real(x, a)
     inside = v.logical_and(x > 0, x < math.inf)
     left = v.logical_and(inside, x < a + 1)
@@ -61,22 +61,23 @@ def gammainc_shape(a: Any, x: Any) -> Any:
 
 
 def at_end(a: Any, x: Any) -> Any:
-    """Return the 0 that -x^a log(x) is at the end x = 0, and derivatives in x of that.
+    """Return the value 0 of -x^a log(x) at x = 0, with its derivatives in x.
 
-    They are 0 below the order a, and infinite from there on, as those of a power just below.
+    They are 0 below the order a, and infinite from there on, as for a slightly lower power.
     """
     return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if moves((a, x)) else nothing(x)
 
 
 def nothing(x: Any) -> Any:
-    """Return a zero as wide as x, without a sign: the value alone, where x = 0."""
+    """Return an unsigned zero of the dtype of x: the value alone, at x = 0."""
     return v.where(x == 0, v.abs(x), 0)
 
 
 def at_other_end(a: Any, b: Any, x: Any) -> Any:
-    """Return the 0 that ∂I/∂b is at the end x = 0, and derivatives: those of its first term.
+    """Return the value 0 of ∂I/∂b at x = 0, with the derivatives of its first term.
 
-    That is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)), and has them up to the order a; then comes NaN.
+    The term is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)). It has derivatives up to the order a; those of
+    higher order are NaN.
     """
     if not moves((a, b, x)):
         return nothing(x)
@@ -88,7 +89,7 @@ def at_other_end(a: Any, b: Any, x: Any) -> Any:
 
 
 def lower_shape(a: Any, x: Any) -> Any:
-    """From P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1), 8.8.5, where nothing is singular."""
+    """Compute from P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1), 8.8.5, which is not singular."""
     b, at = a + 1, v.log(x)
     beside = v.exp(a * at - x - v.gammaln(b)) * (at - v.digamma(b))
     constant, mean = b * at - v.gammaln(b), at - v.digamma(b)
@@ -100,7 +101,7 @@ def lower_shape(a: Any, x: Any) -> Any:
 
 
 def upper_shape(a: Any, x: Any) -> Any:
-    """By 1 / Γ(a) = a / Γ(a + 1) and ψ(a) = ψ(a + 1) - 1 / a, which have no pole at a = 0."""
+    """Use 1 / Γ(a) = a / Γ(a + 1) and ψ(a) = ψ(a + 1) - 1 / a, to avoid the pole at a = 0."""
     constant, mean = v.gammaln(a + 1), 1 - a * v.digamma(a + 1)
 
     def element(u: Any) -> Any:
@@ -111,7 +112,7 @@ def upper_shape(a: Any, x: Any) -> Any:
 
 
 def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
-    """∂I/∂a or ∂I/∂b, by the side of the mean that x is on: 8.17.4."""
+    """Compute ∂I/∂a or ∂I/∂b, depending on the side of the mean that x is on: 8.17.4."""
     a, b, x = as_real(a, x), as_real(b, x), as_real(x, a)
     inside = v.logical_and(x > 0, x < 1)
     left = v.logical_and(inside, x * (a + b) <= a)
@@ -130,9 +131,9 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
 
 
 def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
-    """From I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20.
+    """Compute from I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20.
 
-    Where poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), so in b, ψ(b) = ψ(b + 1) - 1/b.
+    Poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), so in b, and ψ(b) = ψ(b + 1) - 1/b.
     """
     c, at, rest = a + 1, v.log(x), v.log1p(-x)
     scale = v.log(c + b) + v.betaln(c, b + 1)
@@ -149,7 +150,7 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
         slope = b * remains if place else at - u
         return v.exp(constant - c * u + (b - 1) * remains) * (slope + mean)
 
-    # Below b = 1 a pole stands beside u = 0, and no narrow peak.
+    # Below b = 1 there is a pole near u = 0, and no narrow peak.
     bend = v.where(b > 1, (b - 1) * x / (1 - x), 0)
     return beyond * (beside + half_line(element, 1 / (v.abs(c - bend) + v.sqrt(c))))
 
@@ -160,7 +161,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 def zeta_shape(s: Any, q: Any) -> Any:
-    """∂ζ(s, q)/∂s: the terms of the sum by Euler and Maclaurin, 25.11.5."""
+    """Compute ∂ζ(s, q)/∂s term by term from the Euler-Maclaurin formula, 25.11.5."""
     s, q = as_real(s, q), as_real(q, s)
     total: Any = 0.0
     end = q + 10

@@ -1,8 +1,8 @@
-"""Rules of the gamma function and its kin, and of error functions.
+"""Rules of the gamma function and related functions, and of error functions.
 
 Source: NIST Digital Library of Mathematical Functions, whose equations are cited by number.
 
-A difference that loses its digits far out is replaced there by the first terms of its series.
+A difference that cancels for large arguments is replaced there by the first terms of its series.
 """
 
 import math
@@ -18,7 +18,7 @@ ROOT_2 = math.sqrt(2)
 
 
 def series(coefficients, x):
-    """Σ cₖ xᵏ."""
+    """Evaluate Σ cₖ xᵏ."""
     total = 0.0
     for c in reversed(coefficients):
         total = total * x + c
@@ -31,7 +31,7 @@ non_differentiable(v.gammasgn)
 
 
 def rgamma_slope(y, x):
-    """-ψ(x) / Γ(x); in the left half, where ψ has poles, of sin(πx) Γ(1 - x) / π: 5.5.3."""
+    """-ψ(x) / Γ(x); in the left half, where ψ has poles, from sin(πx) Γ(1 - x) / π: 5.5.3."""
     left = v.real(x) < 0.5
     z = v.where(left, 1 - x, 1)
     mirrored = v.gamma(z) * (v.cos(math.pi * x) - v.sin(math.pi * x) / math.pi * v.digamma(z))
@@ -42,7 +42,7 @@ of_order(v.polygamma, lambda _y, n, x: v.polygamma(n + 1, x), unstated)
 
 
 def binom_slope(y, n, k, in_n):
-    """Differentiate Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)); by 1/Γ where ψ may have poles."""
+    """Differentiate Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)); with 1/Γ where ψ may have poles."""
     poles = v.logical_or(k < -0.5, n - k < -0.5)
     a, b = v.where(poles, 0, n - k) + 1, v.where(poles, 0, n if in_n else k) + 1
     regular = y * (v.digamma(b) - v.digamma(a) if in_n else v.digamma(a) - v.digamma(b))
@@ -60,7 +60,7 @@ def binom_slope(y, n, k, in_n):
 
 
 def binom_slope_beyond(n, k, in_n):
-    """Differentiate B(n + 1, k - n) sin(π(k - n)) / π, which it is for k > n > -1."""
+    """Differentiate the coefficient as B(n + 1, k - n) sin(π(k - n)) / π, for k > n > -1."""
     left = k < n / 2
     k = v.where(left, n - k, k)
     w = k - n
@@ -75,32 +75,32 @@ def binom_slope_beyond(n, k, in_n):
 
 
 def far(x):
-    """Where the first terms of series in 1 / (2x²) give all digits: right and left."""
+    """Find where the first terms of a series in 1 / (2x²) suffice: far to the right and left."""
     return v.square(v.real(x)) - v.square(v.imag(x)) > 625
 
 
 def tail(x, sign):
-    """Σ (2k + 1)!! (sign / 2x²)ᵏ / (2x²)."""
+    """Compute Σ (2k + 1)!! (sign / 2x²)ᵏ / (2x²)."""
     z = v.divide(0.5, x * x)
     odd = [math.prod(range(1, 2 * k + 2, 2)) * sign**k for k in range(9)]
     return z * series(odd, z)
 
 
 def erfcx_slope(y, x):
-    """2x y - 2/√π: 7.10.1, and 7.12.1 far out."""
+    """2x y - 2/√π: 7.10.1, and 7.12.1 for large x."""
     away = v.logical_and(far(x), v.real(x) > 0)
     near = 2 * x * y - 2 / ROOT_PI
     return v.where(away, -2 / ROOT_PI * tail(v.where(away, x, 30), -1), near)
 
 
 def dawsn_slope(y, x):
-    """1 - 2x y: 7.5.1 and 7.10.1, and 7.12.1 far out."""
+    """1 - 2x y: 7.5.1 and 7.10.1, and 7.12.1 for large x."""
     away = far(x)
     return v.where(away, -tail(v.where(away, x, 30), 1), 1 - 2 * x * y)
 
 
 def mills(y, x):
-    """Divide the density of the standard normal distribution by its share below x."""
+    """Divide the density of the standard normal distribution by its probability below x."""
     left = v.real(x) < 0
     z = v.where(left, x, 0)
     right = v.exp(-0.5 * v.square(v.where(left, 0, x)) - v.where(left, 0, y))

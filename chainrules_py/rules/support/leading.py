@@ -1,8 +1,8 @@
-"""Options of operations whose linear operands have one more axis in front.
+"""Options of operations whose linear operands have an additional leading axis.
 
-That axis counts directions. Each function takes the operands, with that axis, and the options of a
-call, and gives what to call instead; None where the operation cannot be called so, and the
-directions are taken one by one.
+That axis is for directions. Each function takes the operands, with that axis, and the options of a
+call, and returns the operands and options to use instead; or None if the operation has no such
+call, and is called for each direction separately.
 """
 
 from typing import Any
@@ -13,17 +13,17 @@ from chainrules_py.tangents.space import Space, kind_of
 
 
 def moved(axis):
-    """Renumber an axis behind a new first one: an axis counted from the end stays."""
+    """Renumber an axis after a new first axis; an axis counted from the end stays."""
     return axis if axis < 0 else axis + 1
 
 
 def matrices(operands, options):
-    """Directions of vectors, which stand for a matrix of them, would be taken for matrices."""
+    """Keep operands and options for matrices; None for vectors, whose directions are a matrix."""
     return (operands, options) if operands[0].ndim > 2 else None
 
 
 def from_end(axis, ndim):
-    """Axes counted from the end, where axes in front do not matter; None is all of them."""
+    """Count axes from the end, so that leading axes do not matter; None is all axes."""
     if axis is None:
         return tuple(range(-ndim, 0))
     if isinstance(axis, tuple):
@@ -32,7 +32,7 @@ def from_end(axis, ndim):
 
 
 def along_axes(operands, options):
-    """``axis`` is one axis or several; None is all of them."""
+    """Renumber ``axis``, which is one axis, several, or None for all."""
     axis = options["axis"]
     if axis is None:
         axes = tuple(range(1, operands[0].ndim))
@@ -42,7 +42,7 @@ def along_axes(operands, options):
 
 
 def along_axis(operands, options):
-    """``axis`` is one axis; None would flatten, which changes nothing of one axis alone."""
+    """Renumber ``axis``, which is one axis; None flattens, and is possible for one axis only."""
     if options["axis"] is None:
         if any(getattr(x, "ndim", 2) != 2 for x in operands[:1]):
             return None
@@ -51,14 +51,14 @@ def along_axis(operands, options):
 
 
 def joined(operands, options):
-    """Treat ``axis`` as `along_axis` does, where all operands are linear."""
+    """Renumber ``axis`` as `along_axis` does, if all operands are linear."""
     if options["axis"] is None and any(x.ndim != 2 for x in operands):
         return None
     return along_axis(operands, options)
 
 
 def squeezed(operands, options):
-    """``axis=None`` is all axes of length one."""
+    """Renumber ``axis``; None is all axes of length one."""
     if options["axis"] is None:
         shape = operands[0].shape
         ones = tuple(i for i in range(1, len(shape)) if shape[i] == 1)
@@ -67,7 +67,7 @@ def squeezed(operands, options):
 
 
 def permuted(operands, options):
-    """``axes`` is a permutation; None reverses."""
+    """Renumber ``axes``, which is a permutation; None reverses."""
     axes = options["axes"]
     axes = range(operands[0].ndim - 2, -1, -1) if axes is None else axes
     n = operands[0].ndim - 1
@@ -75,25 +75,25 @@ def permuted(operands, options):
 
 
 def shaped(operands, options):
-    """``shape`` is that of the result."""
+    """Extend ``shape``, the shape of the result."""
     return operands, {**options, "shape": (operands[0].shape[0], *options["shape"])}
 
 
 def broadcasted(operands, options):
-    """Treat ``shape`` as `shaped` does, for an operand that may have fewer axes."""
+    """Extend ``shape`` as `shaped` does, for an operand that may have fewer axes."""
     return shaped((aligned(operands[0], len(options["shape"])),), options)
 
 
 def tiled(operands, options):
-    """``repetitions`` are counted from the last axis, and there may be more of them than axes."""
+    """Align the operand with ``repetitions``, which may be more than its axes."""
     times = options["repetitions"]
     return (aligned(operands[0], len(times)),), options
 
 
 def indexed(operands, options):
-    """``index`` is a pattern.
+    """Extend the pattern ``index`` by a slice for the leading axis.
 
-    Arrays that are apart in it put their axes in front of all others, also of the first.
+    None if arrays in it are not adjacent, since their axes would precede the leading one.
     """
     index = options["index"]
     picking = [i for i, e in enumerate(index) if _picks(e)]
@@ -104,12 +104,12 @@ def indexed(operands, options):
 
 
 def _picks(entry):
-    """Tell whether an entry acts as an array beside arrays: all but slices and new axes do."""
+    """Return whether an entry acts as an array beside arrays: all except slices and new axes."""
     return type(entry) is int or (type(entry) is tuple and entry[0] is not slice)
 
 
 def scattered(operands, options):
-    """Treat ``index`` as `indexed` does, with a second operand that broadcasts to x[index]."""
+    """Extend ``index`` as `indexed` does, with a second operand that broadcasts to x[index]."""
     x, y, *arrays = operands
     if getattr(y, "ndim", 1) - 1 != _picked(x.ndim - 1, options["index"], arrays):
         return None
@@ -117,7 +117,7 @@ def scattered(operands, options):
 
 
 def _picked(ndim, index, arrays):
-    """Count the axes that x[index] has, of an x with ``ndim`` axes."""
+    """Count the axes of x[index], for an x with ``ndim`` axes."""
     together, rest = 0, iter(arrays)
     for entry in index:
         if entry is Index.HOLE:
@@ -133,7 +133,7 @@ def _picked(ndim, index, arrays):
 
 
 def padded(operands, options):
-    """``widths`` are pairs, one per axis; each direction has a margin of its own, if any."""
+    """Extend ``widths``, one pair per axis, by no margin along the leading axis."""
     value: Any = operands[1]
     if type(value) is not Space and getattr(value, "ndim", False):
         return None
@@ -141,7 +141,7 @@ def padded(operands, options):
 
 
 def along_places(operands, options):
-    """Repeat the places of `take_along_axis`, which are the same in all directions."""
+    """Repeat the indices of `take_along_axis`, which are the same in all directions."""
     x, *others, places = operands
     places = broadcast_to(places, shape=(x.shape[0], *places.shape))
     return along_axis((x, *others, places), options)

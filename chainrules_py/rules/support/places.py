@@ -1,4 +1,4 @@
-"""Elements read at places along an axis, and put back: the halves of what only rearranges."""
+"""Reading elements at indices along an axis, and its transpose, for rules of rearrangements."""
 
 from chainrules_py.ops import broadcast_to, full_like, put_along_axis_add, take_along_axis
 from chainrules_py.rules.support.leading import from_end
@@ -6,7 +6,7 @@ from chainrules_py.tangents.linear_map import LinearMap
 
 
 def reading(places, axis):
-    """Make the map of what reads its elements at places along an axis."""
+    """Make the map of reading elements at indices along an axis."""
     return LinearMap(read, put_back, places, from_end(axis, places.ndim))
 
 
@@ -20,7 +20,7 @@ def put_back(y_bar, places, axis):
 
 
 def for_each(places, t):
-    """Repeat the places, the same in all directions."""
+    """Repeat the indices, which are the same in all directions."""
     if t.ndim == places.ndim:
         return places
     return broadcast_to(places, shape=(*t.shape[: t.ndim - places.ndim], *places.shape))

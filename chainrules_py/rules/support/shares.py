@@ -1,15 +1,15 @@
-"""Shares of a cotangent among elements, however many these are."""
+"""Equal shares of a cotangent among elements."""
 
 from chainrules_py.ops import astype, count_nonzero, divide
 from chainrules_py.tangents.promotion import real_numbers
 
 
 def shared(t, n):
-    """Divide by a count, though half precision holds none from 2¹⁶ on: it holds their inverses."""
+    """Divide by a count; from 2¹⁶ on multiply by its inverse, which half precision can hold."""
     return t / n if n < 2**16 else t * (1 / n)
 
 
 def equal_shares(hits, axis, dtype):
-    """Share 1 among what is true along an axis; of NaN nothing is equal to it: 0 / 0."""
+    """Share 1 among the true elements along an axis; NaN if there are none."""
     count = count_nonzero(hits, axis=axis, keepdims=True)
     return astype(divide(real_numbers(hits), real_numbers(count)), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Functions shared by the rules of singular values and eigenvalues where some are (nearly) equal.
+"""Functions for rules of singular values and eigenvalues, some of which may be (nearly) equal.
 
 Derived in docs/design/decompositions.md: a quotient whose denominator vanishes is left out, and
 reported unless its numerator vanishes as well.
@@ -24,22 +24,22 @@ from chainrules_py.ops import (
 
 
 def pairs(s):
-    """sⱼ - sᵢ for each pair."""
+    """Compute sⱼ - sᵢ for each pair."""
     return expand_dims(s, axis=-2) - expand_dims(s, axis=-1)
 
 
 def inverse(d, small):
-    """1 / d, and 0 where d is small; the inner `where` keeps infinities out of its derivatives."""
+    """Compute 1 / d, and 0 where d is small; the inner `where` avoids infinite derivatives."""
     return where(small, 0.0, 1.0 / where(small, 1.0, d))
 
 
 def off_diagonal(tied, s):
-    """Which pairs are of two different ones."""
+    """Return the tied pairs of two different values."""
     return logical_and(tied, less(eye_like(real(s), rows=s.shape[-1]), 0.5))
 
 
 def threshold(s, *tangents):
-    """Compute the limit of vanished numerators: √ε of the mean column of the tangents."""
+    """Compute the size below which numerators vanish: √ε of the mean column of the tangents."""
     size = 0.0
     for t in tangents:
         size = size + sum(abs(t), axis=(-2, -1), keepdims=True)
@@ -47,20 +47,20 @@ def threshold(s, *tangents):
 
 
 def least(t):
-    """Compute the limit of vanished elements: √ε of their sum."""
+    """Compute the size below which elements vanish: √ε of their sum."""
     return resolution(t) ** 0.5 * sum(abs(t), axis=-1, keepdims=True)
 
 
 def beyond(mask, numerator, limit):
-    """Where a numerator, whose denominator vanishes, does not."""
+    """Find where a numerator does not vanish although its denominator, in the mask, does."""
     return logical_and(mask, greater(abs(numerator), limit))
 
 
 def singled_out(tied, *bars):
-    """Which pairs of tied columns have cotangents of one column alone.
+    """Find the pairs of tied columns of which only one has a cotangent.
 
-    The loss of ``U[0, 0]`` at U = I does not move to first order when the two columns turn, and
-    yet depends on which were returned.
+    The loss ``U[0, 0]`` at U = I does not change to first order when the two columns turn, and yet
+    depends on which were returned.
     """
     size = 0.0
     for t in bars:
@@ -70,14 +70,14 @@ def singled_out(tied, *bars):
 
 
 def evenly(t, s, tied):
-    """Each element moved towards those that are tied with it, so that exact ties end at their mean.
+    """Move each element towards those tied with it, so that exact ties end at their mean.
 
-    A second derivative that splits them is reported: the first does not tell it.
+    A second derivative that splits them is reported, since the first does not determine it.
 
-    The weights 1 / max(how many are tied with i, with j) are symmetric and keep sums and constants,
-    also where "nearly equal" is not transitive, so push and pull are the same.
+    The weights 1 / max(number tied with i, number tied with j) are symmetric and keep sums and
+    constants, even if "nearly equal" is not transitive, so push and pull are the same.
     """
-    # As numbers of the dtype of s: what is counted are ones.
+    # Ones in the dtype of s, to be counted.
     ones = where(tied, 1.0 + zeros_like(real(pairs(s))), 0.0)
     count = sum(ones, axis=-1)
     weight = ones / maximum(expand_dims(count, axis=-1), expand_dims(count, axis=-2))
@@ -86,10 +86,10 @@ def evenly(t, s, tied):
 
 
 def unsettled(tied, close, s_bar, normal, limit, alone=None):
-    """Where equal values leave what stands beside the diagonal open; ``alone``: further places.
+    """Find where equal values leave off-diagonal elements undetermined; ``alone`` adds positions.
 
     A loss ψ(U f(S) Vᴴ) has s̄ᵢ = f' Re Kᵢᵢ and a ``normal`` part of its cotangents, 2 f (K + Kᴴ)
-    between equal ones, where its derivative is f' (K + Kᴴ)/2: that is known if K is diagonal with
+    between equal values, where its derivative is f' (K + Kᴴ)/2: that is known if K is diagonal with
     equal elements. Values may also be too ``close`` for their quotient.
     """
     flow = abs(s_bar)
