@@ -352,7 +352,7 @@ OBSTACLES = (
         _scipy,
     ),
 )
-"""Constructs that do not trace, the most frequent first."""
+"""Constructs that do not trace, in the order in which programs encounter them."""
 PLAIN = (
     Obstacle(
         "value",

@@ -69,7 +69,7 @@ def inv_again(x: Array, /) -> Any:
 
 
 class QRResult(NamedTuple):
-    """Result of `qr`; a library's own namedtuple with these fields takes its place."""
+    """Result of `qr`; a library may return its own namedtuple with these fields."""
 
     Q: Any
     R: Any
@@ -92,7 +92,7 @@ def qr_raw(x: Array, /) -> tuple[Any, Any]:  # type: ignore[empty-body]
 
 
 class EighResult(NamedTuple):
-    """Result of `eigh`; a library's own namedtuple with these fields takes its place."""
+    """Result of `eigh`; a library may return its own namedtuple with these fields."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -109,7 +109,7 @@ eigvalsh = cholesky.alike(
 
 
 class EigResult(NamedTuple):
-    """Result of `eig`; a library's own namedtuple with these fields takes its place."""
+    """Result of `eig`; a library may return its own namedtuple with these fields."""
 
     eigenvalues: Any
     eigenvectors: Any

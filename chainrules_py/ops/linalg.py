@@ -127,7 +127,7 @@ slogdet = inv.alike(
 
 
 class SVDResult(NamedTuple):
-    """Result of `svd`; a library's own namedtuple with these fields takes its place."""
+    """Result of `svd`; a library may return its own namedtuple with these fields."""
 
     U: Any
     S: Any

@@ -23,7 +23,7 @@ def sort_rule(x, *, axis, descending, stable):
 
 @rule(partition, batched=True, whole=True)
 def partition_rule(x, *, kth, axis):
-    """Read the elements of x at the indices that take their order to that of the result."""
+    """Read the elements of x at the indices that the result takes them from."""
     y = partition(x, kth=kth, axis=axis)
     whence, whither = argsort(x, axis=axis), argsort(y, axis=axis)
     order = put_along_axis_add(zeros_like(whence), whence, whither, axis=axis)

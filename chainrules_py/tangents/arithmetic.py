@@ -218,7 +218,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
     """Return a tangent in the form that engines expect: `Tangent[P]` for each structure.
 
     Only the structure is checked; `project` handles shape, dtype and device. A table is replaced by
-    the array of its numbers, as it is as an operand.
+    the array of its numbers, just as an operand is.
 
     Parameters
     ----------

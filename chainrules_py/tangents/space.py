@@ -174,7 +174,7 @@ forgets(lambda: (with_dtype, _kinds, _makers, _array_spaces))
 
 
 def space(x: Any) -> Any:
-    """Return the tangent space of a value; `NoTangent()` for what cannot be perturbed."""
+    """Return the tangent space of a value; `NoTangent()` for a value that cannot be perturbed."""
     cls = type(x)
     make = _makers.get(cls)
     if make is None:
@@ -299,7 +299,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
             except (ValueError, RuntimeError) as error:  # libraries differ in what they raise
                 msg = f"{describe(t)} is not a tangent of {onto!r}: it has another shape"
                 raise ProjectionError(msg) from error
-        else:  # a Python number, or a tracer of one, has no library to be broadcast in
+        else:  # no library broadcasts a Python number, or a tracer of one
             if kind_of(t) in ("none", "other"):
                 refuse_tangent(t)
             t = full_like(_zeros(onto, ()), shape=onto.shape, fill=1) * t

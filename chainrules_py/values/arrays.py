@@ -49,7 +49,7 @@ else:
             return of_kinds[0](cls, kinds)
 
     class Scalar(abc.ABC):
-        """A number: Python's int, float and complex, and what libraries register as scalars."""
+        """A number: Python's int, float and complex, and the scalars that libraries register."""
 
 
 of_kinds: list[Any] = []

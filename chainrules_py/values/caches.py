@@ -166,7 +166,7 @@ class Made(functools.partial[Any]):
     def __signature__(self) -> inspect.Signature:
         import inspect  # not loaded by the core
 
-        # `inspect.getfullargspec` follows no `__wrapped__`, and takes what has `__get__` for C.
+        # `inspect.getfullargspec` ignores `__wrapped__`, and treats objects with `__get__` as C.
         try:
             found = inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
         except ValueError as error:  # of a built-in function

@@ -217,7 +217,7 @@ def _flatten(
         children = (LEAF,) * len(values)
     else:
         children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
-    cls, like = type(x), x  # a registered class may look at the values that it is rebuilt around
+    cls, like = type(x), x  # a registered class may read the old values in rebuild
     if cls in PLAIN and structure.kind != "registered":
         like = None
     elif structure.hollow:

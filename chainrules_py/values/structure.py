@@ -182,7 +182,7 @@ def primal_class(cls: type) -> type:
     (<class 'list'>, <class 'tuple'>)
     """
     found = getattr(cls, "__stands_for__", cls)
-    return found if isinstance(found, type) else cls  # metaclasses may answer to any name
+    return found if isinstance(found, type) else cls  # a metaclass may return anything for any name
 
 
 def as_result(x: Any) -> Any:
@@ -434,7 +434,7 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
 
     fields = {field.name for field in dataclasses.fields(cls)}
     made = vars(cls).get("__init__")
-    given = getattr(made, "__annotations__", {}).keys() - {"return"}  # with those of ``InitVar``
+    given = getattr(made, "__annotations__", {}).keys() - {"return"}  # includes ``InitVar``
     return None if given - fields else after
 
 

@@ -1,1 +1,1 @@
-"""Rules of operations that are given functions."""
+"""Rules of higher-order operations, which take functions."""

@@ -27,7 +27,7 @@ def _solve(operator, x, rhs, options):
 
 
 def _verified(config, operation, f, x, params, options):
-    """Check that a solution is isolated, if the engine can see its value."""
+    """Check that a solution is isolated, if its numbers can be read."""
     if config.sees(x):
         how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
         # The check reads numbers, even of values that an outer level differentiates.
