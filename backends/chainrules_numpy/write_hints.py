@@ -120,7 +120,7 @@ _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask",
 def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
     """Return the expression for a new buffer: of zeros, or of its current numbers."""
     like, kind = _like(line, stored), getattr(getattr(buffer, "dtype", None), "kind", "")
-    if kind in ("f", "c") and np.any(buffer):
+    if kind in ("f", "c") and isinstance(buffer, np.ndarray) and np.any(buffer):
         return f"{name} = {name} + np.zeros_like({like}, shape={name}.shape)"
     shape = getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape

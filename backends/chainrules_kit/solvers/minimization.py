@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_kit.library import on_host, scipy_part
 from chainrules_kit.solvers.dense import Coordinates
 from chainrules_kit.solvers.vectors import Vector, eps_of
-from chainrules_py import ConvergenceError
+from chainrules_py import ConvergenceError, space
 
 Slope = Callable[[Vector], tuple[float, Vector]]
 
@@ -31,6 +31,8 @@ def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
     ConvergenceError
         If the function decreases without bound.
     """
+    # In the type of the gradient where it is wider: of a start 0.5 beside arrays an array's number.
+    x = [a + space(b).zeros() for a, b in zip(x, slope(x)[1], strict=True)]
     coordinates = Coordinates(x)
     start = on_host(coordinates.flat(x)).astype(float)
 

@@ -22,6 +22,7 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.arguments import unit
 from chainrules_tape.functions.run import Recorded
 from chainrules_tape.inspect.saved_calls import replayed
+from chainrules_tape.inspect.text import name_of
 
 
 class HasGradients(BareTape):
@@ -77,9 +78,11 @@ class HasGradients(BareTape):
             seeds = leaf_cotangents(asked.y_tree, asked.y, seed)
         given = replayed(self) if differentiable else None
         fetch = asked.on_the_way(given or self.__getitem__) or given
-        consume = not self.persistent and fetch is None
+        if given is None and fetch is not None and not self.persistent:
+            last = max([i for i in asked.outputs if i is not None], default=-1)
+            self[: last + 1], fetch = list(map(fetch, range(last + 1))), None
         try:
-            bars = asked.pull(seeds, consume=consume, fetch=fetch, watch=True)
+            bars = asked.pull(seeds, consume=not self.persistent, fetch=fetch, watch=True)
         finally:
             if not self.persistent:
                 self.consume()
@@ -88,6 +91,10 @@ class HasGradients(BareTape):
                 x if is_zero(x) else own(x if find_tracers(x) else self.leaf(x), ())
                 for x in map(unthunk, bars)
             ]
+            names, last = self.note().names, asked.outputs[0] if len(asked.outputs) == 1 else None
+            for x, i in zip(bars, asked.inputs, strict=True):
+                if last is not None and i in names and isinstance(x, BareVariable):
+                    names.setdefault(x.place, f"d{name_of(self, last)}/d{names[i]}")
         else:
             bars = own_all(
                 asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from tests.engines.compile.c.test_small import check, flat
+from tests.engines.compile.c.test_small_systems import check, flat
 
 from chainrules_compile import compile
 from chainrules_py import ops as v
