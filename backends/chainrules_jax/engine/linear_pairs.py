@@ -298,14 +298,12 @@ class Program:
         """
         recipe = self._recipe(ins)
         constructor = None if recipe is None else recipe.constructor
-        if constructor == "linear_rule" or (
-            constructor == "bilinear_rule" and sum(self._wanted(moves)) == 1
-        ):
+        linear = constructor == "linear_rule" or self.operation is v.astype
+        if linear or (constructor == "bilinear_rule" and sum(self._wanted(moves)) == 1):
             return
         msg = (
             f"{self.operation.__name__} is not stated as linear in what jax.linear_transpose "
-            f"moves: "
-            f"state it by linear_rule, or take jax.vjp"
+            f"moves: state it by linear_rule, or take jax.vjp"
         )
         raise NotDifferentiableError(msg)
 

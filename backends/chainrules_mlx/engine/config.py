@@ -13,7 +13,7 @@ from chainrules_kit import densely
 from chainrules_mlx import namespace as xp
 from chainrules_mlx.engine.values import dense, is_floating
 from chainrules_py import Capability, Config, ForwardMode, ReverseMode, ZeroTangent, space
-from chainrules_py.extend import Opened, unflatten_tangent
+from chainrules_py.extend import Opened, flatten, unflatten_tangent
 
 _mx: Any = mx
 
@@ -60,6 +60,13 @@ class MlxConfig(Config):
     def numbers(self, x: Any) -> Any:
         """Return the numbers of a value as a NumPy array, while MLX keeps their graph."""
         return xp.kept(np.array, _as_array(x))
+
+    def sees(self, x: Any) -> bool:
+        """Return whether a value's numbers can be read; False in `mx.compile` and `mx.vmap`."""
+        try:
+            return super().sees(x) and all([np.ndim(self.numbers(t)) >= 0 for t in flatten(x)[0]])
+        except ValueError:
+            return False
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` expects."""

@@ -337,7 +337,7 @@ BESIDE = {
     "np.dot": (lambda x: np.dot(A, x).sum(), "csr_array"),
     "scipy's spsolve": (lambda x: linalg.spsolve(B, np.tile(x, 2)[:6]).sum(), "chainrules_scipy"),
     "cg": (lambda x: linalg.cg(B, np.tile(x, 2)[:6])[0].sum(), "chainrules_scipy.sparse import cg"),
-    "splu": (lambda x: linalg.splu(B).solve(np.tile(x, 2)[:6]).sum(), "Variable"),
+    "splu": (lambda x: linalg.splu(B).solve(np.tile(x, 2)[:6]).sum(), "takes plain values"),
     "coo_array": (
         lambda x: (sparse.coo_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ X).sum(),
         "with_data",
