@@ -14,7 +14,7 @@ from chainrules_py import rules as rules
 from chainrules_py.values.frames import caller as _caller
 
 _HOMES = {
-    "config": "Capability Config ForwardMode Mutation NoForwardMode NoReverseMode ReverseMode",
+    "rule_config": "Capability Config ForwardMode Mutation NoForwardMode NoReverseMode ReverseMode",
     "engines.export": "export",
     "engines.frule_rrule": "frule rrule",
     "errors": (

@@ -1,27 +1,6 @@
 from chainrules_py import composites as composites
 from chainrules_py import ops as ops
 from chainrules_py import rules as rules
-from chainrules_py.config import (
-    Capability as Capability,
-)
-from chainrules_py.config import (
-    Config as Config,
-)
-from chainrules_py.config import (
-    ForwardMode as ForwardMode,
-)
-from chainrules_py.config import (
-    Mutation as Mutation,
-)
-from chainrules_py.config import (
-    NoForwardMode as NoForwardMode,
-)
-from chainrules_py.config import (
-    NoReverseMode as NoReverseMode,
-)
-from chainrules_py.config import (
-    ReverseMode as ReverseMode,
-)
 from chainrules_py.engines.export import export as export
 from chainrules_py.engines.frule_rrule import (
     frule as frule,
@@ -110,6 +89,27 @@ from chainrules_py.registry.removal import (
 )
 from chainrules_py.registry.removal import (
     unregister as unregister,
+)
+from chainrules_py.rule_config import (
+    Capability as Capability,
+)
+from chainrules_py.rule_config import (
+    Config as Config,
+)
+from chainrules_py.rule_config import (
+    ForwardMode as ForwardMode,
+)
+from chainrules_py.rule_config import (
+    Mutation as Mutation,
+)
+from chainrules_py.rule_config import (
+    NoForwardMode as NoForwardMode,
+)
+from chainrules_py.rule_config import (
+    NoReverseMode as NoReverseMode,
+)
+from chainrules_py.rule_config import (
+    ReverseMode as ReverseMode,
 )
 from chainrules_py.tangents.arithmetic import add_tangents as add_tangents
 from chainrules_py.tangents.boundary import ignore_derivatives as ignore_derivatives

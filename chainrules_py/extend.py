@@ -33,7 +33,7 @@ from typing import Any
 
 _HOMES: dict[str, str] = {
     "chainrules_py.errors": "ContractError advisers describe refusers",
-    "chainrules_py.config": "Always",
+    "chainrules_py.rule_config": "Always",
     "chainrules_py.values.arrays": (
         "Tracer beside called_beside lazy_array_type number_home number_homes number_readers"
         " set_class stood_for"

@@ -51,9 +51,6 @@ from chainrules_py.composites.decompositions import (
 from chainrules_py.composites.products import (
     adjugate_by_svd,
 )
-from chainrules_py.config import (
-    Always,
-)
 from chainrules_py.engines.default import (
     any_engine,
 )
@@ -208,6 +205,9 @@ from chainrules_py.registry.table import (
     primal_of,
     remove,
     unbind,
+)
+from chainrules_py.rule_config import (
+    Always,
 )
 from chainrules_py.rules import reductions as reduction_rules
 from chainrules_py.rules.decompositions import cholesky as cholesky_rules

@@ -27,8 +27,8 @@ from chainrules_compile.errors import (
 )
 from chainrules_compile.explaining import explained
 from chainrules_compile.garbage_collection import collecting_later
-from chainrules_compile.host import listen
 from chainrules_compile.passes import passes_of
+from chainrules_compile.primitive_calls import listen
 from chainrules_compile.reasons import none_fits, why_in_a_row
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.results import close, moved_results

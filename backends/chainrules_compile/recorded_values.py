@@ -2,8 +2,8 @@
 
 Engines see a recorded value as an array of a library with the functions of the original:
 `__dispatch_type__` selects the operations and facts of that library, and the host computes and
-records each call (`chainrules_compile.host`). It is not a `Tracer`: it carries no derivative, and
-functions that strip tracers keep it.
+records each call (`chainrules_compile.primitive_calls`). It is not a `Tracer`: it carries no
+derivative, and functions that strip tracers keep it.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _HOMES = {
     "imported_functions": "imported_from of_own own_function refuse_traced_captures",
     "numpy_halves": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
     "structures": "cotangents_in of_some tangents_in wanted_in",
-    "support": "supported",
+    "engine_support": "supported",
     "transform": "Transformation Transformations nestings",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

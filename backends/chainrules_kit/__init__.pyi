@@ -11,6 +11,7 @@ from chainrules_kit.bodies import (
 )
 from chainrules_kit.derived_aliases import derive, rows_of
 from chainrules_kit.directions import deliver_many, many_directions
+from chainrules_kit.engine_support import supported
 from chainrules_kit.export import (
     Kernel,
     Resolved,
@@ -42,7 +43,6 @@ from chainrules_kit.repeated_calls import (
     samples,
 )
 from chainrules_kit.structures import cotangents_in, of_some, tangents_in, wanted_in
-from chainrules_kit.support import supported
 from chainrules_kit.tangent_entries import (
     assembled,
     canonical,

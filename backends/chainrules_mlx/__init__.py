@@ -5,11 +5,19 @@ turns a function with a rule into an MLX function.
 """
 
 from chainrules_mlx import arrays
-from chainrules_mlx.engine import host
-from chainrules_mlx.engine.config import MlxConfig, config
+from chainrules_mlx.engine import primitive_calls
 from chainrules_mlx.engine.export import export, supports
+from chainrules_mlx.engine.rule_config import MlxConfig, config
 from chainrules_mlx.engine.transform import transformations
 
-__all__ = ["MlxConfig", "arrays", "config", "export", "host", "supports", "transformations"]
+__all__ = [
+    "MlxConfig",
+    "arrays",
+    "config",
+    "export",
+    "primitive_calls",
+    "supports",
+    "transformations",
+]
 
 chainrules_contract = 1

@@ -9,12 +9,12 @@ from chainrules_torch import (
     arrays,
     names,
 )
-from chainrules_torch.engine import host
+from chainrules_torch.engine import primitive_calls
 from chainrules_torch.engine.callback import callback
-from chainrules_torch.engine.config import TorchConfig, config
+from chainrules_torch.engine.engine_support import supports, transformations
 from chainrules_torch.engine.export import Exported, export
 from chainrules_torch.engine.import_rule import import_rule
-from chainrules_torch.engine.support import supports, transformations
+from chainrules_torch.engine.rule_config import TorchConfig, config
 
 __all__ = [
     "Exported",
@@ -23,7 +23,7 @@ __all__ = [
     "callback",
     "config",
     "export",
-    "host",
+    "primitive_calls",
     "import_rule",
     "names",
     "supports",

@@ -30,7 +30,7 @@ COMPUTED = {
     "chainrules_kit.fallbacks.reductions": ("reductions", "selection", "sorting"),
     "chainrules_kit.fallbacks.statistics": ("interpolation", "statistics"),
     "chainrules_py.composites.products": ("contraction",),
-    "chainrules_py.composites.standard": (
+    "chainrules_py.composites.array_api": (
         "creation",
         "indexing",
         "joining",

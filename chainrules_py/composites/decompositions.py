@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from chainrules_py import ops as v
+from chainrules_py.composites.array_api import in_the_standard
 from chainrules_py.composites.products import matrix_norm
-from chainrules_py.composites.standard import in_the_standard
 from chainrules_py.ops.linalg import SVDResult
 from chainrules_py.ops.matrices import adjoint, bordered, corner, half, hermitian, magnitude
 from chainrules_py.tangents.promotion import real_numbers

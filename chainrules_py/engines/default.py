@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from chainrules_py.config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.statement import Rule
 from chainrules_py.registry.table import find_rule
+from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import type_info

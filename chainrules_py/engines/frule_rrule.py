@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
 from chainrules_py.engines.guard import watching
 from chainrules_py.errors import ChainRulesError, ProjectionError, advise, describe
@@ -15,6 +14,7 @@ from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.table import name_of, unbind
+from chainrules_py.rule_config import Config
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
 from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
-from chainrules_py.config import Always, Capability
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import checked_annotation, where_defined
 from chainrules_py.primitives.primitive import Primitive
@@ -32,6 +31,7 @@ from chainrules_py.registry.checks import (
 )
 from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
+from chainrules_py.rule_config import Always, Capability
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Numeric
 from chainrules_py.values.frames import caller

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from chainrules_py.config import Config
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.dispatch import signature_text
@@ -13,6 +12,7 @@ from chainrules_py.primitives.plugins import module_of, root_of, see, see_about,
 from chainrules_py.registry.bind.choice import narrowed
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
+from chainrules_py.rule_config import Config
 from chainrules_py.values.type_info import type_info
 
 

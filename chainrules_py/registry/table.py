@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import Any
 
-from chainrules_py.config import Capability, Config, meets
 from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
 from chainrules_py.primitives.aliases.alias import UFUNC_KEYWORDS, alias, aliases
 from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lock
@@ -27,6 +26,7 @@ from chainrules_py.primitives.plugins import (
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.signature import of_operands
 from chainrules_py.registry.statement import MODES, Rule, Source, Statement
+from chainrules_py.rule_config import Capability, Config, meets
 from chainrules_py.values.array_annotations import ArrayOf, erased
 from chainrules_py.values.caches import named
 

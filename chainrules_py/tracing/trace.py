@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
-from chainrules_py.config import Config
 from chainrules_py.ops.views import converting, read
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
 from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.table import find_rule, looked_into
+from chainrules_py.rule_config import Config
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike

@@ -45,7 +45,7 @@ def of_mlx(operands):
 def refusals(operation, engine, most):
     """Yield what an engine refuses of an operation's samples, by the door that it was asked at."""
     table = importlib.import_module(f"chainrules_{engine}").transformations
-    as_vector = importlib.import_module("chainrules_kit.support")._as_vector
+    as_vector = importlib.import_module("chainrules_kit.engine_support")._as_vector
     asarray, f = table.asarray or np.asarray, export(operation, to=engine)
     for instance in itertools.islice(instances(operation), most):
         operands, options = instance.build(backend(engine if engine in "jax torch" else "numpy"))

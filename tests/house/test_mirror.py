@@ -50,7 +50,7 @@ SAMPLES = "how operations are computed: samples of every operation run there"
 ELSEWHERE = (
     # ------------------------------------------------------------------------------ the core
     (
-        "chainrules_py/config.py",
+        "chainrules_py/rule_config.py",
         "tests/core/primitives/closures/test_closures.py",
         "what an engine can do is asked there",
     ),
@@ -319,7 +319,7 @@ ELSEWHERE = (
     # ------------------------------------------------------------------------------ the engines
     ("backends/chainrules_autograd/engine/*", "tests/engines/autograd/engine/test_engine.py", ROOM),
     (
-        "backends/chainrules_jax/engine/host.py",
+        "backends/chainrules_jax/engine/primitive_calls.py",
         "tests/engines/jax/engine/test_callback.py",
         "callbacks compute on the host",
     ),
@@ -351,7 +351,7 @@ ELSEWHERE = (
         "solvers and kernels run apart",
     ),
     (
-        "backends/chainrules_torch/engine/host.py",
+        "backends/chainrules_torch/engine/primitive_calls.py",
         "tests/engines/torch/test_numpy.py",
         "NumPy computes on the host",
     ),
@@ -383,7 +383,7 @@ ELSEWHERE = (
         "what is plugged together is the tape",
     ),
     (
-        "backends/chainrules_tape/config.py",
+        "backends/chainrules_tape/rule_config.py",
         "tests/tape/core/test_tape.py",
         "its settings are the tape's",
     ),

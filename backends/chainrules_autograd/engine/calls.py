@@ -20,7 +20,7 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.engine import _private
 from chainrules_autograd.engine.boxes import bare, boxed, is_boxed, opened, runner
-from chainrules_autograd.engine.config import as_tuple, boxing, config, conjugated, moves
+from chainrules_autograd.engine.rule_config import as_tuple, boxing, config, conjugated, moves
 from chainrules_kit import (
     check_hidden,
     check_options,

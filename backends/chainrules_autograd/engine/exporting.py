@@ -21,7 +21,7 @@ from chainrules_autograd.engine.calls import (
     run,
     tangent_of,
 )
-from chainrules_autograd.engine.config import config
+from chainrules_autograd.engine.rule_config import config
 from chainrules_kit import (
     Support,
     imported_from,

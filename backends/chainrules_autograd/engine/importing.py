@@ -11,7 +11,7 @@ import numpy as np
 from autograd.tracer import isbox
 
 from chainrules_autograd.engine.boxes import boxed
-from chainrules_autograd.engine.config import as_tuple, make_jvp, make_vjp, moves
+from chainrules_autograd.engine.rule_config import as_tuple, make_jvp, make_vjp, moves
 from chainrules_kit import refuse_traced_captures
 from chainrules_kit.forms.import_rule import (
     ImportedRule,

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_compile.c.groups import GroupWriter, converted, slots_of
-from chainrules_compile.c.items import RAISES, Argument, Group, Guard, Item, Literal, Operation
 from chainrules_compile.c.kernels import Kernels
 from chainrules_compile.c.lowering import SLOT
 from chainrules_compile.c.memory import View
+from chainrules_compile.c.program_items import (
+    RAISES,
+    Argument,
+    Group,
+    Guard,
+    Item,
+    Literal,
+    Operation,
+)
 from chainrules_compile.c.storage import Storage
 from chainrules_compile.c.text import c_type, literal
 

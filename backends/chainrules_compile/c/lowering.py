@@ -9,15 +9,6 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.c.calls import loop_of
-from chainrules_compile.c.items import (
-    Argument,
-    Group,
-    Item,
-    Kernel,
-    Literal,
-    Operand,
-    Operation,
-)
 from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.memory import (
     Buffer,
@@ -32,6 +23,15 @@ from chainrules_compile.c.memory import (
     span_of,
     strides_of,
     together,
+)
+from chainrules_compile.c.program_items import (
+    Argument,
+    Group,
+    Item,
+    Kernel,
+    Literal,
+    Operand,
+    Operation,
 )
 from chainrules_compile.c.text import c_type, expression, literal, raw_type
 from chainrules_compile.c.vectors import is_there, name_of

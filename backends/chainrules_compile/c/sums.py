@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Operation
 from chainrules_compile.c.kernels import at, head, nest
 from chainrules_compile.c.lowering import BLOCK, Lowering, argument, form, is_array, only
 from chainrules_compile.c.memory import (
@@ -18,6 +17,7 @@ from chainrules_compile.c.memory import (
     contiguous,
     together,
 )
+from chainrules_compile.c.program_items import Operation
 from chainrules_compile.c.text import c_type, literal
 from chainrules_compile.calls import dot_to, sum_to
 from chainrules_compile.passes.values import axes_of

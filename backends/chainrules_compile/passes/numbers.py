@@ -34,7 +34,7 @@ from chainrules_compile.passes.values import (
     replaced,
     value_of,
 )
-from chainrules_compile.plain import (
+from chainrules_compile.scalar_functions import (
     PLAIN,
     power,
     power_range,

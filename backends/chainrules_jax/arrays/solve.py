@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.sparse import linalg as sparse
 
-from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
+from chainrules_jax.engine.rule_config import config
 from chainrules_kit.solvers import SMALL, Coordinates
 from chainrules_py import ops as v
 from chainrules_py.extend import Gradient, Residual, Tree, describe

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_jax.engine.call import run
-from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear_pairs import LEAVES
 from chainrules_jax.engine.pytrees import as_values
+from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.transform import transformations
 from chainrules_kit import Support, resolved, run_resolved, stated, supported
 from chainrules_py import Primitive, rules_for

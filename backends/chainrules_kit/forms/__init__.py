@@ -20,8 +20,8 @@ This package also has parts that adapters share: rules made of an engine's own f
 from chainrules_kit.forms.first_order import once_differentiable
 from chainrules_kit.forms.functions import CustomFunction, custom_jvp, custom_vjp
 from chainrules_kit.forms.hooks import Hook, Passing, hang_on_rules
+from chainrules_kit.forms.inline_blocks import user_grad
 from chainrules_kit.forms.pairs import augmented_rule
-from chainrules_kit.forms.regions import user_grad
 
 __all__ = [
     "CustomFunction",

@@ -25,7 +25,7 @@ from chainrules_kit import (
     unstated,
     wanted_in,
 )
-from chainrules_mlx.engine.config import config
+from chainrules_mlx.engine.rule_config import config
 from chainrules_mlx.engine.values import (
     as_values,
     dense,

@@ -22,9 +22,9 @@ from chainrules_py.extend import (
     states,
     unflatten,
 )
-from chainrules_tape.config import recorders
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.rule_config import recorders
 
 
 @final

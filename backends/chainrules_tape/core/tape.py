@@ -24,8 +24,8 @@ from chainrules_py.extend import (
     rebuild,
     told,
 )
-from chainrules_tape.config import recorders
 from chainrules_tape.core.links import INPUT
+from chainrules_tape.rule_config import recorders
 
 Fetch = Callable[[int], tuple[Any, ...]]
 """Returns the record at an index."""

@@ -21,9 +21,9 @@ from chainrules_py.extend import (
     objects,
 )
 from chainrules_py.ops.views import duplicate
-from chainrules_tape.config import config
 from chainrules_tape.inspect.saved_calls import check_pushed, trap_is_set
 from chainrules_tape.memory.write import Writable, alone, fits
+from chainrules_tape.rule_config import config
 
 Run: TypeAlias = Callable[..., Any]
 

@@ -33,7 +33,6 @@ from chainrules_py.extend import (
     untraced,
     warn_unused,
 )
-from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers, unit, units
 from chainrules_tape.functions.run import (
     ForwardRun,
@@ -43,6 +42,7 @@ from chainrules_tape.functions.run import (
     is_lost,
     strong_pass,
 )
+from chainrules_tape.rule_config import config, recorders
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

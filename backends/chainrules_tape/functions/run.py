@@ -59,7 +59,6 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops.views import joining, reads_rows, shape_back
-from chainrules_tape.config import recorders
 from chainrules_tape.core.backward import backward, play
 from chainrules_tape.core.links import (
     INPUT,
@@ -81,6 +80,7 @@ from chainrules_tape.functions.arguments import (
     split_aux,
 )
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
+from chainrules_tape.rule_config import recorders
 
 _ZERO = ZeroTangent()
 

@@ -60,9 +60,9 @@ from chainrules_py.ops.views import (
     store,
     written_through,
 )
-from chainrules_tape.config import config
 from chainrules_tape.core.links import LEAF, Cotangents
 from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.rule_config import config
 
 # ----------------------------------------------------------------------------------------- views
 

@@ -40,8 +40,8 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
-from chainrules_torch.engine.config import config, floats
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
+from chainrules_torch.engine.rule_config import config, floats
 
 Tensor = torch.Tensor
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]

@@ -36,8 +36,8 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import forget, refuse_captured
-from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.numpy_programs import apart
+from chainrules_torch.engine.rule_config import computing, is_differentiated, is_tensor
 from chainrules_torch.tensors import PLAIN, entered, shown
 
 

@@ -19,7 +19,6 @@ from chainrules_py.extend import Bound
 from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.callback import NARROW
-from chainrules_torch.engine.config import asking, saved
 from chainrules_torch.engine.functions import (
     Plain,
     filled,
@@ -31,6 +30,7 @@ from chainrules_torch.engine.functions import (
     static,
 )
 from chainrules_torch.engine.outputs import written
+from chainrules_torch.engine.rule_config import asking, saved
 from chainrules_torch.tensors import PLAIN
 
 Tensor = torch.Tensor

@@ -46,7 +46,13 @@ from chainrules_torch.engine.compilers import (
     refuse_captured,
     unseen,
 )
-from chainrules_torch.engine.config import (
+from chainrules_torch.engine.eager_functions import eager
+from chainrules_torch.engine.functions import Transformed
+from chainrules_torch.engine.halves import solved
+from chainrules_torch.engine.import_rule import computed_by_torch
+from chainrules_torch.engine.numpy_programs import is_hidden
+from chainrules_torch.engine.outputs import unwrap
+from chainrules_torch.engine.rule_config import (
     ASKED,
     Unlost,
     config,
@@ -62,12 +68,6 @@ from chainrules_torch.engine.config import (
     uncast,
     varies,
 )
-from chainrules_torch.engine.eager_functions import eager
-from chainrules_torch.engine.functions import Transformed
-from chainrules_torch.engine.halves import solved
-from chainrules_torch.engine.import_rule import computed_by_torch
-from chainrules_torch.engine.numpy_programs import is_hidden
-from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor

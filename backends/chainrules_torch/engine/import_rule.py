@@ -38,7 +38,7 @@ from chainrules_py.extend import (
     namespace,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.config import Unlost, constant, floats, is_tensor
+from chainrules_torch.engine.rule_config import Unlost, constant, floats, is_tensor
 from chainrules_torch.tensors import native
 
 

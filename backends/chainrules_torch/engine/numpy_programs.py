@@ -18,8 +18,8 @@ from chainrules_py import ChainRulesError
 from chainrules_py.extend import TreeDef, flatten, partition, unflatten
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import is_abstract, leave_out
-from chainrules_torch.engine.config import below, floats, is_tensor, outside, transformed
 from chainrules_torch.engine.outputs import owned
+from chainrules_torch.engine.rule_config import below, floats, is_tensor, outside, transformed
 
 _functorch = _private.functorch
 

@@ -18,7 +18,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.config import as_tensor, dense, floats
+from chainrules_torch.engine.rule_config import as_tensor, dense, floats
 from chainrules_torch.tensors import owner
 
 Tensor = torch.Tensor

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
 from chainrules_py import debugging
-from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops.views import gives_views
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.rule_config import Config
 from chainrules_py.tangents.rule_results import homing
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk

@@ -8,11 +8,11 @@ p̄ = -(∂f/∂p)ᴴ λ.
 
 from typing import Any
 
-from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.ops import fixed_point, linear_solve, minimize, root
 from chainrules_py.ops.higher_order import check_isolated
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.constructors import register_frule, register_rrule
+from chainrules_py.rule_config import ForwardMode, ReverseMode
 from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed, Residual, applied
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.tree import Tree, mirrored, plain

@@ -8,12 +8,12 @@ interior of a step is computed again when it is pulled back.
 
 from typing import Any
 
-from chainrules_py.config import ForwardMode, ReverseMode
 from chainrules_py.errors import describe
 from chainrules_py.ops import index, odeint, stack, zeros_like
 from chainrules_py.ops.higher_order import arrayed, odeint_steps
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.constructors import register_frule, register_rrule
+from chainrules_py.rule_config import ForwardMode, ReverseMode
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.tree import Tree, mirrored

@@ -10,9 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.convert import Operator
+from chainrules_py.rule_config import Config
 from chainrules_py.tangents.space import Space, space, zero_tangent
 from chainrules_py.tangents.tree import Tree
 from chainrules_py.tangents.zeros import ZeroTangent

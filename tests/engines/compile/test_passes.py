@@ -15,8 +15,8 @@ from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
-from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.slice_updates import with_parts
 from chainrules_compile.writers.shortcuts import is_matrix
 from chainrules_py.ops import add_at, matrix_transpose
 from chainrules_py.ops.views import Index, duplicate, read, store

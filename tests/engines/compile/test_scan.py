@@ -13,7 +13,7 @@ import pytest
 
 from chainrules_compile import RecordingError, compile
 from chainrules_compile.loops import Loop, rows_of, stacked_rows
-from chainrules_compile.passes.turns import with_own_turns
+from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.results import close
 from chainrules_compile.scan_recording import LONG
 from chainrules_compile.scans import SHORT

@@ -24,7 +24,7 @@ from chainrules_py.ops import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import Tape, grad, jvp, vjp
-from chainrules_tape.config import config
+from chainrules_tape.rule_config import config
 
 RNG = np.random.default_rng(3)
 M = RNG.standard_normal((3, 3)) + 4.0 * np.eye(3)

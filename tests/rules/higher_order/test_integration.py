@@ -16,7 +16,7 @@ from chainrules_py import (
 )
 from chainrules_py.ops import odeint
 from chainrules_tape import Tape, grad, jvp, vjp
-from chainrules_tape.config import config
+from chainrules_tape.rule_config import config
 
 T = np.array([0.0, 0.2, 0.5])
 A = np.array([[-0.5, 2.0], [-2.0, -0.3]])

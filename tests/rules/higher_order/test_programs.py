@@ -13,7 +13,7 @@ from chainrules_py.composites import mapping
 from chainrules_py.composites.mapping import vectorize
 from chainrules_py.ops import map, reduce, scan
 from chainrules_tape import grad, jvp, vjp
-from chainrules_tape.config import config
+from chainrules_tape.rule_config import config
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((2, 3, 4))

@@ -556,7 +556,7 @@ def test_tracing_changes_no_bit_of_a_value():
 
 def test_rules_that_call_back_into_the_engine():
     from chainrules_py import ForwardMode, ReverseMode
-    from chainrules_tape.config import config
+    from chainrules_tape.rule_config import config
 
     @primitive
     def twice(f, x):

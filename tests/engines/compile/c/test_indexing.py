@@ -3,13 +3,13 @@
 import mpmath
 import numpy as np
 import pytest
-from tests.engines.compile.c.test_small_systems import check, flat
 
 from chainrules_compile import compile
 from chainrules_py import ops as v
 from chainrules_tape import value_and_grad
 from tests.engines.compile.c.near import near
 from tests.engines.compile.c.test_c import SPECIAL, compiled
+from tests.engines.compile.c.test_small_systems import check, flat
 
 pytestmark = pytest.mark.usefixtures("native")
 RNG = np.random.default_rng(11)

@@ -727,7 +727,7 @@ def test_a_record_shows_the_arrays_that_it_holds(name):
     """Flat: so that an engine can guard them, and hand them to others."""
     from chainrules_py import ReverseMode
     from chainrules_py.extend import bind
-    from chainrules_tape.config import config
+    from chainrules_tape.rule_config import config
 
     f, types = FORMS[name](), (np.ndarray, np.ndarray)
     assert ReverseMode in config.capabilities

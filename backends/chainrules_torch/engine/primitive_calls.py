@@ -28,7 +28,9 @@ from chainrules_py.ops.higher_order import scanning
 from chainrules_torch import _private
 from chainrules_torch.engine.call import Plan, computed_by, known_value, known_values
 from chainrules_torch.engine.callback import of_body
-from chainrules_torch.engine.config import (
+from chainrules_torch.engine.export import applied, opened, plan_for, without_numbers
+from chainrules_torch.engine.outputs import unwrap
+from chainrules_torch.engine.rule_config import (
     computing,
     config,
     constant,
@@ -38,8 +40,6 @@ from chainrules_torch.engine.config import (
     varies,
     watching,
 )
-from chainrules_torch.engine.export import applied, opened, plan_for, without_numbers
-from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.tensors import beside_tensors
 
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled

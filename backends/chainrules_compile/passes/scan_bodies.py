@@ -10,9 +10,9 @@ from chainrules_compile.loops import Loop
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
-from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.slice_updates import with_parts
 from chainrules_compile.passes.statistics import with_steps
 from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value

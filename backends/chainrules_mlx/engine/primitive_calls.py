@@ -14,7 +14,7 @@ import mlx.core as mx
 import numpy as np
 
 from chainrules_mlx.engine.call import run
-from chainrules_mlx.engine.config import config
+from chainrules_mlx.engine.rule_config import config
 from chainrules_mlx.engine.values import as_values, varies
 from chainrules_py import Primitive
 from chainrules_py import ops as v

@@ -8,7 +8,7 @@ import pytest
 from chainrules_autograd import export
 from chainrules_autograd.engine.transform import transformations
 from chainrules_kit import nestings, supported
-from chainrules_kit.support import _as_vector
+from chainrules_kit.engine_support import _as_vector
 from chainrules_py import ops as v
 
 X = np.array([0.3, -0.7, 1.2])

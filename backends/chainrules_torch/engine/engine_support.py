@@ -17,9 +17,9 @@ from chainrules_kit import (
     supported,
 )
 from chainrules_py.extend import HigherOrder, primal_of, unbind
-from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import export, is_program
 from chainrules_torch.engine.halves import is_known
+from chainrules_torch.engine.rule_config import config
 
 _compile: Any = torch.compile
 
