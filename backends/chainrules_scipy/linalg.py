@@ -32,7 +32,6 @@ from chainrules_scipy.helpers import (
     operations,
     permutation_of,
     readable,
-    refused,
     reject,
     stands_for,
     static,
@@ -52,9 +51,12 @@ __all__ = [
     "fractional_matrix_power",
     "funm",
     "hankel",
+    "hessenberg",
+    "ldl",
     "lstsq",
     "lu",
     "lu_solve",
+    "matrix_balance",
     "norm",
     "pinv",
     "polar",
@@ -596,16 +598,6 @@ FOLLOWED |= operations(
         (v.expm(A), v.expm_frechet(A, E)) if compute_expm else v.expm_frechet(A, E)
     ),
 )
-refused(
-    native,
-    {
-        "hessenberg": "write eigvals, or schur",
-        "ldl": "write cho_factor for a definite matrix, or lu_factor",
-        "matrix_balance": "write ignore_derivatives(matrix_balance(A)): the scales are constant",
-    },
-)
-
-
 for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
     alias(
         _block_diag,
@@ -688,6 +680,75 @@ def qr_multiply(
     q, *rest = qr(a, mode="economic", pivoting=pivoting)
     q = v.conj(q) if conjugate else q
     return (c @ q if mode == "right" else q @ c, *rest)
+
+
+@stands_for(native.matrix_balance, arrays="A")
+@of_stacks(A=2)
+def matrix_balance(
+    A: Any,
+    permute: bool = True,
+    scale: bool = True,
+    separate: bool = False,
+    overwrite_a: bool = False,
+) -> Any:
+    """Scale rows and columns by powers of two, which are constant: as SciPy's function."""
+    _, change = native.matrix_balance(readable(A), permute, scale)
+    parts = native.matrix_balance(readable(A), permute, scale, True)[1] if separate else change
+    return np.linalg.inv(change) @ A @ change, parts
+
+
+@stands_for(native.hessenberg, finite="a")
+@of_stacks(a=2)
+def hessenberg(
+    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
+    n = a.shape[0]
+    h, q = a, np.eye(n)
+    for k in range(n - 2):
+        x = h[k + 1 :, k]
+        if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
+            reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
+        normal = (
+            x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        )
+        normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
+        mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
+        h, q = mirror @ h @ mirror, q @ mirror
+    h = v.triu(h, k=-1)
+    return (h, q) if calc_q else h
+
+
+@stands_for(native.ldl, finite="A")
+@of_stacks(A=2)
+def ldl(
+    A: Any,
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Factor a symmetric matrix, with the blocks and the order of LAPACK."""
+    if not lower:
+        flipped = ldl(A[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
+        _, _, order = native.ldl(readable(A), False, hermitian)
+        if not np.array_equal(native.ldl(readable(A)[::-1, ::-1], True, hermitian)[2], order):
+            reject("ldl(lower=False) of a matrix that LAPACK reorders has no derivative here")
+        return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
+    s = read(A, "hermitian" if hermitian else "symmetric", True)
+    _, blocks, order = native.ldl(readable(A), True, hermitian)
+    s, n, k = s[order][:, order], A.shape[0], 0
+    factors: list[Any] = []
+    d: list[Any] = []
+    while k < n:
+        m = 2 if k + 1 < n and blocks[k + 1, k] != 0 else 1
+        block = s[k : k + m, k : k + m]
+        left = s[:, k : k + m] @ v.inv(block)
+        factors.append(left)
+        d.append(v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m))))
+        s = s - left @ block @ (adjoint(left) if hermitian else v.matrix_transpose(left))
+        k += m
+    return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
 
 
 @stands_for(native.schur, finite="a")

@@ -111,6 +111,21 @@ def test_a_shortcut_without_a_derivative_is_refused():
         grad(lambda p: scipy.signal.chirp(0.3, p, 1.0, 2.0, "logarithmic"))(2.0)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_values_of_matrices_that_are_not_balanced(seed):
+    """SciPy's values are those that are differentiated, also where rows differ in size."""
+    import scipy.linalg
+
+    from chainrules_scipy import linalg
+
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(4, 4)) * 10.0 ** rng.integers(-2, 3, size=4)
+    for found, known in zip(
+        linalg.hessenberg(a, calc_q=True), scipy.linalg.hessenberg(a, calc_q=True), strict=True
+    ):
+        np.testing.assert_allclose(found, known, atol=1e-12 * np.max(abs(known)))
+
+
 def test_equal_eigenvalues_of_a_covariance():
     import scipy.stats
 
