@@ -50,7 +50,8 @@ def solve_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
     """Solve linear equations; PyTorch and vmap confuse some stacks of vectors and matrices."""
     x1, x2 = alike(x1, x2)
     if x2.ndim == 1:
-        return torch.linalg.solve(x1, x2[:, None])[..., 0]
+        x2 = x2[(None,) * (x1.ndim - 2)]  # vmap pairs its examples with the stack otherwise
+        return torch.linalg.solve(x1, x2[..., None])[..., 0]
     return torch.linalg.solve(x1, x2 if x2.ndim >= x1.ndim else x2[(None,) * (x1.ndim - x2.ndim)])
 
 

@@ -135,3 +135,16 @@ def test_the_gradient_of_a_tangent_of_a_cube_root(name, inside):
         bars = torch.autograd.grad(t, a) if inside else None
     (bar,) = bars or torch.autograd.grad(t, a)
     np.testing.assert_allclose([t.item(), bar.item()], [1 / 12, -1 / 144], rtol=1e-7)
+
+
+def test_a_stack_of_matrices_and_mapped_vectors_of_equal_length():
+    """PyTorch paired the examples of vmap with the matrices of the stack."""
+    a = torch.linspace(0.1, 0.9, 18).reshape(2, 3, 3).sin() + 4 * torch.eye(3)
+    b = torch.linspace(-1.0, 1.0, 6).reshape(2, 3)
+    solve = export(v.solve, to="torch")
+    slope = torch.func.grad(lambda b: torch.sin(solve(a, b)).sum())
+    found = torch.vmap(slope)(b)
+    torch.testing.assert_close(found, torch.stack([slope(each) for each in b]))
+    inverse = torch.linalg.inv(a)
+    due = [torch.einsum("kji,kj->i", inverse, torch.cos(inverse @ each)) for each in b]
+    torch.testing.assert_close(found, torch.stack(due))
