@@ -98,6 +98,7 @@ class MethodTable(Generic[T]):
         needed: importing a backend adds a hundred values.
         """
         with lock:
+            self.methods.pop((signature, varargs, layer), None)  # the last one added counts
             self.methods[signature, varargs, layer] = value
 
     def resolve(self, operands: tuple[type, ...]) -> T | None:

@@ -194,7 +194,9 @@ def _maker(cls: type, x: Any) -> Any:
     if is_structure_type(cls):
         return StructureSpace
     kind = kind_of(x)
-    if cls in with_dtype:  # arrays of one class differ in their spaces
+    is_number = cls in _NUMBER_KINDS or type_info(cls).dispatch_type in _NUMBER_KINDS
+    # Arrays of one class differ in their spaces. Another thread may just have emptied `with_dtype`.
+    if kind != "none" and not is_number and hasattr(x, "dtype"):
         return _array_space if type_info(cls).has_device else _deviceless_space
     of = NoTangent() if kind in ("bool", "none") else Space(x)
     return lambda x: of  # all numbers of a class have the same space

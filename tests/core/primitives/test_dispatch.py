@@ -221,3 +221,12 @@ def test_classes_are_ordered_as_plum_does(seed, monkeypatch):
     fitting = MethodTable._fitting
     monkeypatch.setattr(MethodTable, "_fitting", lambda *xs: (fitting(*xs)[0], False))
     assert answer() == by_classes
+
+
+def test_of_two_modules_of_the_user_the_last_to_implement_counts():
+    """A cell that was run again kept its old place behind the other module's."""
+    h = primitive(lambda x: x)
+    for module, factor in (("one", 3.0), ("two", 4.0), ("one", 5.0)):
+        code = f"@h.implement\ndef f(x: float): return {factor} * x"
+        exec(code, {"__name__": module, "h": h})
+    assert h(1.0) == 5.0

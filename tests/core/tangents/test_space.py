@@ -20,8 +20,10 @@ from chainrules_py import (
     zero_tangent,
 )
 from chainrules_py.extend import Space, Thunk
+from chainrules_py.tangents import space as spaces
 from chainrules_py.tangents.space import kind_of, spread
 from chainrules_py.tangents.sum_to_shape import unbroadcasting
+from chainrules_py.values import caches
 
 CASES = [
     ((3,), (3,)),
@@ -237,3 +239,19 @@ class Triple(typing.NamedTuple):
 def test_a_plain_object_for_a_tangent_is_told_what_to_write(x, line):
     with pytest.raises(ProjectionError, match=f"is not a tangent of .*; write {line}"):
         project(x, x)
+
+
+def test_an_array_has_its_own_space_whenever_another_thread_empties_the_caches(monkeypatch):
+    """The space of the first array was that of all, until the caches were emptied again."""
+    space(np.ones(3))
+    caches.forget()
+    find = spaces.dtype_kind
+
+    def emptied(*args):
+        kind = find(*args)
+        caches.forget()
+        return kind
+
+    monkeypatch.setattr(spaces, "dtype_kind", emptied)
+    assert space(np.ones((2, 3))).shape == (2, 3)
+    assert space(np.ones(3)).shape == (3,)
