@@ -184,6 +184,25 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     return _closed(f, found, _Search(found, f, arrays=is_captured is not None))
 
 
+def captures_tracer(f: Any) -> bool:
+    """Return whether `closed` would find a `Tracer` in a function; the first ends the search."""
+    try:
+        _Search(_stop_at_tracer, f)
+    except _FoundError:
+        return True
+    return False
+
+
+class _FoundError(Exception):
+    """Ends a search."""
+
+
+def _stop_at_tracer(x: Any) -> bool:
+    if issubclass(type(x), Tracer):
+        raise _FoundError
+    return False
+
+
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
     """Pair a function with what it captured, as `closed` does, and list its random generators.
 
