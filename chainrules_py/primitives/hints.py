@@ -325,10 +325,11 @@ def _call(made: str, argument: str) -> ast.expr:
 
 
 def _parsed(text: str) -> ast.expr | None:
-    try:
-        return ast.parse(f"(\n{text}\n)", mode="eval").body if text else None
-    except (SyntaxError, ValueError):
-        return None
+    # The second form is for a field of an f-string, which has its own position from Python 3.12 on.
+    for form in (f"(\n{text}\n)", f"f'''{text}'''" if text[:1] == "{" else ""):
+        with contextlib.suppress(SyntaxError, ValueError):
+            return ast.parse(form, mode="eval").body if text else None
+    return None
 
 
 def picture(plain: Any) -> str:

@@ -64,7 +64,7 @@ def arrow(n):
         (band(50, 1), 3, 3),
         (band(50, 2), 5, 5),
         (arrow(50), 50, 2),
-        (sparse.block_diag([np.ones((4, 4))] * 9), 4, 4),
+        (sparse.block_diag([sparse.coo_array(np.ones((4, 4)))] * 9), 4, 4),
         (sparse.csr_array(np.ones((7, 7))), 7, 7),
         (sparse.csr_array((5, 5)), 0, 0),
     ],
