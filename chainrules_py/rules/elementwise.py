@@ -262,7 +262,7 @@ for _operation, *_slopes in (
     # Not y + 1, which cancels for a small exponential.
     (expm1, lambda _y, x: exp(x)),
 ):
-    scalar_rule(_operation, *_slopes, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, complex="holomorphic")  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
     (divide, lambda _z, _x, y: divide(1, y), lambda z, _x, y: over_again(-z, y)),
@@ -281,7 +281,7 @@ for _operation, *_slopes in (
     (log2, lambda _y, x: divide(1 / math.log(2), x)),
     (log10, lambda _y, x: divide(1 / math.log(10), x)),
 ):
-    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, singular=True, complex="holomorphic")  # pyright: ignore[reportArgumentType]
 
 for _function, *_partials in (
     (remainder, lambda _r, _x, _y: 1, lambda _r, x, y: -floor_divide(x, y)),
@@ -299,7 +299,7 @@ for _function, *_partials in (
         lambda share, x, y: -share * logaddexp_share(y, x),
     ),
 ):
-    scalar_rule(_function, *_partials)
+    scalar_rule(_function, *_partials)  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
     (cbrt, lambda y, _x: divide(1, 3 * y * y)),
@@ -312,4 +312,4 @@ for _operation, *_slopes in (
         lambda _z, x, y: exp2(-logaddexp2(0.0, x - y)),
     ),
 ):
-    scalar_rule(_operation, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]

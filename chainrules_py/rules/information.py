@@ -179,7 +179,7 @@ for _operation, *_slopes in (
         lambda z, y, lmbda: inv_boxcox_bend(1 + z, y, lmbda),
     ),
 ):
-    scalar_rule(_operation, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
     # Not y (1 - y), which cancels for y near 1.
@@ -196,7 +196,7 @@ for _operation, *_slopes in (
     (exp10, lambda y, _x: math.log(10) * y),
     (cosm1, lambda _y, x: -sin(x)),
 ):
-    scalar_rule(_operation, *_slopes)
+    scalar_rule(_operation, *_slopes)  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
     # 0 where x is 0, even if y is 0 too: x / y is a strong product, which is 0 there.

@@ -230,7 +230,7 @@ for _operation, *_slopes in (
         lambda z, x, lo, hi: indicator(less(hi, maximum(x, lo)), z),
     ),
 ):
-    scalar_rule(_operation, *_slopes, complex="holomorphic")
+    scalar_rule(_operation, *_slopes, complex="holomorphic")  # pyright: ignore[reportArgumentType]
 
 for _function, *_partials in (
     # None: constant except for a jump.

@@ -250,7 +250,11 @@ def _find_plan(
     if row is not None and not isinstance(row.operation, Primitive):
         _refuse_foreign(f, operands)
     rows = None if row is None else row.rows(len(operands), tuple(keywords))
-    if rows is None or (home is not None and _at_home(operands, home) is not operands):
+    if (
+        row is None
+        or rows is None
+        or (home is not None and _at_home(operands, home) is not operands)
+    ):
         return slow
     operation = row.operation
     if not isinstance(operation, Primitive):

@@ -315,6 +315,7 @@ def _written(constructor: str, how: Way) -> str:
     if constructor not in HELPED:
         stated = CONSTRUCTORS[constructor].replace("READ", how.read)
         return f"def build(w, new):\n    {how.setup}\n{stated}\n{change}    return g, change\n"
+    stated = CONSTRUCTORS[HELPED[constructor]]
     lines = (
         f"    {how.setup}\n    def reader(): return {how.read}\n    def read(): return reader()\n"
         f"    def cosine(z): return cos(z)\n"

@@ -63,7 +63,7 @@ class AddInto:
         of: Any = next((s for s in saved if type(s) is Space), None)
         total = bars[link]
         given = [y_bar, *saved] if len(saved) > 1 else [y_bar]
-        dense = of is not None and not isinstance(y_bar, (AbstractTangent, Tracer))
+        dense = type(of) is Space and not isinstance(y_bar, (AbstractTangent, Tracer))
         dense = dense and not is_lazier(y_bar, of)
         if dense and (total is not None or len(given) > 1):
             dense = fits(y_bar if total is None else total, *given)

@@ -221,7 +221,7 @@ def _halves(axes_of):
 
 
 inner_left, inner_right, *_pushes = _halves(inner_axes)
-bilinear_rule(inner, inner_left, inner_right, batched=tuple(_pushes))
+bilinear_rule(inner, inner_left, inner_right, batched=tuple(_pushes))  # pyright: ignore[reportArgumentType]
 _left, _right, *_pushes = _halves(dot_axes)
 dot_left, dot_right = as_matmul(matmul_left, _left), as_matmul(matmul_right, _right)
-bilinear_rule(dot, dot_left, dot_right, batched=tuple(_pushes))
+bilinear_rule(dot, dot_left, dot_right, batched=tuple(_pushes))  # pyright: ignore[reportArgumentType]

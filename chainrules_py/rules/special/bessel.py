@@ -223,7 +223,7 @@ for _operation, *_slopes in (
         lambda _y, x, q: -floating(x, q) * zeta(floating(x, q) + 1, q),  # 25.11.17
     ),
 ):
-    scalar_rule(_operation, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
     (j0, lambda _y, x: -j1(x)),

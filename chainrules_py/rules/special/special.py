@@ -144,7 +144,7 @@ for _operation, *_slopes in (
     (v.erfcinv, lambda y, _x: -ROOT_PI / 2 * v.exp(y * y)),
     (v.ndtri, lambda y, _p: math.sqrt(2 * math.pi) * v.exp(0.5 * y * y)),
 ):
-    scalar_rule(_operation, *_slopes, singular=True)
+    scalar_rule(_operation, *_slopes, singular=True)  # pyright: ignore[reportArgumentType]
 
 for _operation, *_slopes in (
     (v.rgamma, rgamma_slope),

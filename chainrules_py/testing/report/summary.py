@@ -70,7 +70,8 @@ class Outcome:
     def from_dict(cls, kept: Mapping[str, Any]) -> Outcome:
         """Return an outcome from the result of `as_dict`."""
         findings = tuple([Finding(**found) for found in kept["findings"]])
-        return cls(**{**kept, "modes": tuple(kept["modes"]), "findings": findings})
+        fields: dict[str, Any] = {**kept, "modes": tuple(kept["modes"]), "findings": findings}
+        return cls(**fields)
 
 
 @final
