@@ -20,9 +20,6 @@ def adjoint_of_gram(g, x):
     return v.matmul(g + mt(g), x)
 
 
-# -------------------------------------------------------------------------------- inverses
-
-
 def inverse_push(t, x):
     return -v.matmul(v.matmul(v.inv(x), t), v.inv(x))
 
@@ -58,9 +55,6 @@ def lower_solve(a, b):
 
 def whole_matrix(t, a, b):
     return -np.linalg.solve(np.tril(a).T, t) @ lower_solve(a, b).T
-
-
-# ---------------------------------------------------------------------------- determinants
 
 
 def determinant_push(t, x):
