@@ -62,8 +62,7 @@ def find_primal(
         return declare(f)
     msg = (
         f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
-        f"bypassed "
-        f"in silence; write @primitive above {name} ({where_defined(f)}), or "
+        f"bypassed in silence; write @primitive above {name} ({where_defined(f)}), or "
         f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
     )
     raise RuleError(msg)
@@ -78,8 +77,7 @@ def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
     ):
         msg = (
             f"@{constructor} above {f.__name__} ({where_defined(f)}) does not say whose rule it "
-            f"is; "
-            f"write @{constructor}(f) for the rule of f, which is a @primitive"
+            f"is; write @{constructor}(f) for the rule of f, which is a @primitive"
         )
         raise RuleError(msg)
 

@@ -172,8 +172,8 @@ def _refusal(statement: Statement) -> NotDifferentiableError:
     return NotDifferentiableError(
         f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: it is "
         f"not linear in the {tangent}; state an {constructor} as well, by "
-        f"@{constructor}.register({primal}), or "
-        f"leave out what is not linear: a derivative is\n  rule: {statement.where}"
+        f"@{constructor}.register({primal}), or leave out what is not linear: a derivative is\n"
+        f"  rule: {statement.where}"
     )
 
 
