@@ -46,7 +46,9 @@ _TEXTS = {
     "divide_numpy": _QUOTIENT,
     "strong_multiply_numpy": _STRONG,
     "expand_dims_numpy": "{name} = numpy.expand_dims\n",
-    "broadcast_to_numpy": "{name} = numpy.broadcast_to\n",
+    "broadcast_to_numpy": (
+        "def {name}(x, *, shape):\n    return numpy.array(numpy.broadcast_to(x, shape))\n"
+    ),
     "conj_numpy": "{name} = numpy.conj\n",
     "real_numpy": "{name} = numpy.real\n",
     "solve_again_numpy": "{name} = numpy.linalg.solve\n",

@@ -421,9 +421,17 @@ for _name, (_operation, _primal) in unary_operators.items():
         of_real_numbers[_name] = _to_decimals(_whole)
     else:
         setattr(ArrayLike, _name, _whole)
+
+
+def _reflected_divmod(x: Any, y: Any) -> Any:
+    """Divide y by x; ``y % x`` itself would write x into a text of bytes."""
+    found = x.__rfloordiv__(y), x.__rmod__(y)
+    return NotImplemented if any([part is NotImplemented for part in found]) else found
+
+
 # Python's operators raise on division of a number by zero; the operation does not.
 of_real_numbers["__divmod__"] = lambda x, y: (x // y, x % y)
-of_real_numbers["__rdivmod__"] = lambda x, y: (y // x, y % x)
+of_real_numbers["__rdivmod__"] = _reflected_divmod
 _of_arrays: dict[str, Any] = {
     name: method for name, method in vars(Subscripts).items() if callable(method)
 }

@@ -22,7 +22,6 @@ pytestmark = [
 ]
 
 W, X = np.array([1.0, 2.0, 3.0]), np.array([0.5, -0.3, 1.2])
-KEPT = {}
 
 
 class Call:
@@ -34,15 +33,6 @@ class Call:
 
     def method(self, x):
         return self.f(x * self.w)
-
-
-def of_global(x):
-    return KEPT["f"](x * KEPT["w"])
-
-
-def kept_globally(sin, w):
-    KEPT.update(f=sin, w=w)
-    return of_global
 
 
 def module(sin, w):
@@ -65,7 +55,6 @@ CAPTURES = {
     "object": Call,
     "method": lambda sin, w: Call(sin, w).method,
     "dict": lambda sin, w: (lambda held: lambda x: sin(x * held["w"]))({"w": w}),
-    "global": kept_globally,
     "nested": lambda sin, w: (lambda inner: lambda x: inner(x))(Call(sin, w)),
     "module": module,
 }

@@ -48,7 +48,7 @@ def spelled(value):
     return text
 
 def given(text, name):
-    *body, last = ast.parse(text).body
+    *body, last = ast.parse(text).body or [ast.Pass(lineno=1, col_offset=0)]  # comments alone
     ends_in_value = isinstance(last, ast.Expr) and not text.rstrip().endswith(";")
     exec(compile(ast.Module(body if ends_in_value else [*body, last], []), name, "exec"), SPACE)
     if ends_in_value:

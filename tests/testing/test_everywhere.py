@@ -230,11 +230,12 @@ def test_a_body_that_does_not_take_the_arrays():
 
 
 @pytest.mark.slow
-def test_a_body_that_no_tracer_passes_through():
+def test_a_body_of_numpy_is_called_back():
     f = operation(lambda y, x: v.exp(x - y), lambda x: np.logaddexp(0.0, x))
     report = check_everywhere(f, X, only=("jax", "torch"))
-    assert {"jax: jit", "jax: scan", "torch: backward of compile"} <= silent(report).keys()
-    assert report.verdict("jax: grad of grad") == report.verdict("torch: hessian") == "passed"
+    for cell in ("jax: jit", "jax: scan", "torch: backward of compile", "jax: grad of grad"):
+        assert report.verdict(cell) == "passed"
+    assert report.verdict("torch: hessian") == "passed"
 
 
 def test_a_kink():

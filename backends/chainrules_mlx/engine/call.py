@@ -50,6 +50,7 @@ from chainrules_py.extend import (
     TreeDef,
     bind,
     brought_home,
+    check_result,
     closed,
     demand_rule,
     find_rule,
@@ -129,6 +130,7 @@ class Program:
             computing.reset(token)
         # MLX needs no derivative of the rest.
         y = as_values((brought_home(y, tuple(leaves)),))[0]
+        check_result(y)
         found, self._out = partition(y, is_array)
         return found or [_mx.zeros(())]  # MLX fails for an empty result
 

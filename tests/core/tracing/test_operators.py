@@ -190,6 +190,12 @@ def test_divmod_by_zero_raises_as_of_plain_numbers(mode, pair):
     assert DIVIDED[mode](f, 2.0) == f(2.0) == 14.0
 
 
+def test_divmod_of_bytes_is_numpy_s():
+    y, x = bytearray(b"abcd"), np.array([0.5, 0.2, 1.7, 1.1])
+    found, _ = jvp(lambda x: divmod(y, x)[1], (x,), (x,))
+    np.testing.assert_array_equal(found, divmod(np.asarray(y), x)[1])
+
+
 def test_divmod_is_the_quotient_and_the_rest():
     for x, y in ((7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (np.array([7.5, -1.0]), 2.0)):
         z, pull = vjp(lambda x, y: divmod(x, y)[1] + 10.0 * divmod(x, y)[0], x, y)

@@ -33,7 +33,7 @@ def check(dtype, columns, every):
         for column, error in errors.items():
             at = f"{column}: {row.operation} from {row.where}, {dtype}"
             what = f"{at}: {error} for {written[column]}"
-            if here:
+            if here and column in OURS:  # other libraries have other loops on another processor
                 assert error <= float(written[column]) + 0.005, what
                 assert every > 1 or f"{error:.2f}" == written[column], what
             if column == "C":
