@@ -142,10 +142,10 @@ class GeneralRecipe(_Written, SharedRun):
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            kept = []
-            for i in active:
-                m = maps[i]
-                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
+            kept = [
+                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
+                for m in [maps[i] for i in active]
+            ]
             return y, push(tangents, y if type(y) in with_dtype else space(y), *kept)
 
         return Bound(request, run)
@@ -190,10 +190,11 @@ class GeneralRecipe(_Written, SharedRun):
 
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y, maps = stated(xs, options)
-            of, kept = space(y), []
-            for i in active:
-                m = maps[i]
-                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
+            of = space(y)
+            kept = [
+                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
+                for m in [maps[i] for i in active]
+            ]
             return y, (known_space(y) if type(of) in ZEROS else of, *kept)
 
         push = annotate(make(0), request, batched=make(1) if self.batched else None)
@@ -217,44 +218,30 @@ class GeneralRecipe(_Written, SharedRun):
         annotate(one, request, batched=pull_many if self.batched else None)
         annotate(several, request, tuple([alone(k) for k in range(len(active))]), batched=many)
 
-        def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...]]:
-            if type(m) is not LinearMap:
-                return _nothing, None, (m,)
-            return _half(m.pull, "pull", statement), space(x), m.saved
-
-        place, near = active[0], compares(request)
-        own = type_info(request.operands[place]).library.half
+        near, alone_in = compares(request), len(active) == 1
+        own = type_info(request.operands[active[0]]).library.half if alone_in else {}
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            kept = []
+            kept: list[Any] = []
             for i in active:
                 m, x = maps[i], xs[i]
-                if type(m) is not LinearMap or m.pull is None:
-                    kept.append(keep(m, x))
+                if type(m) is not LinearMap:
+                    kept.append((_nothing, None, (m,)))
                     continue
+                half = own.get(m.pull, m.pull) or _half(None, "pull", statement)
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
+                if alone_in and m.pull_into is not None:
+                    half, alike = PullInto(half, m.pull_into), False
                 if alike and y.shape == x.shape:
-                    kept.append((m.pull, None, m.saved))
+                    kept.append((half, None, m.saved))
                 else:
-                    kept.append((m.pull, NUMBER if type(x) is float else space(x), m.saved))
+                    kept.append((half, NUMBER if type(x) is float else space(x), m.saved))
+            if alone_in:
+                ((half, onto, saved),) = kept
+                return y, (one, links, half, onto, *saved)
             return y, (several, links, *kept)
 
-        def run_alone(links: Any, *xs: Any, **options: Any) -> Any:
-            y, maps = stated(xs, options)
-            m, x = maps[place], xs[place]
-            if type(m) is not LinearMap or m.pull is None:
-                half, onto, saved = keep(m, x)
-                return y, (one, links, half, onto, *saved)
-            half = own.get(m.pull, m.pull)
-            if m.pull_into is not None:
-                return y, (one, links, PullInto(half, m.pull_into), space(x), *m.saved)
-            alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
-            if alike and y.shape == x.shape:
-                return y, (one, links, half, None, *m.saved)
-            return y, (one, links, half, NUMBER if type(x) is float else space(x), *m.saved)
-
-        run = run_alone if len(active) == 1 else run
         return Bound(request, run, may_be_zero=True, is_plain=True, maps=stated)
 
 
@@ -367,7 +354,7 @@ class RruleRecipe(_Written, OneMode):
     constructor = "rrule.register"
     mode = "reverse"
 
-    def reverse(self, request: Request) -> Bound:  # noqa: C901
+    def reverse(self, request: Request) -> Bound:
         """Bind the function; its pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
         active, n, functions = request.active, len(request.operands), functions_in(request)
@@ -396,13 +383,7 @@ class RruleRecipe(_Written, OneMode):
                     found.append(of(i, bars, y_bar, onto))
             return found[0] if len(active) == 1 else tuple(found)
 
-        def alone(k: int) -> Any:
-            def pull_one(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
-                return of(active[k], pullback(y_bar), y_bar, spaces[k])
-
-            return pull_one
-
-        annotate(pull, request, tuple([alone(k) for k in range(len(active))]))
+        annotate(pull, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             answer = rrule(*xs, **options)
