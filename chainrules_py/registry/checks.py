@@ -134,6 +134,28 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
         raise RuleError(msg)
 
 
+def check_number(said: str, given: str, primal: Primitive[..., Any], fits: bool, use: str) -> None:
+    """Raise if a statement gives another number of functions or types than its primal takes."""
+    if not fits:
+        wanted = _parameters(primal, ())
+        msg = f"{said} gives {given}, and {where_defined(primal)} takes ({wanted}); {use}"
+        raise RuleError(msg)
+
+
+def check_any(said: str, primal: Primitive[..., Any], gives: bool) -> None:
+    """Raise if a statement gives no derivative at all."""
+    if not gives:
+        msg = f"{said} gives no derivative; write non_differentiable({primal.__name__})"
+        raise RuleError(msg)
+
+
+def check_option(said: str, name: str, value: Any, fits: bool, choices: str) -> None:
+    """Raise if an option of a constructor has another value than its choices."""
+    if not fits:
+        msg = f"{name}={value!r} in {said}; write {choices}"
+        raise RuleError(msg)
+
+
 def _parameters(primal: Primitive[..., Any], first: tuple[str, ...]) -> str:
     """Return the parameters of a half as text."""
     variadic = (f"*{primal.variadic}",) if primal.variadic else ()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from chainrules_py.errors import RuleError
-from chainrules_py.primitives.dispatch import checked_annotation, where_defined
+from chainrules_py.primitives.dispatch import checked_annotation
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind import choice as choice  # it registers itself with the table
 from chainrules_py.registry.bind.bind import Recipe
@@ -23,7 +23,10 @@ from chainrules_py.registry.bind.transpose import state
 from chainrules_py.registry.checks import (
     Types,
     any_types,
+    check_any,
     check_half,
+    check_number,
+    check_option,
     checked_types,
     declared_types,
     find_primal,
@@ -113,54 +116,32 @@ def scalar_rule(
     (0.6, 0.8)
     """
     primal = find_primal(f, "scalar_rule")
+    name = primal.__name__
+    said = f"scalar_rule({name})"
     if primal.operands[:1] == ("self",):
         name = primal.__qualname__.rpartition("<locals>.")[2]
         msg = f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
         raise RuleError(msg)
-    if primal.variadic or len(partials) != len(primal.operands):
-        n, plural = len(partials), "s" * (len(partials) != 1)
-        wanted = f"the operands ({', '.join(primal.operands)})"
-        instead = "give one for each"
-        if primal.variadic:
-            wanted = "any number of operands"
-            instead = f"write @rule({primal.__name__}), with a map for each of *xs"
-        msg = (
-            f"scalar_rule({primal.__name__}) gives {n} partial derivative{plural} at "
-            f"{next((where_defined(p) for p in partials if p is not None), 'the call')} for "
-            f"{wanted} of {where_defined(primal)}; {instead}"
-        )
-        raise RuleError(msg)
+    n = -1 if primal.variadic else len(primal.operands)
+    instead = f"give one for each, or write @rule({name})"
+    check_number(said, f"{len(partials)} partial derivatives", primal, len(partials) == n, instead)
     if primal.options:
         msg = (
-            f"scalar_rule({primal.__name__}): {primal.__name__} has options "
-            f"({', '.join(primal.options)}), which partials do not get; write @rule("
-            f"{primal.__name__}), or make operands of them"
+            f"{said}: {name} has options ({', '.join(primal.options)}), which partials do not "
+            f"get; write @rule({name}), or make operands of them"
         )
         raise RuleError(msg)
+    first = ("y",) if setup is None else ("u", "y")
     for k, partial in enumerate(partials):
         if partial is not None:
-            first = ("y",) if setup is None else ("u", "y")
-            check_half(f"partial {k} of scalar_rule({primal.__name__})", partial, primal, *first)
+            check_half(f"partial {k} of {said}", partial, primal, *first)
     if setup is not None:
-        check_half(f"setup of scalar_rule({primal.__name__})", setup, primal, "y")
-    if not isinstance(singular, bool):
-        msg = f"singular={singular!r} in scalar_rule({primal.__name__}); say True or False"
-        raise RuleError(msg)
-    if not (complex is None or (isinstance(complex, str) and complex in ("holomorphic", "real"))):
-        msg = (
-            f"complex={complex!r} in scalar_rule({primal.__name__}); "
-            f"say 'holomorphic' or 'real', or leave it out"
-        )
-        raise RuleError(msg)
-    if type(outputs) is not int or outputs < 1:
-        msg = f"outputs={outputs!r} in scalar_rule({primal.__name__}); say how many: 1 or more"
-        raise RuleError(msg)
-    if all(p is None for p in partials):
-        msg = (
-            f"scalar_rule({primal.__name__}) gives no partial; "
-            f"write non_differentiable({primal.__name__})"
-        )
-        raise RuleError(msg)
+        check_half(f"setup of {said}", setup, primal, "y")
+    check_option(said, "singular", singular, isinstance(singular, bool), "True or False")
+    choices = "'holomorphic' or 'real', or leave it out"
+    check_option(said, "complex", complex, complex in (None, "holomorphic", "real"), choices)
+    check_option(said, "outputs", outputs, type(outputs) is int and outputs >= 1, "1 or more")
+    check_any(said, primal, any([p is not None for p in partials]))
     recipe: Recipe = ElementwiseRecipe(partials, singular, complex)
     if setup is not None or outputs > 1:
         several = maps_of_partials(primal, partials, setup, singular, complex, outputs)
@@ -211,28 +192,17 @@ def linear_rule(
     (3.0,)
     """
     primal = find_primal(f, "linear_rule")
-    expected = len(primal.operands) + (primal.variadic is not None)
-    if len(transposes) != expected:
-        shown = (*primal.operands, *((f"*{primal.variadic}",) if primal.variadic else ()))
-        msg = (
-            f"linear_rule({primal.__name__}) gives {len(transposes)} of the transposes for the "
-            f"operands ({', '.join(shown)}); give one for each, None for one that cannot be "
-            f"perturbed"
-        )
-        raise RuleError(msg)
-    if not any(map(callable, transposes)):
-        msg = (
-            f"linear_rule({primal.__name__}) gives no transpose; "
-            f"write non_differentiable({primal.__name__})"
-        )
-        raise RuleError(msg)
-    said = f"of linear_rule({primal.__name__})"
+    said = f"linear_rule({primal.__name__})"
+    n = len(primal.operands) + (primal.variadic is not None)
+    instead = "give one for each, None for one that cannot be perturbed"
+    check_number(said, f"{len(transposes)} transposes", primal, len(transposes) == n, instead)
+    check_any(said, primal, any(map(callable, transposes)))
     for k, transpose in enumerate(transposes):
         if transpose is not None and not isinstance(transpose, ZeroTangent):
-            check_half(f"transpose {k} {said}", transpose, primal, "y_bar")
-    if pull_into is not None and not callable(pull_into):
-        msg = f"pull_into {said} is {pull_into!r}, not a function"
-        raise RuleError(msg)
+            check_half(f"transpose {k} of {said}", transpose, primal, "y_bar")
+    check_option(
+        said, "pull_into", pull_into, pull_into is None or callable(pull_into), "a function"
+    )
     _check_batched(said, batched, batched is True or callable(batched))
     recipe = LinearRecipe(transposes, primal.variadic is not None, pull_into, batched)
     _state(primal, "linear_rule", recipe)
@@ -276,27 +246,19 @@ def bilinear_rule(
     (3.0, 2.0)
     """
     primal = find_primal(f, "bilinear_rule")
-    if primal.variadic or len(primal.operands) != 2:
-        msg = (
-            f"bilinear_rule({primal.__name__}): it takes ({', '.join(primal.operands)}), "
-            f"not two operands; write linear_rule, or @rule({primal.__name__})"
-        )
-        raise RuleError(msg)
-    said = f"of bilinear_rule({primal.__name__})"
+    said = f"bilinear_rule({primal.__name__})"
+    n = -1 if primal.variadic else len(primal.operands)
+    check_number(said, "two adjoints", primal, n == 2, f"write @rule({primal.__name__})")
     for k, half in enumerate((left, right)):
-        check_half(f"transpose {k} {said}", half, primal, "y_bar")
+        check_half(f"transpose {k} of {said}", half, primal, "y_bar")
     pushes = isinstance(batched, tuple) and len(batched) == 2 and all(map(callable, batched))
     _check_batched(said, batched, pushes)
     _state(primal, "bilinear_rule", BilinearRecipe(left, right, batched))
 
 
 def _check_batched(said: str, batched: Any, fits: bool) -> None:
-    if not (fits or batched is False or (isinstance(batched, str) and batched == "broadcast")):
-        msg = (
-            f"batched={batched!r} {said}; say what the halves take beside single tangents: False, "
-            f"True, 'broadcast', or the functions that its documentation asks for"
-        )
-        raise RuleError(msg)
+    choices = "False, True, 'broadcast', or the functions that its documentation asks for"
+    check_option(said, "batched", batched, fits or batched in (False, "broadcast"), choices)
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:
@@ -344,14 +306,11 @@ def opt_out(f: Callable[..., Any], *types: Any) -> None:
     (True, False)
     """
     primal = find_primal(f, "opt_out")
-    if len(types) < len(primal.operands) or (
-        len(types) > len(primal.operands) and not primal.variadic
-    ):
-        msg = (
-            f"opt_out({primal.__name__}) names {len(types)} of the types of the operands "
-            f"({', '.join(primal.operands)}); name one for each"
-        )
-        raise RuleError(msg)
+    n = len(primal.operands)
+    fits = len(types) >= n if primal.variadic else len(types) == n
+    check_number(
+        f"opt_out({primal.__name__})", f"{len(types)} types", primal, fits, "name one for each"
+    )
     source = Source.caller(f"opt_out({primal.__name__}, {', '.join(map(str, types))})", 2)
     signature = tuple([checked_annotation(t, "an operand", source) for t in types])
     enter(Statement(primal, signature, None, source, None))

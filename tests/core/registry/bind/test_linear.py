@@ -68,6 +68,6 @@ def test_a_rule_without_a_transpose_is_refused():
         return x * m
 
     for others in ((None, None), (None, ZERO)):
-        with pytest.raises(Exception, match="gives no transpose"):
+        with pytest.raises(Exception, match="gives no derivative"):
             linear_rule(f, *others)
     non_differentiable(f)
