@@ -38,9 +38,11 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     if primal is None:
         write = f"{name} is not a primitive: write @primitive above it, or g = primitive({name})"
         return f"{head}\n  {write}"
-    stated = [line.strip() for line in _stated_lines(rules_for(f), mode)]
+    known = [s for s in rules_for(f) if mode in s.modes or not s.transposed]
+    known.sort(key=lambda s: mode not in s.modes)
+    stated = [f"there is one for {_line(s)}" for s in known]
     if len(stated) > 1:
-        stated = [f"{stated[0]} (and {len(stated) - 1} more: rules_for({primal.__name__}))"]
+        stated = [f"{stated[0]}, and {len(stated) - 1} more: rules_for({primal.__name__})"]
     write = f"write @rule({primal.__name__}) with annotations that take these types"
     if any([issubclass(cls, (list, tuple)) for cls in operands]):
         write = "a list or tuple is a structure; where numbers are meant, np.array(x)"
@@ -62,23 +64,6 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
                 f"write export({name}, to={root!r})"
             )
     return "\n  ".join([head, *stated, write])
-
-
-def _stated_lines(statements: list[Statement], mode: str) -> list[str]:
-    """Describe for each signature whether it has a rule for a mode; transposes do not count."""
-    lines: list[str] = []
-    derived = {(s.signature, s.where): s.requires for s in statements if s.transposed}
-    for s in statements:
-        types, needs = signature_text(s.signature), derived.get((s.signature, s.where), ())
-        if s.recipe is None:
-            lines.append(f"  opted out for {types} at {s.where}")
-        elif mode in s.modes and not s.transposed:
-            told = f", which requires {set(s.requires)}" if s.requires else ""
-            lines.append(f"  there is one for {types} at {s.where}{told}")
-        elif not s.transposed:
-            told = f", and its transpose requires {set(needs)}" if needs else ""
-            lines.append(f"  for {types} only {s.modes[0]} mode is stated, at {s.where}{told}")
-    return lines
 
 
 def rules_for(f: Any) -> list[Statement]:
@@ -159,20 +144,24 @@ class Explanation:
             lines[0] += f"  is the operation {primal.__name__}"
         for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
             s = self.rule.statement(mode) if self.rule else None
-            text = "none" if s is None else f"{_how(s)} ({s.layer.name.lower()})  {s.where}"
+            text = "none"
+            if s is not None:
+                how = f"{s.recipe.constructor} for {_types(s)}"
+                text = f"{how} ({s.layer.name.lower()})  {s.where}"
             lines.append(f"  {kind}  {text}")
-        for s in self.others:
-            state = (
-                "opted out" if s.recipe is None else f"{'/'.join(s.modes)} ({s.layer.name.lower()})"
-            )
-            state += f", requires {set(s.requires)}" if s.requires else ""
-            lines.append(f"   not  {signature_text(s.signature)} {state}  {s.where}")
+        lines += [f"   not  {_line(s)}" for s in self.others]
         return "\n   !!   ".join(["\n".join(lines), *plugins.not_loaded()])
 
 
-def _how(s: Statement) -> str:
-    shown = s.signature if s.varargs is None else (*s.signature, s.varargs)
-    return f"{s.recipe.constructor} for {signature_text(shown)}"
+def _types(s: Statement) -> str:
+    return signature_text(s.signature if s.varargs is None else (*s.signature, s.varargs))
+
+
+def _line(s: Statement) -> str:
+    """Describe a statement: its types, modes, layer, requirements and place."""
+    modes = "opted out" if s.recipe is None else "/".join(s.modes)
+    needs = f", requires {set(s.requires)}" if s.requires else ""
+    return f"{_types(s)} {modes} ({s.layer.name.lower()}){needs}  {s.where}"
 
 
 def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation:

@@ -82,7 +82,7 @@ def test_push_and_pull_are_adjoint(operation):
     for name, f, xs in calls(operation):
         u, us = direction(xs, rng)
         if operation.__name__ in ASKING:
-            with pytest.raises(NoRuleError, match="which requires"):
+            with pytest.raises(NoRuleError, match=", requires"):
                 dual.jvp(f, xs, u)
             continue
         y, y_dot = dual.jvp(f, xs, u)
