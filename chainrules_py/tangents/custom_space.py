@@ -6,6 +6,7 @@ and the velocity of a rotation is not a rotation.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, final
 
@@ -21,12 +22,14 @@ class OwnSpace:
     __slots__ = ("give", "project", "take")
 
     def __init__(self, project: Any, give: Any, take: Any) -> None:
-        self.project, self.give, self.take = project, give, take
+        self.project, self.give, self.take = project or _same, give or _same, take or _same
+
+
+def _same(t: Any) -> Any:
+    return t
 
 
 _spaces: dict[type, OwnSpace] = {}
-_found: dict[type, OwnSpace | None] = {}
-forgets(lambda: (_found,))
 
 
 def register_tangent(
@@ -82,16 +85,13 @@ def register_tangent(
     forget_all()
 
 
+@functools.cache
 def own_space(cls: type) -> OwnSpace | None:
     """Return the declared space of a class, or of the nearest base that has one, or None."""
-    if not _spaces:
-        return None
-    try:
-        return _found[cls]
-    except KeyError:
-        found = next((_spaces[base] for base in cls.__mro__ if base in _spaces), None)
-        _found[cls] = found
-        return found
+    return next((_spaces[base] for base in cls.__mro__ if base in _spaces), None)
+
+
+forgets(lambda: (own_space,))
 
 
 def declares_space(tree: Any) -> bool:
@@ -103,7 +103,7 @@ def declares_space(tree: Any) -> bool:
 def projected(cls: type, t: Any) -> Any:
     """Project a tangent of a structure to its declared space, if there is one."""
     own = own_space(cls)
-    return t if own is None or own.project is None else own.project(t)
+    return t if own is None else own.project(t)
 
 
 def given_out(cls: type, t: Any) -> Any:
@@ -111,10 +111,7 @@ def given_out(cls: type, t: Any) -> Any:
     own = own_space(cls)
     if own is None:
         return t
-    t = t if own.project is None else own.project(t)
-    if own.give is None:
-        return t
-    found = own.give(t)
+    found = own.give(own.project(t))
     if not is_structure_type(type(found)):
         msg = (
             f"the tangent {describe(found)} that was declared for {cls.__qualname__} is no "
@@ -127,4 +124,4 @@ def given_out(cls: type, t: Any) -> Any:
 def taken_in(cls: type, t: Any) -> Any:
     """Convert a user's tangent of a structure to a `Tangent`, if its space declares how."""
     own = own_space(cls)
-    return t if own is None or own.take is None else own.take(t)
+    return t if own is None else own.take(t)

@@ -216,11 +216,7 @@ def _array_space(x: Any) -> Any:
 
 
 def _deviceless_space(x: Any) -> Any:
-    key = (type(x), x.dtype, x.shape)
-    try:
-        return _array_spaces[key]
-    except (KeyError, TypeError):
-        return _first_space(x, key)
+    return _first_space(x, (type(x), x.dtype, x.shape))
 
 
 def _first_space(x: Any, key: tuple[Any, ...]) -> Any:
@@ -337,18 +333,14 @@ def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
 
     ``y`` is the result, or its space.
     """
-    if type(y) is StructureSpace and not isinstance(y_dot, AbstractZero):
-        y_dot, fields = mirrored(y_dot, y), y.fields
-        if not isinstance(y_dot, Tangent):
-            return y_dot
-        return y_dot.map_with(lambda key, t: spread_all(t, fields[key], batch=batch))
-    if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
+    is_space = type(y) is StructureSpace
+    if isinstance(y_dot, AbstractZero) or not (is_space or is_structure_type(type(y))):
         return spread(y_dot, y, batch=batch)
-    y_dot = canonicalize(y, y_dot)
+    y_dot = mirrored(y_dot, y) if is_space else canonicalize(y, y_dot)
     if not isinstance(y_dot, Tangent):
         return y_dot
-    fields = dict(fields_of(y))
-    return y_dot.map_with(lambda key, t: spread_all(t, fields[key]))
+    fields = y.fields if is_space else dict(fields_of(y))
+    return y_dot.map_with(lambda key, t: spread_all(t, fields[key], batch=batch))
 
 
 def mirrored(t: Any, of: StructureSpace) -> Any:

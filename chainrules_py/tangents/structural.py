@@ -88,18 +88,13 @@ class Tangent(AbstractTangent, Generic[P]):
         length = fields.pop("length", None) if kind == "positions" else None
         if kind == "positions":
             _check_call(type(self), not fields, "its entries by position")
-            self._entries = dict(enumerate(entries))
-            _check_length(type(self), len(entries), length)
+            fields = dict[Any, Any](enumerate(entries))
         elif known is not None:
             _check_call(type(self), not entries, "its fields by name")
-            check_keys(self.primal_type, fields, known)
-            self._entries = fields
         else:
             _check_call(type(self), len(entries) <= 1, "one mapping, or its entries by name")
-            self._entries = dict(*entries, **fields)
-        self._length = length
-        for value in self._entries.values():
-            check_is_tangent(value)
+            fields = dict(*entries, **fields)
+        self._entries, self._length = _checked(type(self), fields, length), length
 
     @staticmethod
     def of(
@@ -122,16 +117,7 @@ class Tangent(AbstractTangent, Generic[P]):
         Tangent[list](ZeroTangent(), 2.0, length=3)
         """
         cls = class_for(primal_type)
-        if cls._structure.kind == "positions":
-            if wrong := [key for key in entries if type(key) is not int or key < 0]:
-                msg = f"positions in a {primal_type.__qualname__} are 0, 1, ..., not {wrong[0]!r}"
-                raise ProjectionError(msg)
-            _check_length(cls, max(entries, default=-1) + 1, length)
-        elif cls._structure.names is not None:
-            check_keys(primal_type, entries, cls._structure.names)
-        for value in entries.values():
-            check_is_tangent(value)
-        return cls._of(dict(entries), length)
+        return cls._of(_checked(cls, dict(entries), length), length)
 
     @classmethod
     def _of(cls, entries: dict[Any, Any], length: int | None = None) -> Self:
@@ -305,10 +291,23 @@ def _check_call(cls: type[Tangent[Any]], correct: bool, takes: str) -> None:
         raise TypeError(msg)
 
 
-def _check_length(cls: type[Tangent[Any]], entries: int, length: int | None) -> None:
-    if length is not None and entries > length:
-        msg = f"{entries} entries for a {cls.primal_type.__qualname__} of {length}"
-        raise ProjectionError(msg)
+def _checked(
+    cls: type[Tangent[Any]], entries: dict[Any, Any], length: int | None
+) -> dict[Any, Any]:
+    """Return the entries of a new tangent, if their keys are the primal's and they are tangents."""
+    name = cls.primal_type.__qualname__
+    if cls._structure.kind == "positions":
+        if wrong := [key for key in entries if type(key) is not int or key < 0]:
+            msg = f"positions in a {name} are 0, 1, ..., not {wrong[0]!r}"
+            raise ProjectionError(msg)
+        if length is not None and (least := max(entries, default=-1) + 1) > length:
+            msg = f"{least} entries for a {name} of {length}"
+            raise ProjectionError(msg)
+    elif cls._structure.names is not None:
+        check_keys(cls.primal_type, entries, cls._structure.names)
+    for value in entries.values():
+        check_is_tangent(value)
+    return entries
 
 
 def map_fields(f: Callable[[Any], Any], t: Tangent[P]) -> Tangent[P]:
