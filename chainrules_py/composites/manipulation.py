@@ -48,9 +48,7 @@ def ravel(x: Any, order: str = "C") -> Any:
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     """Return x with two axes exchanged."""
     (i,), (j,) = normal_axes(axis1, x.ndim), normal_axes(axis2, x.ndim)
-    order = [*range(x.ndim)]
-    order[i], order[j] = j, i
-    return v.permute_dims(x, axes=tuple(order))
+    return v.permute_dims(x, axes=tuple([{i: j, j: i}.get(a, a) for a in range(x.ndim)]))
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
@@ -88,14 +86,9 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     if i == j:
         msg = "Axes must be different."
         raise ValueError(msg)
-    turns = k % 4
-    if turns == 0:
-        return v.copy(x)
-    if turns == 2:
-        return v.flip(x, axis=(i, j))
-    if turns == 1:
-        return swapaxes(v.flip(x, axis=j), i, j)
-    return v.flip(swapaxes(x, i, j), axis=j)
+    if k % 2:
+        return swapaxes(v.flip(x, axis=j if k % 4 == 1 else i), i, j)
+    return v.flip(x, axis=(i, j)) if k % 4 else v.copy(x)
 
 
 def resize(x: Any, new_shape: Any) -> Any:
@@ -143,27 +136,18 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     ValueError
         If they do not broadcast.
     """
-    shape: tuple[int, ...] = ()
-    for one in shapes:
-        shape = _broadcast(shape, one)
-    return shape
-
-
-def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    n = builtins.max(len(a), len(b))
-    pairs = zip((1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b, strict=True)
-    lengths = []
-    for i, j in pairs:
-        if i != j and 1 not in (i, j):
-            msg = f"shape mismatch: shapes {a} and {b} cannot be broadcast to a single shape"
-            raise ValueError(msg)
-        lengths.append(j if i == 1 else i)
-    return tuple(lengths)
+    n = builtins.max(map(len, shapes), default=0)
+    aligned = [(1,) * (n - len(shape)) + tuple(shape) for shape in shapes]
+    lengths = [({*column} - {1}) or {1} for column in zip(*aligned, strict=True)]
+    if builtins.any(len(found) > 1 for found in lengths):
+        shown = " and ".join(map(str, shapes))
+        msg = f"shape mismatch: shapes {shown} cannot be broadcast to a single shape"
+        raise ValueError(msg)
+    return tuple([length for found in lengths for length in found])
 
 
 def _several(arrays: tuple[Any, ...], raised: Any) -> Any:
-    results = tuple([raised(x) for x in arrays])
-    return results[0] if len(results) == 1 else results
+    return raised(arrays[0]) if len(arrays) == 1 else tuple(map(raised, arrays))
 
 
 def atleast_1d(*arrays: Any) -> Any:

@@ -109,8 +109,8 @@ def kron(a: Any, b: Any) -> Any:
     first, second = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
     left = v.reshape(a, shape=tuple(k for length in first for k in (length, 1)))
     right = v.reshape(b, shape=tuple(k for length in second for k in (1, length)))
-    product = v.multiply(left, right)
-    return v.reshape(product, shape=tuple(i * j for i, j in zip(first, second, strict=True)))
+    shape = tuple(map(operator.mul, first, second))
+    return v.reshape(v.multiply(left, right), shape=shape)
 
 
 def cross(
@@ -218,16 +218,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None and ord is not None and x.ndim not in (1, 2):
         msg = f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
         raise ValueError(msg)
-    if axis is None and ord in ("f", "fro") and x.ndim == 2:
-        ord = None
-    if axis is None and (ord is None or (ord == 2 and x.ndim == 1)):
+    by_elements = (None, 2) if x.ndim == 1 else (None, "f", "fro")
+    if axis is None and ord in by_elements:
         return v.vector_norm(x, axis=None, keepdims=keepdims)
-    if axis is None and x.ndim == 1:
-        axis = 0
-    axes = (0, 1) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    given = range(x.ndim) if axis is None else axis
+    axes = (given,) if isinstance(given, int) else tuple(given)
     if len(axes) == 1:
-        order: Any = 2 if ord is None else ord
-        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=order)
+        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         msg = f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two"
         raise ValueError(msg)
@@ -236,10 +233,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     axes = tuple(a % x.ndim for a in axes)
     rest = tuple(a for a in range(x.ndim) if a not in axes)
     y = matrix_norm(v.permute_dims(x, axes=(*rest, *axes)), ord=ord)
-    if keepdims:
-        for a in sorted(axes):
-            y = v.expand_dims(y, axis=a)
-    return y
+    return v.expand_dims(y, axis=tuple(sorted(axes))) if keepdims else y
 
 
 def _at_last(x: Any, i: int) -> Any:

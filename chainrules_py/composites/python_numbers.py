@@ -172,28 +172,20 @@ _implement(v.sign, lambda x: x / abs(x) if x else x, complex)
 # -------------------------------------------------------------------------- computed by functions
 
 
-def _total(function: Function, poles: Mapping[Any, float], overflow: Function) -> Function:
-    """Wrap a function of ``math`` to return the value of IEEE 754 where it raises."""
+def _total(
+    function: Function, poles: Mapping[Any, Any], overflow: Function, elsewhere: Any = NAN
+) -> Function:
+    """Wrap a function of ``math`` or ``cmath`` to return the value of IEEE 754 where it raises."""
 
-    def of_real(x: float) -> float:
+    def total(x: Any) -> Any:
         try:
-            return function(x)  # type: ignore[no-any-return]
-        except ValueError:
-            return poles.get(x, NAN)
+            return function(x)
         except OverflowError:
-            return overflow(x)  # type: ignore[no-any-return]
+            return overflow(x)
+        except (ValueError, ZeroDivisionError):
+            return poles.get(x, elsewhere)
 
-    return of_real
-
-
-def _total_complex(function: Function, poles: Mapping[Any, complex]) -> Function:
-    def of_complex(x: complex) -> complex:
-        try:
-            return function(x)  # type: ignore[no-any-return]
-        except (ValueError, OverflowError, ZeroDivisionError):
-            return poles.get(x, NOWHERE)
-
-    return of_complex
+    return total
 
 
 def expm1_complex(x: complex) -> complex:
@@ -245,7 +237,8 @@ for _operation, _of_real, _poles, _overflow, _of_complex, _complex_poles in (
 ):
     _implement(_operation, _total(_of_real, _poles, _overflow), Real)
     if _of_complex is not None:
-        _implement(_operation, _total_complex(_of_complex, _complex_poles), complex)
+        nowhere = lambda _: NOWHERE
+        _implement(_operation, _total(_of_complex, _complex_poles, nowhere, NOWHERE), complex)
 
 
 def _rounding(function: Function) -> Function:
