@@ -218,11 +218,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None and ord is not None and x.ndim not in (1, 2):
         msg = f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
         raise ValueError(msg)
-    by_elements = (None, 2) if x.ndim == 1 else (None, "f", "fro")
-    if axis is None and ord in by_elements:
+    if axis is None and ord in ("f", "fro") and x.ndim == 2:
+        ord = None
+    if axis is None and (ord is None or (ord == 2 and x.ndim == 1)):
         return v.vector_norm(x, axis=None, keepdims=keepdims)
-    given = range(x.ndim) if axis is None else axis
-    axes = (given,) if isinstance(given, int) else tuple(given)
+    if axis is None and x.ndim == 1:
+        axis = 0
+    axes = (0, 1) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if len(axes) == 1:
         return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
