@@ -66,8 +66,7 @@ def __getattr__(name: str) -> _Any:
         # A `from` import shows no message of an AttributeError; otherwise the name is missing.
         imports = _caller().f_code.co_name == "_handle_fromlist"
         raise ImportError(msg) if imports else AttributeError(msg)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 if _os.environ.get("CHAINRULES_DEBUG") == "1":

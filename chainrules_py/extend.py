@@ -184,8 +184,9 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(_MODULES[name])
     else:
-        msg = f"module {__name__!r} has no attribute {name!r}; see docs/extend.md for what it has"
-        raise AttributeError(msg)
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; see docs/extend.md for what it has"
+        )
     globals()[name] = value
     return value
 

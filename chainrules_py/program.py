@@ -99,8 +99,9 @@ class Call:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(_values(self.operands)))
         if self.options and (found := _values(self.options.values())):
-            msg = f"{found[0]} stands in the options of {self!r}; make it one of the operands"
-            raise ProgramError(msg)
+            raise ProgramError(
+                f"{found[0]} stands in the options of {self!r}; make it one of the operands"
+            )
 
     def replaced(self, instead: Mapping[Value, Any]) -> Call:
         """Return the call with other operands for some values, or itself if it has none of them.
@@ -192,13 +193,15 @@ class Program:
         if len(names) != count:
             made = [x.name for x in (*given, *[y for call in self.calls for y in call.results])]
             twice = next(name for name in made if made.count(name) > 1)
-            msg = f"{self.name} defines {twice} more than once; make each value under a new name"
-            raise ProgramError(msg)
+            raise ProgramError(
+                f"{self.name} defines {twice} more than once; make each value under a new name"
+            )
 
     def _refuse(self, values: tuple[Value, ...], defined: set[Value], where: str) -> NoReturn:
         x = next(x for x in values if x not in defined)
-        msg = f"{self.name} uses {x} in {where}, before it is defined; define it first, or give it"
-        raise ProgramError(msg)
+        raise ProgramError(
+            f"{self.name} uses {x} in {where}, before it is defined; define it first, or give it"
+        )
 
     def __iter__(self) -> Iterator[Call]:
         return iter(self.calls)

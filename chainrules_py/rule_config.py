@@ -83,11 +83,10 @@ class Config:
     ) -> tuple[Any, Any]:
         """Return the value and tangent of any function, by the engine's forward mode."""
         if self.jvp is None:
-            msg = (
+            raise NotDifferentiableError(
                 f"{type(self).__name__} has no forward mode; "
                 f"a rule that needs it says requires=ForwardMode"
             )
-            raise NotDifferentiableError(msg)
         y, y_dot = self.jvp(lambda *xs: f(*xs, **options), operands, tangents)
         return y, y_dot
 
@@ -107,10 +106,9 @@ class Config:
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Return the value and pullback of any function, by the engine's reverse mode."""
         if self.vjp is None:
-            msg = (
+            raise NotDifferentiableError(
                 f"{type(self).__name__} has no reverse mode; "
                 f"a rule that needs it says requires=ReverseMode"
             )
-            raise NotDifferentiableError(msg)
         y, pullback = self.vjp(lambda *xs: f(*xs, **options), *operands)
         return y, pullback

@@ -112,8 +112,7 @@ def cond(x: Any, p: Any = None) -> Any:
     """
     if p not in (None, 2, -2):
         if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
-            msg = f"Invalid norm order {p!r} for matrices."
-            raise ValueError(msg)
+            raise ValueError(f"Invalid norm order {p!r} for matrices.")
         x = real_numbers(x)
         r = matrix_norm(x, ord=p) * matrix_norm(v.inv(x), ord=p)
         known = v.logical_or(v.logical_not(v.isnan(r)), v.any(v.isnan(x), axis=(-2, -1)))
@@ -131,8 +130,7 @@ def cond(x: Any, p: Any = None) -> Any:
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Invert a as a linear map from tensors of its last axes to tensors of its first axes."""
     if ind <= 0:
-        msg = "Invalid ind argument."
-        raise ValueError(msg)
+        raise ValueError("Invalid ind argument.")
     inverse = v.inv(v.reshape(a, shape=(math.prod(a.shape[ind:]), -1)))
     return v.reshape(inverse, shape=(*a.shape[ind:], *a.shape[:ind]))
 
@@ -148,9 +146,8 @@ def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
     shape = a.shape[-(a.ndim - b.ndim) :]
     n = math.prod(shape)
     if math.prod(a.shape) != n**2:
-        msg = (
+        raise ValueError(
             f"tensorsolve of a{list(a.shape)} and b{list(b.shape)}: the first axes of a have to "
             f"hold as many elements as the others"
         )
-        raise ValueError(msg)
     return v.reshape(v.solve(v.reshape(a, shape=(n, n)), v.reshape(b, shape=(-1,))), shape=shape)

@@ -45,13 +45,15 @@ v.clip_above.implement(lambda x, hi: namespace(x).clip(x, max=hi), types=(Array,
 def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
     """Return at each index the choice of the first condition that holds, or the default."""
     if len(conditions) != len(choices) or not conditions:
-        msg = f"select takes a choice for each condition, and got {len(conditions)}, {len(choices)}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"select takes a choice for each condition, and got {len(conditions)}, {len(choices)}"
+        )
     y = default
     for i, (condition, x) in enumerate(reversed(list(zip(conditions, choices, strict=True)))):
         if kind_of(condition) != "bool":
-            msg = f"condition {len(choices) - 1 - i} is {condition.dtype}, and has to be boolean"
-            raise TypeError(msg)
+            raise TypeError(
+                f"condition {len(choices) - 1 - i} is {condition.dtype}, and has to be boolean"
+            )
         y = v.where(condition, x, y)
     return y
 
@@ -69,8 +71,7 @@ def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
     elif mode == "clip":
         a = v.clip(a, 0, n - 1)
     elif mode != "raise":
-        msg = f"choose(mode={mode!r}): mode is 'raise', 'wrap' or 'clip'"
-        raise ValueError(msg)
+        raise ValueError(f"choose(mode={mode!r}): mode is 'raise', 'wrap' or 'clip'")
     return v.choose(a, *choices)
 
 

@@ -24,8 +24,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     axes = tuple(map(operator.index, found))
     for a in axes:
         if not -ndim <= a < ndim:
-            msg = f"axis {a} is out of bounds for array of dimension {ndim}"
-            raise ValueError(msg)
+            raise ValueError(f"axis {a} is out of bounds for array of dimension {ndim}")
     return tuple(a % ndim for a in axes)
 
 
@@ -37,11 +36,10 @@ def ravel(x: Any, order: str = "C") -> Any:
     if order == "F":
         x = v.permute_dims(x)
     elif order != "C":
-        msg = (
+        raise UnsupportedKeywordError(
             f"ravel(order={order!r}) reads the memory of x, which has no derivative; "
             f"order is 'C' or 'F'"
         )
-        raise UnsupportedKeywordError(msg)
     return v.reshape(x, shape=(-1,))
 
 
@@ -80,12 +78,10 @@ def flipud(x: Any) -> Any:
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Rotate x k times by a right angle, from the first axis towards the second."""
     if len(axes) != 2:
-        msg = "len(axes) must be 2."
-        raise ValueError(msg)
+        raise ValueError("len(axes) must be 2.")
     i, j = normal_axes(axes, x.ndim)
     if i == j:
-        msg = "Axes must be different."
-        raise ValueError(msg)
+        raise ValueError("Axes must be different.")
     if k % 2:
         return swapaxes(v.flip(x, axis=j if k % 4 == 1 else i), i, j)
     return v.flip(x, axis=(i, j)) if k % 4 else v.copy(x)
@@ -96,8 +92,7 @@ def resize(x: Any, new_shape: Any) -> Any:
     shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
     size = math.prod(shape)
     if builtins.any(length < 0 for length in shape):
-        msg = "all elements of `new_shape` must be non-negative"
-        raise ValueError(msg)
+        raise ValueError("all elements of `new_shape` must be non-negative")
     if math.prod(x.shape) == 0 or size == 0:
         return v.full_like(x, shape=shape, fill=0)
     flat = v.reshape(x, shape=(-1,))
@@ -111,8 +106,7 @@ def diag(x: Any, k: int = 0) -> Any:
     if x.ndim == 2:
         return v.diagonal(x, offset=k)
     if x.ndim != 1:
-        msg = "Input must be 1- or 2-d."
-        raise ValueError(msg)
+        raise ValueError("Input must be 1- or 2-d.")
     n = x.shape[0] + builtins.abs(k)
     return v.from_diagonal(x, rows=n, columns=n, offset=k)
 
@@ -141,8 +135,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     lengths = [({*column} - {1}) or {1} for column in zip(*aligned, strict=True)]
     if builtins.any(len(found) > 1 for found in lengths):
         shown = " and ".join(map(str, shapes))
-        msg = f"shape mismatch: shapes {shown} cannot be broadcast to a single shape"
-        raise ValueError(msg)
+        raise ValueError(f"shape mismatch: shapes {shown} cannot be broadcast to a single shape")
     return tuple([length for found in lengths for length in found])
 
 

@@ -42,15 +42,13 @@ def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs
     The axes of its results replace the axis; the dtype is that of the first result.
     """
     if not -arr.ndim <= axis < arr.ndim:
-        msg = f"axis {axis} is out of bounds for array of dimension {arr.ndim}"
-        raise ValueError(msg)
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {arr.ndim}")
     axis = int(axis) % arr.ndim
     order = (*(a for a in range(arr.ndim) if a != axis), axis)
     moved = v.permute_dims(arr, axes=order)
     lead = tuple(moved.shape[:-1])
     if 0 in lead:
-        msg = "Cannot apply_along_axis when any iteration dimensions are 0"
-        raise ValueError(msg)
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     rows = v.reshape(moved, shape=(math.prod(lead), arr.shape[axis]))
     results = [func1d(v.index(rows, i), *args, **kwargs) for i in range(rows.shape[0])]
     joined = _joined(results, arr)
@@ -73,8 +71,7 @@ def apply_over_axes(func: Function, a: Any, axes: int | Sequence[int]) -> Any:
         if y.ndim != x.ndim:
             y = v.expand_dims(y, axis=place)
         if y.ndim != x.ndim:
-            msg = "function is not returning an array of the correct shape"
-            raise ValueError(msg)
+            raise ValueError("function is not returning an array of the correct shape")
         x = y
     return x
 
@@ -96,8 +93,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         conditions.append(~anywhere)
     elif len(conditions) != len(funclist):
         n = len(conditions)
-        msg = f"with {n} condition(s), either {n} or {n + 1} functions are expected"
-        raise ValueError(msg)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     y = v.zeros_like(x)
     for condition, f in zip(conditions, funclist, strict=True):
         pattern, arrays = v.Index.split(condition)
@@ -188,8 +184,9 @@ def vectorize(
 
         if like is None:
             if any(isinstance(x, (list, tuple)) for x in varied.values()):
-                msg = "vectorize: of lists alone there is no array library; pass an array"
-                raise TypeError(msg)
+                raise TypeError(
+                    "vectorize: of lists alone there is no array library; pass an array"
+                )
             return call({})
         arrays = {k: _array(x, like) for k, x in varied.items()}
         return _looped(call, arrays, otypes, core, like)
@@ -211,8 +208,7 @@ def _parsed(signature: str) -> _Core:
     one = r"\((?:\w+(?:,\w+)*)?\)"
     text = re.sub(r"\s+", "", signature)
     if not re.fullmatch(f"(?:{one}(?:,{one})*)?->{one}(?:,{one})*", text):
-        msg = f"not a valid gufunc signature: {signature}"
-        raise ValueError(msg)
+        raise ValueError(f"not a valid gufunc signature: {signature}")
     before, after = text.split("->")
     return tuple(  # type: ignore[return-value]
         [tuple(re.findall(r"\w+", part)) for part in re.findall(one, side)]
@@ -225,23 +221,24 @@ def _looped(
 ) -> Any:
     axes = [()] * len(arrays) if core is None else core[0]
     if len(axes) != len(arrays):
-        msg = f"wrong number of positional arguments: expected {len(axes)}, got {len(arrays)}"
-        raise TypeError(msg)
+        raise TypeError(
+            f"wrong number of positional arguments: expected {len(axes)}, got {len(arrays)}"
+        )
     lengths: dict[str, int] = {}
     lead: tuple[int, ...] = ()
     for x, names in zip(arrays.values(), axes, strict=True):
         if x.ndim < len(names):
-            msg = (
+            raise ValueError(
                 f"{x.ndim}-dimensional argument does not have enough dimensions "
                 f"for all core dimensions {names!r}"
             )
-            raise ValueError(msg)
         split = x.ndim - len(names)
         lead = broadcast_shapes(lead, tuple(x.shape[:split]))
         for name, length in zip(names, x.shape[split:], strict=True):
             if lengths.setdefault(name, length) != length:
-                msg = f"inconsistent size for core dimension {name!r}: {length} vs {lengths[name]}"
-                raise ValueError(msg)
+                raise ValueError(
+                    f"inconsistent size for core dimension {name!r}: {length} vs {lengths[name]}"
+                )
     count = math.prod(lead)
     if not count:
         return _empty(otypes, core, lengths, lead, like)
@@ -254,34 +251,32 @@ def _looped(
     several = type(results[0]) is tuple
     columns = list(zip(*results, strict=True)) if several else [tuple(results)]
     if core is not None and len(columns) != len(core[1]):
-        msg = f"wrong number of outputs from vectorize: expected {len(core[1])}, got {len(columns)}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"wrong number of outputs from vectorize: expected {len(core[1])}, got {len(columns)}"
+        )
     dtypes = [None] * len(columns) if otypes is None else list(otypes)
     made = []
     for n, (column, dtype) in enumerate(zip(columns, dtypes, strict=True)):
         joined = _joined(list(column), like, None if dtype is None else _dtype(dtype, like))
         names = () if core is None else core[1][n]
         if joined.ndim - 1 != len(names):
-            msg = (
+            raise ValueError(
                 f"vectorize: result {n} has shape {joined.shape[1:]}, "
                 f"and the axes {names!r} were announced"
             )
-            raise ValueError(msg)
         made.append(v.reshape(joined, shape=(*lead, *joined.shape[1:])))
     return tuple(made) if several else made[0]
 
 
 def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...], like: Any) -> Any:
     if otypes is None:
-        msg = "cannot call `vectorize` on size 0 inputs unless `otypes` is set"
-        raise ValueError(msg)
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
     axes = [()] * len(otypes) if core is None else core[1]
     if any(name not in lengths for names in axes for name in names):
-        msg = (
+        raise ValueError(
             "cannot call `vectorize` with a signature including new output dimensions "
             "on size 0 inputs"
         )
-        raise ValueError(msg)
     made = [
         v.full_like(
             like, shape=(*lead, *(lengths[n] for n in names)), fill=0, dtype=_dtype(dtype, like)

@@ -59,13 +59,15 @@ def _written_out(subscripts: str, operands: list[Any]) -> str:
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(operands):
-        msg = f"einsum({subscripts!r}) names {len(terms)} operands, and got {len(operands)}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"einsum({subscripts!r}) names {len(terms)} operands, and got {len(operands)}"
+        )
     for term, x in zip(terms, operands, strict=True):
         lengths = {(c, n) for c, n in zip(term, getattr(x, "shape", ()), strict=False) if n != 1}
         if "..." not in term and len(lengths) > len({c for c, _ in lengths}):
-            msg = f"{term!r} names axes of different lengths alike, in an array of shape {x.shape}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{term!r} names axes of different lengths alike, in an array of shape {x.shape}"
+            )
     free = [c for c in reversed(string.ascii_letters) if c not in subscripts]
     counts = [
         builtins.max(getattr(x, "ndim", 0) - len(term.replace("...", "")), 0)
@@ -122,11 +124,10 @@ def cross(
     a, b = _last(a, axisa), _last(b, axisb)
     lengths = {a.shape[-1], b.shape[-1]}
     if not lengths <= {2, 3}:
-        msg = (
+        raise ValueError(
             f"cross({describe(a)}, {describe(b)}) takes vectors of two or three components; "
             f"choose the axis that has them"
         )
-        raise ValueError(msg)
     a1, a2, b1, b2 = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
     third = a1 * b2 - a2 * b1
     if lengths == {2}:
@@ -149,11 +150,10 @@ def _last(x: Any, axis: int) -> Any:
 def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Compute the vector product of vectors of three components, as in the standard."""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
-        msg = (
+        raise ValueError(
             f"cross({describe(x1)}, {describe(x2)}, axis={axis}) takes vectors of three "
             f"components; choose the axis that has them"
         )
-        raise ValueError(msg)
     return cross(x1, x2, axis=axis)
 
 
@@ -216,8 +216,9 @@ def multi_dot(arrays: Any) -> Any:
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Compute ``np.linalg.norm`` of vectors, of matrices, or of all elements."""
     if axis is None and ord is not None and x.ndim not in (1, 2):
-        msg = f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
-        raise ValueError(msg)
+        raise ValueError(
+            f"norm({describe(x)}, ord={ord!r}) is of vectors or matrices; say which axis"
+        )
     if axis is None and ord in ("f", "fro") and x.ndim == 2:
         ord = None
     if axis is None and (ord is None or (ord == 2 and x.ndim == 1)):
@@ -228,8 +229,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) == 1:
         return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
-        msg = f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two"
-        raise ValueError(msg)
+        raise ValueError(f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two")
     if ord in (None, "f", "fro"):
         return v.vector_norm(x, axis=axes, keepdims=keepdims)
     axes = tuple(a % x.ndim for a in axes)
@@ -259,6 +259,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         whole = ord == "nuc" or (ord == 2 and not s.shape[-1])
         y = v.sum(s, axis=-1) if whole else _at_last(s, 0 if ord == 2 else -1)
     else:
-        msg = f"matrix_norm(ord={ord!r}): there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"matrix_norm(ord={ord!r}): there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
+        )
     return v.expand_dims(v.expand_dims(y, axis=-1), axis=-1) if keepdims else y

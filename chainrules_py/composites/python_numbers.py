@@ -277,6 +277,5 @@ def full_like_number(
 ) -> Any:
     """Return the number to fill with; a number has only the shape ()."""
     if shape != ():
-        msg = f"no array of shape {shape} is made like a number; make it like an array"
-        raise TypeError(msg)
+        raise TypeError(f"no array of shape {shape} is made like a number; make it like an array")
     return fill

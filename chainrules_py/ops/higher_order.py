@@ -316,16 +316,14 @@ def map(f: Function, /, *xs: Any) -> Any:
     array([1., 5., 9.])
     """
     if not xs:
-        msg = "map() takes what f is to be applied to, besides f"
-        raise TypeError(msg)
+        raise TypeError("map() takes what f is to be applied to, besides f")
     slices = [slices_of(x) for x in xs]
     if len({len(s) for s in slices}) != 1 or not slices[0]:
         lengths = [len(s) for s in slices]
-        msg = (
+        raise ValueError(
             f"map() of operands with {lengths} slices along the leading axis; "
             f"they have to have equally many, and at least one"
         )
-        raise ValueError(msg)
     like = flatten(xs)[0][0]
     return stacked([f(*one) for one in zip(*slices, strict=True)], like)
 
@@ -394,11 +392,10 @@ def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) ->
             return found
     steps = [None] * (length or 0) if xs is None else slices_of(xs)
     if not steps or (length is not None and length != len(steps)):
-        msg = (
+        raise ValueError(
             f"scan() of {len(steps)} slices along the leading axis, with length={length}; there "
             f"has to be one at least, and length, if it is given, has to be their number"
         )
-        raise ValueError(msg)
     carry, results = initial, []
     for x in steps:
         carry, y = f(carry, x)
@@ -471,11 +468,10 @@ def slices_of(x: Any) -> list[Any]:
     shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in leaves]
     lengths = {shape[0] if shape else None for shape in shapes}
     if len(lengths) != 1 or None in lengths:
-        msg = (
+        raise ValueError(
             f"there are no slices along the leading axis of arrays of shapes {shapes}; "
             f"each has to have one, and all the same length"
         )
-        raise ValueError(msg)
     return [unflatten(treedef, [index(leaf, i) for leaf in leaves]) for i in range(shapes[0][0])]
 
 
@@ -487,8 +483,7 @@ def stacked(results: list[Any], like: Any) -> Any:
     found = [flatten(result) for result in results]
     treedef = found[0][1]
     if any(other != treedef for _, other in found):
-        msg = f"the results are not of one structure: {treedef!r} is the first"
-        raise ValueError(msg)
+        raise ValueError(f"the results are not of one structure: {treedef!r} is the first")
     columns = zip(*[leaves for leaves, _ in found], strict=True)
     return unflatten(treedef, [stack(*[arrayed(x, like) for x in column]) for column in columns])
 
@@ -496,10 +491,9 @@ def stacked(results: list[Any], like: Any) -> Any:
 def arrayed(x: Any, like: Any) -> Any:
     """Convert a number to a 0-d array, in the library and on the device of ``like``."""
     if x is None or isinstance(x, (str, bytes)):
-        msg = (
+        raise TypeError(
             f"{x!r} is not a number or array, of which results are stacked; give one for each slice"
         )
-        raise TypeError(msg)
     return x if hasattr(x, "dtype") else x * full_like(like, shape=(), fill=1)
 
 

@@ -168,17 +168,15 @@ def _place(entry: Any) -> int:
         return operator.index(entry)
     except TypeError:
         if isinstance(entry, str):
-            msg = (
+            raise IndexError(
                 f"{entry!r} is not an index of an array, and a table of pandas is one here; pass "
                 f"its columns in a dict, as {{name: table[name].to_numpy() for name in table}}"
-            )
-            raise IndexError(msg) from None
-        msg = (
+            ) from None
+        raise IndexError(
             f"{entry!r} of type {type(entry).__qualname__} is not an index; "
             f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "
             f"of integers or booleans"
-        )
-        raise IndexError(msg) from None
+        ) from None
 
 
 @primitive

@@ -22,8 +22,9 @@ class _Joining(Primitive[P, R]):
         if len(classes) == 1 and classes[0] in (list, tuple):
             return self._of_sequence
         if not classes:
-            msg = f"{self.__name__} joins one array at least; write {self.__name__}([a, b])"
-            raise NoRuleError(msg)
+            raise NoRuleError(
+                f"{self.__name__} joins one array at least; write {self.__name__}([a, b])"
+            )
         return super()._find(classes, key)
 
     def _of_sequence(self, arrays: Sequence[Any], **options: Any) -> Any:

@@ -51,8 +51,7 @@ def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
     """
     lengths = [getattr(x, "shape", ())[-1:] for x in (even, tied)]
     if lengths[0] != lengths[1]:
-        msg = f"{lengths[0]} weights of {lengths[1]} values"
-        raise ValueError(msg)
+        raise ValueError(f"{lengths[0]} weights of {lengths[1]} values")
     return even
 
 

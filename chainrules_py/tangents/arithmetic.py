@@ -158,8 +158,9 @@ def _divide(t: Any, c: Any) -> Any:
     """Return ``t / c``: not ``t * (1 / c)``, which rounds twice."""
     t = unthunk(t)
     if isinstance(c, AbstractTangent):
-        msg = f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
-        raise TypeError(msg)
+        raise TypeError(
+            f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
+        )
     if isinstance(t, Tangent):
         _check_factor(t, c)
     return _each(lambda x: x.times(1 / c) if isinstance(x, Summand) else x / c, t)
@@ -271,12 +272,11 @@ def _canonicalize_mirrored(primal: Any, t: Any) -> Any:
         return NONE
     if t is primal and not is_number_or_array(primal) and not is_structure_type(type(primal)):
         if holds_numbers(primal):
-            msg = (
+            raise ProjectionError(
                 f"{describe(t)} stands for its own tangent, and holds numbers that no derivative "
                 f"is known in: write NoTangent() where it is held fixed, or register_structure "
                 f"the class"
             )
-            raise ProjectionError(msg)
         return NONE
     return canonicalize(primal, t)
 
@@ -300,11 +300,10 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
         if key not in entries
         and (is_number_or_array(x) or is_structure_type(type(x)) or holds_numbers(x))
     ]:
-        msg = (
+        raise ProjectionError(
             f"{describe(t)} is not a tangent of {describe(primal)}: {missing[0]!r} is missing; "
             f"write ZeroTangent() where nothing flows, or Tangent[{type(primal).__name__}](...)"
         )
-        raise ProjectionError(msg)
     return entries
 
 
@@ -391,11 +390,10 @@ def _check_plain(t: Any) -> None:
     if type(t) in _plain_types or isinstance(t, AbstractTangent):
         return
     if is_structure_type(type(t)):
-        msg = (
+        raise ProjectionError(
             f"{describe(t)} is a structure, and its tangent a"
             f" Tangent[{type(t).__qualname__}]; see canonicalize, or move for adding to a primal"
         )
-        raise ProjectionError(msg)
     check_is_tangent(t)
     _plain_types.add(type(t))
 
@@ -411,15 +409,15 @@ def _check_leaf(primal: object, t: object) -> None:
         raise ProjectionError(not_a_tangent_of(primal, t))
     if is_constant(primal):
         what = describe(primal)
-        msg = f"{what} cannot be perturbed: its tangent is NoTangent(), not {describe(t)}"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{what} cannot be perturbed: its tangent is NoTangent(), not {describe(t)}"
+        )
 
 
 def _check_factor(t: Tangent[Any], c: object) -> None:
     _check_plain(c)
     if isinstance(c, Tangent) or shape_of(c) not in (None, ()):
-        msg = f"{describe(t)} is scaled by numbers, not by {describe(c)}"
-        raise ProjectionError(msg)
+        raise ProjectionError(f"{describe(t)} is scaled by numbers, not by {describe(c)}")
 
 
 Algebra.add, Algebra.scale, Algebra.move = add_tangents, scale, move

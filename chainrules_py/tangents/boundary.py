@@ -100,11 +100,10 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
         If there is not one for each primal, or one does not belong to it.
     """
     if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
-        msg = (
+        raise ProjectionError(
             f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
             f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
         )
-        raise ProjectionError(msg)
     leaves, treedef = flatten(primals)
     leaves = as_arrays(leaves) if tables else leaves
     ts: list[Any] = []
@@ -124,8 +123,9 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
     of = space(x)
     if is_zero(of):
         refuse_labelled(x)
-        msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
+        )
     return project_exactly(t, of) if type(of) is Space else project(t, of)
 
 
@@ -154,16 +154,16 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         whole = of.dtype is None and issubclass(type(t), int)  # also a member of an enumeration
         found = project(float(t) if whole else t, of)
     except (OverflowError, TypeError) as error:  # a number is too large, or of another library
-        msg = (
+        raise ProjectionError(
             f"{describe(t)} is not a tangent of {of!r}: {error}; give a number, or an array like it"
-        )
-        raise ProjectionError(msg) from error
+        ) from error
     if of.dtype is None or of.kind == "int":
         found = widened(found)
         return found + 0j if of.kind == "complex" and kind_of(found) == "real" else found
     if getattr(getattr(found, "dtype", of.dtype), "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
-        msg = f"{describe(found)} is not a tangent of {of!r}, which is wider; give an array like it"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(found)} is not a tangent of {of!r}, which is wider; give an array like it"
+        )
     return found
 
 
@@ -180,8 +180,9 @@ def _at_home(t: Any, of: Space, beside: bool) -> Any:
     if (beside or theirs.is_hidden) and _reads(theirs, ours):
         return t
     whose, mine = (f"{c.__module__}.".partition(".")[0] for c in (theirs.dispatch_type, of.like))
-    msg = f"{describe(t)} of {whose} is not a tangent of {of!r} of {mine}; give an array like it"
-    raise ProjectionError(msg)
+    raise ProjectionError(
+        f"{describe(t)} of {whose} is not a tangent of {of!r} of {mine}; give an array like it"
+    )
 
 
 def _reads(info: TypeInfo, other: TypeInfo) -> bool:
@@ -199,12 +200,14 @@ def _shown(of: Space) -> str:
 
 def _check_shape(t: Any, of: Space, what: str) -> None:
     if kind_of(t) == "other" or isinstance(t, type):
-        msg = f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
+        )
     shape = getattr(t, "shape", ())
     if shape != of.shape:
-        msg = f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
+        )
 
 
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
@@ -222,8 +225,9 @@ def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
     y_bar = unthunk(y_bar)
     like = treedef.like
     if not is_zero(y_bar) and isinstance(like, Tangent) and type(y_bar) is not type(like):
-        msg = f"{describe(y_bar)} is not a cotangent of {describe(y)}, which has its own form"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(y_bar)} is not a cotangent of {describe(y)}, which has its own form"
+        )
     pairs = zip(flatten(y)[0], flatten_tangent(treedef, y_bar), strict=True)
     return [t if is_zero(t) else check_cotangent(x, t) for x, t in pairs]
 
@@ -318,11 +322,10 @@ def _constant(leaf: Any) -> Any:
     known = info.is_number or (info.is_array and not holds_objects(leaf))
     hides = lambda y: isinstance(y, Tracer) or hasattr(type(y), "__next__")
     if not known and any(map(hides, inside(leaf))):
-        msg = (
+        raise TracerError(
             f"{describe(leaf)} holds a value that is being differentiated, which cannot be taken "
             f"out of it; make that value constant, or what a function gives: ignore_derivatives(f)"
         )
-        raise TracerError(msg)
     return own(leaf, (leaf,))
 
 

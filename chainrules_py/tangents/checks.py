@@ -49,33 +49,31 @@ def check_is_tangent(t: object) -> None:
     if cls in taken:
         return
     if t is None:
-        msg = (
+        raise ProjectionError(
             "None is never a tangent: did you forget return? Where nothing flows, write "
             "ZeroTangent()"
         )
-        raise ProjectionError(msg)
     if isinstance(t, (str, bytes)):
-        msg = f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
+        )
     check_tangent(t)
     if not is_table(cls):
         taken.add(cls)
     elif not isinstance(t, (int, float, complex)):
-        msg = (
+        raise ProjectionError(
             f"{cls.__qualname__} has labels, which would be aligned, and is not a tangent here: "
             f"give the array of its numbers, table.to_numpy()"
         )
-        raise ProjectionError(msg)
 
 
 def refuse_tangent(t: object) -> NoReturn:
     """Raise for a rule's result that is not a number, array or tangent."""
     check_is_tangent(t)
-    msg = (
+    raise ProjectionError(
         f"{describe(t)} is never the tangent of an array or number; a rule has to give a number, "
         f"an array or a tangent"
     )
-    raise ProjectionError(msg)
 
 
 def not_a_tangent_of(primal: object, t: object) -> str:
@@ -109,5 +107,6 @@ def check_shape(primal: Any, t: Any) -> None:
         pass  # a number
     here, there = shape_of(primal), shape_of(t)
     if here != there and here is not None and there is not None:
-        msg = f"{describe(t)} is not a tangent of {describe(primal)}: the shapes differ"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(t)} is not a tangent of {describe(primal)}: the shapes differ"
+        )

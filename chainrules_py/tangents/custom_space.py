@@ -74,13 +74,11 @@ def register_tangent(
            [1., 0.]])
     """
     if not is_structure_type(cls):
-        msg = (
+        raise RuleError(
             f"{cls.__qualname__} is not a structure: make it a dataclass, or register_structure it"
         )
-        raise RuleError(msg)
     if (give is None) != (take is None):
-        msg = f"register_tangent({cls.__qualname__}) takes give and take together"
-        raise RuleError(msg)
+        raise RuleError(f"register_tangent({cls.__qualname__}) takes give and take together")
     _spaces[cls] = OwnSpace(project, give, take)
     forget_all()
 
@@ -113,11 +111,10 @@ def given_out(cls: type, t: Any) -> Any:
         return t
     found = own.give(own.project(t))
     if not is_structure_type(type(found)):
-        msg = (
+        raise ProjectionError(
             f"the tangent {describe(found)} that was declared for {cls.__qualname__} is no "
             f"structure: what is traced in it would be lost; make it a dataclass"
         )
-        raise ProjectionError(msg)
     return found
 
 

@@ -46,8 +46,9 @@ class Rows(Summand):
         self.indices, self.rows, self.of = indices, rows, space(of)
         fits = type(self.of) is Space and len(self.of.shape) > 0
         if not fits or tuple(rows.shape) != (*indices.shape, *self.of.shape[1:]):
-            msg = f"{describe(rows)} at {describe(indices)} are no rows of {self.of!r}"
-            raise ProjectionError(msg)
+            raise ProjectionError(
+                f"{describe(rows)} at {describe(indices)} are no rows of {self.of!r}"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,15 +81,15 @@ class Rows(Summand):
         """Add a multiple of the rows to an array in place: ``g.add_into(table, -0.1)``."""
         self._check(x)
         if kind_of(x) not in ("real", "complex"):
-            msg = f"{self!r} cannot be added to {describe(x)} in place: it holds whole numbers"
-            raise ProjectionError(msg)
+            raise ProjectionError(
+                f"{self!r} cannot be added to {describe(x)} in place: it holds whole numbers"
+            )
         add_at(x, factor * self.rows, self.indices, index=_FIRST)
 
     def plus(self, other: Rows) -> Rows:
         """Return the sum with other rows of the same table."""
         if self.shape != other.shape:
-            msg = f"{self!r} and {other!r} are no tangents of one table"
-            raise ProjectionError(msg)
+            raise ProjectionError(f"{self!r} and {other!r} are no tangents of one table")
         indices = concat(self.indices, other.indices, axis=0)
         return Rows(indices, concat(self.rows, other.rows, axis=0), self.of)
 
@@ -99,8 +100,9 @@ class Rows(Summand):
         lengths: tuple[int, ...] = tuple(getattr(c, "shape", ()))
         fits = zip(lengths[::-1], self.shape[::-1], strict=False)
         if len(lengths) > len(self.shape) or not all([a in (1, b) for a, b in fits]):
-            msg = f"{describe(c)} does not broadcast onto {self.of!r}, which {self!r} is of"
-            raise ProjectionError(msg)
+            raise ProjectionError(
+                f"{describe(c)} does not broadcast onto {self.of!r}, which {self!r} is of"
+            )
         if len(lengths) == len(self.shape) and len(c) > 1:
             c = c[self.indices]
         return Rows(self.indices, self.rows * c, self.of)
@@ -111,20 +113,17 @@ class Rows(Summand):
 
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
         """Raise where the tangent is used as an array, and say what to write instead."""
-        msg = (
+        raise ProjectionError(
             f"{self!r} is not an array: take g.dense(), the whole table, or g.rows and g.indices; "
             "it is added to a table, subtracted, and multiplied or divided by numbers and arrays"
         )
-        raise ProjectionError(msg)
 
     def __getattr__(self, name: str) -> NoReturn:
-        msg = f"{self!r} has no {name}: write g.dense().{name}"
-        raise AttributeError(msg)
+        raise AttributeError(f"{self!r} has no {name}: write g.dense().{name}")
 
     def _check(self, x: Any) -> None:
         if tuple(getattr(x, "shape", ())) != self.shape:
-            msg = f"{self!r} is not a tangent of {describe(x)}"
-            raise ProjectionError(msg)
+            raise ProjectionError(f"{self!r} is not a tangent of {describe(x)}")
 
     def __reduce__(self) -> Any:
         return Rows, (self.indices, self.rows, self.of)

@@ -59,8 +59,7 @@ class LinearMap:
     def __call__(self, x_dot: Any) -> Any:
         """Push one tangent forward."""
         if self.push is None:
-            msg = f"{self!r} has no push; write one, or ask for reverse mode"
-            raise TypeError(msg)
+            raise TypeError(f"{self!r} has no push; write one, or ask for reverse mode")
         return self.push(x_dot, *self.saved)
 
     @property

@@ -92,11 +92,10 @@ def _brought(y: Any, hosts: list[Any]) -> Any:
                 return _copied(y, x)
         return y
     if all([type_info(type(x)).namespace not in (type_info(cls).namespace, None) for x in hosts]):
-        msg = (
+        raise NotDifferentiableError(
             f"a function with a rule returned {describe(y)} of another library than its operands, "
             f"which their engine would take for a constant: return an array like them, or NumPy's"
         )
-        raise NotDifferentiableError(msg)
     return y
 
 

@@ -295,8 +295,9 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
             try:
                 t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
             except (ValueError, RuntimeError) as error:  # libraries differ in what they raise
-                msg = f"{describe(t)} is not a tangent of {onto!r}: it has another shape"
-                raise ProjectionError(msg) from error
+                raise ProjectionError(
+                    f"{describe(t)} is not a tangent of {onto!r}: it has another shape"
+                ) from error
         else:  # no library broadcasts a Python number, or a tracer of one
             if kind_of(t) in ("none", "other"):
                 refuse_tangent(t)
@@ -321,11 +322,10 @@ def check_real(t: Any, of: Space) -> None:
         If the tangent is complex, and the space is not.
     """
     if of.kind != "complex" and kind_of(t) == "complex":
-        msg = (
+        raise ProjectionError(
             f"{describe(t)} is not a tangent of {of!r}, whose numbers are real: its imaginary part "
             f"would be lost; give its real part"
         )
-        raise ProjectionError(msg)
 
 
 def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
@@ -348,11 +348,10 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
     if isinstance(t, AbstractTangent):
         return t
     if not is_structure_type(type(t)):
-        msg = (
+        raise ProjectionError(
             f"{describe(t)} is not a tangent of {of.primal_type.__qualname__}; write "
             f"Tangent[{of.primal_type.__qualname__}](...), or a plain container like it"
         )
-        raise ProjectionError(msg)
     items = dict(fields_of(t))
     if type(t) is not dict:  # a tuple for a namedtuple: by position
         items = dict(zip(of.fields, items.values(), strict=True))
@@ -379,11 +378,10 @@ def known_space(y: Any) -> Any:
 
 def refuse_numbers(x: Any) -> NoReturn:
     """Raise for a computation with an array of a dtype without derivatives."""
-    msg = (
+    raise NotDifferentiableError(
         f"{describe(x)} is computed with, and no derivative is known in its elements: give "
         f"an array of a floating type, as np.asarray(x, float)"
     )
-    raise NotDifferentiableError(msg)
 
 
 def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
@@ -427,8 +425,9 @@ def _is_foreign(t: Any, onto: Space) -> bool:
         return False
     if not t.shape:
         return True
-    msg = f"{describe(t)} is given as tangent of {onto!r}, whose library is another: convert it"
-    raise ProjectionError(msg)
+    raise ProjectionError(
+        f"{describe(t)} is given as tangent of {onto!r}, whose library is another: convert it"
+    )
 
 
 def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
@@ -441,11 +440,10 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
         return onto
     if isinstance(t, Tangent) and type(onto) is StructureSpace:
         if t.primal_type is not onto.primal_type:
-            msg = (
+            raise ProjectionError(
                 f"a {t!r} is not a tangent of {onto.primal_type.__qualname__}; write "
                 f"Tangent[type(x)](...), of the operand x itself, whose class may be a subclass"
             )
-            raise ProjectionError(msg)
         check_keys(onto.primal_type, t._entries, onto.fields)
         whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
         return whole if batch else projected(onto.primal_type, whole)

@@ -82,8 +82,9 @@ class Tangent(AbstractTangent, Generic[P]):
 
     def __init__(self, /, *entries: Any, **fields: Any) -> None:
         if type(self) is Tangent:
-            msg = "of which structure? write Tangent[P](...) with the class of the primal for P"
-            raise TypeError(msg)
+            raise TypeError(
+                "of which structure? write Tangent[P](...) with the class of the primal for P"
+            )
         kind, known = self._structure.kind, self._structure.names
         length = fields.pop("length", None) if kind == "positions" else None
         if kind == "positions":
@@ -178,8 +179,7 @@ class Tangent(AbstractTangent, Generic[P]):
                 if length is None
                 else f"which has {length}"
             )
-            msg = f"position {index} of {describe(self)}, {what}"
-            raise IndexError(msg)
+            raise IndexError(f"position {index} of {describe(self)}, {what}")
         return index % length
 
     def __getattr__(self, name: str) -> Any:
@@ -195,8 +195,7 @@ class Tangent(AbstractTangent, Generic[P]):
                 return self._entries.get(name, ZERO)
             if names is not None:
                 raise AttributeError(unknown_keys(self.primal_type, [name], list(names)))
-        msg = f"{type(self).__qualname__!r} object has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"{type(self).__qualname__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(self._structure.names or ())]
@@ -207,8 +206,9 @@ class Tangent(AbstractTangent, Generic[P]):
             return iter([self._entries.get(key, ZERO) for key in keys])
         if self._structure.kind == "keys":
             return iter([key for key, _ in self.fields()])
-        msg = f"{type(self).__qualname__!r} object is not iterable; see its method fields"
-        raise TypeError(msg)
+        raise TypeError(
+            f"{type(self).__qualname__!r} object is not iterable; see its method fields"
+        )
 
     def __len__(self) -> int:
         names = self._structure.names
@@ -218,8 +218,7 @@ class Tangent(AbstractTangent, Generic[P]):
             return max(self._entries, default=-1) + 1 if self._length is None else self._length
         if self._structure.kind == "keys":
             return len(self._entries)
-        msg = f"{type(self).__qualname__!r} object has no length"
-        raise TypeError(msg)
+        raise TypeError(f"{type(self).__qualname__!r} object has no length")
 
     def __bool__(self) -> bool:
         return True  # not by length: an empty Tangent is a tangent too
@@ -260,12 +259,11 @@ def class_for(primal_type: type) -> type[Tangent[Any]]:
 def _make_class(primal_type: type) -> type[Tangent[Any]]:
     structure: Structure[Any] | None = structure_of(primal_type)
     if structure is None:
-        msg = (
+        raise ProjectionError(
             f"{primal_type.__qualname__} is not a structure, so that Tangent[...] of it does not"
             " exist: the tangent of an array or number is an array or number, and other classes are"
             " declared by register_structure"
         )
-        raise ProjectionError(msg)
     cls: Any = _alive.get(id(primal_type))  # dropped from the cache, but in use
     was = cls._structure if cls is not None and cls.primal_type is primal_type else None
     if was is not structure and (was is None or "registered" in (was.kind, structure.kind)):
@@ -287,8 +285,7 @@ def _restored_tangent(primal_type: type, entries: dict[Any, Any], length: int | 
 
 def _check_call(cls: type[Tangent[Any]], correct: bool, takes: str) -> None:
     if not correct:
-        msg = f"{cls.__name__} takes {takes}"
-        raise TypeError(msg)
+        raise TypeError(f"{cls.__name__} takes {takes}")
 
 
 def _checked(
@@ -298,11 +295,9 @@ def _checked(
     name = cls.primal_type.__qualname__
     if cls._structure.kind == "positions":
         if wrong := [key for key in entries if type(key) is not int or key < 0]:
-            msg = f"positions in a {name} are 0, 1, ..., not {wrong[0]!r}"
-            raise ProjectionError(msg)
+            raise ProjectionError(f"positions in a {name} are 0, 1, ..., not {wrong[0]!r}")
         if length is not None and (least := max(entries, default=-1) + 1) > length:
-            msg = f"{least} entries for a {name} of {length}"
-            raise ProjectionError(msg)
+            raise ProjectionError(f"{least} entries for a {name} of {length}")
     elif cls._structure.names is not None:
         check_keys(cls.primal_type, entries, cls._structure.names)
     for value in entries.values():
@@ -341,8 +336,9 @@ def common_length(a: Any, b: Any) -> int | None:
             length is None or (len(a) <= length and len(b) <= length)
         )
     if not fits:
-        msg = f"{describe(a)} and {describe(b)} are not tangents of one primal, and have no sum"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"{describe(a)} and {describe(b)} are not tangents of one primal, and have no sum"
+        )
     return length
 
 

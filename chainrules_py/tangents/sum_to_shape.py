@@ -103,11 +103,10 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
         i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
     )
     if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
-        msg = (
+        raise ProjectionError(
             f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
             f"it is not a shape that {shape} broadcasts to"
         )
-        raise ProjectionError(msg)
     # Counted from the end, so that leading batch axes stay where they are.
     axes = tuple(range(-len(have), -len(shape))) + stretched
     if axes:

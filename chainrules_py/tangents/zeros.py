@@ -70,11 +70,10 @@ class AbstractTangent:
 
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
         """Raise where a tangent is used as an array, and say what to write instead."""
-        msg = (
+        raise TypeError(
             f"{describe(self)} is not an array; call a function of chainrules_py on it"
             " (add_tangents, scale, move), or look at its class first (is_zero, unthunk, Tangent)"
         )
-        raise TypeError(msg)
 
     __array__ = __refused__  # NumPy would otherwise wrap it in an array of objects
 
@@ -116,11 +115,10 @@ class AbstractTangent:
         return Algebra.divide(self, other)
 
     def __rtruediv__(self, other: Any) -> NoReturn:
-        msg = (
+        raise TypeError(
             f"cannot divide {describe(other)} by {describe(self)}: a tangent is linear, so it is"
             " never a divisor; unthunk it if you mean the number behind a thunk"
         )
-        raise TypeError(msg)
 
 
 def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -138,12 +136,11 @@ def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any
     found = _BY_OPERATIONS.get(operation.__name__)
     if found is None:
         shown = ", ".join([cls.__name__ for cls in classes])
-        msg = (
+        raise NoRuleError(
             f"nothing computes {operation.__name__}({shown}), of what has no shape; ask is_zero "
             f"first,"
             f" or write operators (t + x), which take it"
         )
-        raise NoRuleError(msg)
     return found
 
 

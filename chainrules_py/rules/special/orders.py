@@ -20,13 +20,12 @@ def unstated(operation, place, x):
 
 def refuse(t, operation, place, x):
     name = operation.operands[place]
-    msg = (
+    raise NotDifferentiableError(
         f"{operation.__name__} has no derivative in its operand {name} here, which is "
         f"{describe(x)}; "
         f"hold it fixed with ignore_derivatives({name}), or say with wanted= that its cotangent "
         f"is not"
     )
-    raise NotDifferentiableError(msg)
 
 
 def varied(operation, place, *xs):
