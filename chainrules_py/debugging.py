@@ -5,8 +5,6 @@ is bound, where a function was traced, where a compiled program returned a resul
 registered structure was rebuilt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 

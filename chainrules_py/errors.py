@@ -7,8 +7,6 @@ fact, with types and shapes as `describe` returns them, one of remedy, and, if a
 its file and line.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

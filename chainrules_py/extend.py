@@ -26,8 +26,6 @@ check_cotangent    checks the seed of a pullback against the result
 =================  =================================================================================
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operations whose function in the array-API standard has other parameters, for its libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

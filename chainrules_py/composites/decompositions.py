@@ -1,7 +1,5 @@
 """Decompositions, solvers and functions of matrices that are composed of several operations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

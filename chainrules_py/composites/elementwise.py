@@ -1,7 +1,5 @@
 """Elementwise functions that are composed of several operations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions that rearrange the elements of an array, written in operations."""
 
-from __future__ import annotations
-
 import builtins
 import math
 import operator

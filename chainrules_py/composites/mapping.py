@@ -4,8 +4,6 @@ They are programs that call a function many times. An engine sees each of these 
 values that the function captured are differentiated too.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence

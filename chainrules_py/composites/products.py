@@ -1,7 +1,5 @@
 """Products of arrays, norms of matrices, and sums over named axes in NumPy's notation."""
 
-from __future__ import annotations
-
 import builtins
 import operator
 import string

@@ -5,8 +5,6 @@ operations return the value of IEEE 754, infinity or NaN, where ``math`` raises,
 compute 1 / x at zero.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 import operator

@@ -1,7 +1,5 @@
 """Sums of products over named axes, determinants and norms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

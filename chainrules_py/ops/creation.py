@@ -4,8 +4,6 @@ Operations that end in ``_like`` use only the library, device and dtype of their
 shape if none is passed, so no derivative flows to it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -4,8 +4,6 @@ Of a Hermitian matrix, only one triangle and the real parts of the diagonal are 
 triangle, or the upper one with ``upper``. The other triangle has no influence, and no derivative.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Elementwise operations: arithmetic, powers, logarithms. Operands broadcast."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Discrete Fourier transforms along one axis; those along several are composed of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -5,8 +5,6 @@ The values that such a function captured count as operands; they are found by
 through its config.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 They have SciPy's names, and the same operands in the same order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Operations that interpolate between given points, and search in sorted arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Operations that join arrays: ``concat(a, b)``, and ``concat([a, b])`` as in the standard."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 

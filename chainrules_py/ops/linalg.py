@@ -1,7 +1,5 @@
 """Operations of linear algebra; matrices are the last two axes, and other axes are batch axes."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 # The contents of the standard's namespace ``linalg``, which this module is for tracers.

@@ -1,7 +1,5 @@
 """Operations that rearrange elements, or change their dtype or device."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

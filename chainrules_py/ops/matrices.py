@@ -1,7 +1,5 @@
 """Helpers for matrices that rules and composites often use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.ops.creation import zeros_like

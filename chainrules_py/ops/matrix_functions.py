@@ -3,8 +3,6 @@
 The names are SciPy's.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Sums of products over named axes, computed as matrix products."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

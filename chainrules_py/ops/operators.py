@@ -3,8 +3,6 @@
 It also has the aliases of the members of Python's numbers.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

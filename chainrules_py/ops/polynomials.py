@@ -1,7 +1,5 @@
 """Operations on polynomials; coefficients are a vector, that of the highest power first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

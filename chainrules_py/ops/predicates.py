@@ -1,7 +1,5 @@
 """Operations that are constant wherever they are continuous: comparisons, logic, rounding, bits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Operations that reduce along axes, all axes by default, or accumulate along one."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Operations by which a rule reports that a derivative is not determined at a point."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import AbstractContextManager
 from typing import Any

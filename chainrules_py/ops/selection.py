@@ -1,7 +1,5 @@
 """Operations that choose between values, or between signs: extrema, bounds, absolute values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Sorting operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -1,7 +1,5 @@
 """Statistical operations: order statistics, counts in bins, differences, convolution."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.ops.elementwise import subtract

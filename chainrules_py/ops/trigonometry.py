@@ -1,7 +1,5 @@
 """Trigonometric and hyperbolic operations and their inverses; angles are in radians."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive

@@ -4,8 +4,6 @@
 may, and gives the result the derivative of that operation.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

@@ -6,8 +6,6 @@ classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user
 first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Boundary to users: checks of tangents that they pass, and ownership of values that they get."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of tangents, with their messages: what a tangent is, and which primals it fits."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """Dtypes of tangents of integers and of Python's numbers."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

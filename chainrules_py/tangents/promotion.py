@@ -1,7 +1,5 @@
 """Promotion of operands for partial derivatives: to a result's dtype, or to real numbers."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
@@ -54,13 +52,6 @@ def real_numbers(x: Any, like: Any = None) -> Any:
     if kind_of(like) == "real":
         return promoted(x, like)
     return widened(x)
-
-
-def counts(x: Any, _: Any = None) -> Any:
-    """Convert small or unsigned integers, such as an order, to the library's int64."""
-    wide = getattr(type_info(type(x)).namespace, "int64", None)
-    small = kind_of(x) == "int" and not str(x.dtype).endswith(("int32", "int64"))
-    return astype(x, dtype=wide) if wide is not None and (small or "uint" in str(x.dtype)) else x
 
 
 class Whole(dict[Any, bool]):

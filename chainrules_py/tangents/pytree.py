@@ -1,7 +1,5 @@
 """Flattening and unflattening of tangents, by the `TreeDef` of their primal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, final
 

@@ -5,8 +5,6 @@ engine would treat a NumPy array as constant. Every engine treats a result of an
 dtype as constant.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ A library for which a sum along axes is not the cheapest way registers its own f
 for arrays of exactly its class.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, TypeAlias, final
 

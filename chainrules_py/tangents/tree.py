@@ -1,7 +1,5 @@
 """Structures as lists of their arrays and numbers, with conversion of tangents both ways."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, final
 
