@@ -225,7 +225,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         axis = 0
     axes = (0, 1) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if len(axes) == 1:
-        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+        order: Any = 2 if ord is None else ord
+        return v.vector_norm(x, axis=axes[0], keepdims=keepdims, ord=order)
     if len(axes) != 2:
         raise ValueError(f"norm(axis={axis!r}) is of vectors along one axis, or of matrices in two")
     if ord in (None, "f", "fro"):
