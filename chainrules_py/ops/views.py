@@ -161,15 +161,12 @@ def places_of_joined(operation: Primitive[..., Any]) -> Callable[..., Any] | Non
     ``places(arrays, options)`` returns the index of each array, or None if the operation flattens
     them. For an operation that does not join, `places_of_joined` returns None.
     """
-    places: dict[Any, Callable[..., Any]] = {stack: _stacked_places, concat: _joined_places}
-    return places.get(operation)
+    return {stack: _stacked_places, concat: _joined_places}.get(operation)
 
 
 def _stacked_places(arrays: list[Any], options: dict[str, Any]) -> Any:
-    axis = options.get("axis", 0)
-    if axis < 0:
-        axis += arrays[0].ndim + 1
-    return [(i,) for i in range(len(arrays))] if not axis else _behind(axis, range(len(arrays)))
+    ahead = (slice(None),) * (options.get("axis", 0) % (arrays[0].ndim + 1))
+    return [(*ahead, i) for i in range(len(arrays))]
 
 
 def _joined_places(arrays: list[Any], options: dict[str, Any]) -> Any:
@@ -177,14 +174,8 @@ def _joined_places(arrays: list[Any], options: dict[str, Any]) -> Any:
     if axis is None:
         return None
     ends = [0, *itertools.accumulate([x.shape[axis] for x in arrays])]
-    parts = map(slice, ends, ends[1:])
-    if axis < 0:
-        axis += arrays[0].ndim
-    return [(part,) for part in parts] if not axis else _behind(axis, parts)
-
-
-def _behind(axis: int, entries: Any) -> list[Any]:
-    return [(*(slice(None),) * axis, entry) for entry in entries]
+    ahead = (slice(None),) * (axis % arrays[0].ndim)
+    return [(*ahead, slice(*part)) for part in itertools.pairwise(ends)]
 
 
 def reshaping(cls: type) -> Callable[..., Any]:

@@ -66,10 +66,9 @@ def _coefficients_push(p_dot, x, n):
 
 
 def _coefficients_pull(y_bar, x, n):
-    if getattr(y_bar, "ndim", 0) == getattr(x, "ndim", 0):
-        return matmul(reshape(y_bar, shape=(-1,)), conj(powers_of(x, y_bar, n)))
-    one = index(y_bar, 0)
-    return matmul(reshape(y_bar, shape=(y_bar.shape[0], -1)), conj(powers_of(x, one, n)))
+    lead = getattr(y_bar, "shape", ())[: getattr(y_bar, "ndim", 0) - getattr(x, "ndim", 0)]
+    powers = powers_of(x, index(y_bar, 0) if lead else y_bar, n)
+    return matmul(reshape(y_bar, shape=(*lead, -1)), conj(powers))
 
 
 def _argument_push(x_dot, p, x):

@@ -75,13 +75,10 @@ def _other_than_nan_rule(extremum):
 
     def extremum_rule(x, y):
         z = extremum(x, y)
-        return z, (_share(tie_share(z, x, y)), _share(tie_share(z, y, x)))
+        shares = tie_share(z, x, y), tie_share(z, y, x)
+        return z, [LinearMap(_shared, _shared, share) for share in shares]
 
     return extremum_rule
-
-
-def _share(of_x):
-    return LinearMap(_shared, _shared, of_x)
 
 
 def _shared(t, of_x):
@@ -188,10 +185,7 @@ def keep_finite(t, x):
 
 def spread_over(t, x, test):
     """Spread the tangent of a replacement over the parts that it replaces."""
-    if kind_of(x) != "complex":
-        return where(test(x), t, zero(x))
-    none = zero(real(x))
-    return where(test(real(x)), t, none) + 1j * where(test(imag(x)), t, none)
+    return each_part(lambda x: where(test(x), t, zero(x)), x)
 
 
 def gather_from(y_bar, x, test):

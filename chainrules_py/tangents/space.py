@@ -53,8 +53,12 @@ def dtype_kind(dtype: Any, like: type) -> str:
     if found is not None:
         return found
     isdtype = namespace_of(like).isdtype
-    names = {"bool": "bool", "integral": "int"}
-    names |= {"real floating": "real", "complex floating": "complex"}
+    names = {
+        "bool": "bool",
+        "integral": "int",
+        "real floating": "real",
+        "complex floating": "complex",
+    }
     try:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
     except (AttributeError, TypeError):  # of another library's dtype

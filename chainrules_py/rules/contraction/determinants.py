@@ -59,8 +59,7 @@ def adjugate_rule(x: Array):
     equal values: the derivative of the result does not depend on the choice of U and V.
     """
     u, s, vh = svd(x, full_matrices=False)
-    phase = slogdet(u)[0] * slogdet(vh)[0]
-    phase = expand_dims(expand_dims(phase, axis=-1), axis=-1)
+    phase = expand_dims(slogdet(u)[0] * slogdet(vh)[0], axis=MATRIX)
     # Row i holds all values except s_i, replaced by 1; their products leave out each pair.
     diagonal_places = equal(eye_like(s, rows=s.shape[-1]), 1)
     pairs = products_of_others(where(diagonal_places, 1, expand_dims(s, axis=-2)), axis=(-1,))

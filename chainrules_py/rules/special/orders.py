@@ -74,10 +74,11 @@ def of_order(operation, slope, fixed=varied):
 
 
 def floating(n, x):
-    """Convert an array of integers to the real dtype of x, since n + 1 may overflow."""
-    if kind_of(n) != "int" or not hasattr(n, "dtype"):
+    """Convert integers to real numbers, in the precision of x if it has one: n + 1 may overflow."""
+    if kind_of(n) != "int":
         return n
-    return astype(n, dtype=real(x).dtype) if hasattr(x, "dtype") else n * 1.0
+    alike = hasattr(n, "dtype") and hasattr(x, "dtype") and kind_of(x) in ("real", "complex")
+    return astype(n, dtype=real(x).dtype) if alike else 1.0 * n
 
 
 def times(t, slope, *at):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import ops as v
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.rules.special.orders import floating
 from chainrules_py.values.tracers import moves
 
 STEP = 1 / 16
@@ -40,18 +40,9 @@ def half_line(f: Callable[[Any], Any], scale: Any, nodes: Any = NODES) -> Any:
     return total * scale
 
 
-def as_real(n: Any, x: Any) -> Any:
-    """Convert integers to real numbers, in the precision of x if it has one."""
-    if kind_of(n) != "int":
-        return n
-    if hasattr(n, "dtype") and kind_of(x) == "real" and hasattr(x, "dtype"):
-        return v.astype(n, dtype=x.dtype)
-    return 1.0 * n
-
-
 def gammainc_shape(a: Any, x: Any) -> Any:
     """∂P/∂a = ∫ (log t - ψ(a)) t^(a - 1) exp(-t) / Γ(a) dt to x, or minus that from x on: 8.2.4."""
-    a, x = as_real(a, x), as_real(x, a)
+    a, x = floating(a, x), floating(x, a)
     inside = v.logical_and(x > 0, x < math.inf)
     left = v.logical_and(inside, x < a + 1)
     right = v.logical_and(inside, x >= a + 1)
@@ -113,7 +104,7 @@ def upper_shape(a: Any, x: Any) -> Any:
 
 def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """Compute ∂I/∂a or ∂I/∂b, depending on the side of the mean that x is on: 8.17.4."""
-    a, b, x = as_real(a, x), as_real(b, x), as_real(x, a)
+    a, b, x = floating(a, x), floating(b, x), floating(x, a)
     inside = v.logical_and(x > 0, x < 1)
     left = v.logical_and(inside, x * (a + b) <= a)
     right = v.logical_and(inside, x * (a + b) > a)
@@ -162,7 +153,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 def zeta_shape(s: Any, q: Any) -> Any:
     """Compute ∂ζ(s, q)/∂s term by term from the Euler-Maclaurin formula, 25.11.5."""
-    s, q = as_real(s, q), as_real(q, s)
+    s, q = floating(s, q), floating(q, s)
     total: Any = 0.0
     end = q + 10
     for k in range(10):
