@@ -1,7 +1,5 @@
 """The engine door: one list of names, resolved when they are asked for, the same for checkers."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

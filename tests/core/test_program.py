@@ -1,7 +1,5 @@
 """The nouns of a straight-line program: what they refuse, and how they print."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -1,7 +1,5 @@
 """Derivatives of NumPy programs against finite differences, in both modes and to second order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Statistics of numbers that are all equal: their spread has derivative 0, by our convention."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

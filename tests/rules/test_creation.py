@@ -1,7 +1,5 @@
 """Arrays of values and between two numbers; what NumPy lets nobody see raises, and says why."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

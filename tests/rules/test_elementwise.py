@@ -5,8 +5,6 @@ library as the oracle, values, dtypes, and the calls of NumPy that are more than
 ``test_kinks`` and, for operators, ``tests/core/tracing``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Indexing, as users of NumPy write it."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Interpolation on straight lines: knots, ends, periods, another library as the oracle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Joining and cutting, as users of NumPy write it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

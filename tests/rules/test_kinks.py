@@ -1,7 +1,5 @@
 """The values at kinks and end points, the strong zero, and powers, which have most of both."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

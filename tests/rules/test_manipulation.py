@@ -1,7 +1,5 @@
 """Rearranging, as users of NumPy write it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Functions of matrices: both modes against eigenvalues and their divided differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Polynomials: identities, other systems as oracles, and the parts of NumPy that nobody sees."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

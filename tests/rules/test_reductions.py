@@ -1,7 +1,5 @@
 """Reductions as users of NumPy write them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

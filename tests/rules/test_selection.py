@@ -1,7 +1,5 @@
 """Choices: which operand an element came from, and what becomes of the others."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sorting, partitions and sets: who gets the derivative of an element, where some are equal too."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

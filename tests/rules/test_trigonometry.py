@@ -1,8 +1,6 @@
 """Angles and inverse functions: the cuts of the complex plane, functions that leave the real line,
 turns, Bessel functions."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

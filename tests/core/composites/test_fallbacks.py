@@ -1,7 +1,5 @@
 """Operations in other words, for libraries that lack them: the numbers are those of NumPy's own."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Padding and windows: other systems as oracles, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

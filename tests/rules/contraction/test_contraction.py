@@ -1,7 +1,5 @@
 """Sums over named axes, determinants and norms: hard places, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

@@ -1,7 +1,5 @@
 """Cholesky's factor, and triangular systems: which triangle counts, sizes, oracles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Eigenvalues and eigenvectors: both modes, gauge, equal eigenvalues, and defective matrices."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

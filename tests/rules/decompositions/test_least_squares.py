@@ -1,7 +1,5 @@
 """Pseudoinverse, least squares, condition, rank, tensors: full rank, lower rank, what is cut."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

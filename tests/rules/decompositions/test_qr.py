@@ -1,7 +1,5 @@
 """The QR decomposition in every mode, and where it has no derivative."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -4,8 +4,6 @@ What each function captured, or was passed, belongs to the inner differentiation
 one; the truth is a difference of the function on plain numbers.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 

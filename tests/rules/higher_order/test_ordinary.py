@@ -1,8 +1,6 @@
 """Ordinary functions given to operations: logs, loops, solvers that differentiate."""
 
 # ruff: noqa: B023  (that names are not bound is the subject)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Products of matrices, and solving, as users call them; the rest is in the samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

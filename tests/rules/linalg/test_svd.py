@@ -1,7 +1,5 @@
 """The singular value decomposition of real, complex and batched matrices."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Singular values that are equal or zero, gauge, and what is reported; the rest is in test_svd."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Special functions: digits far out and near zeros, poles and end points, orders, the plane."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
