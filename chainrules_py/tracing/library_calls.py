@@ -250,11 +250,7 @@ def _find_plan(
     if row is not None and not isinstance(row.operation, Primitive):
         _refuse_foreign(f, operands)
     rows = None if row is None else row.rows(len(operands), tuple(keywords))
-    if (
-        row is None
-        or rows is None
-        or (home is not None and _at_home(operands, home) is not operands)
-    ):
+    if row is None or rows is None or (home is not None and any(_to_convert(operands))):
         return slow
     operation = row.operation
     if not isinstance(operation, Primitive):
@@ -390,15 +386,21 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     """Convert traced Python numbers to the library's scalars, if no operand has a precision."""
-    infos = [(type_info(type(x)), x) for x in operands]
-    traced = [info.is_python_number and isinstance(x, Tracer) for info, x in infos]
-    numbers = ("real", "complex")
-    sized = [info.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for info, x in infos]
-    if not any(traced) or any(sized):
+    traced = _to_convert(operands)
+    if not any(traced):
         return operands
     return tuple(
         [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]
     )
+
+
+def _to_convert(operands: tuple[Any, ...]) -> list[bool]:
+    """Return which operands `_at_home` converts."""
+    infos = [(type_info(type(x)), x) for x in operands]
+    numbers = ("real", "complex")
+    sized = [i.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for i, x in infos]
+    own = not any(sized)
+    return [own and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, TracerError, UnsupportedKeywordError
-from chainrules_tape import Tape, grad, jvp, linearize, vjp
+from chainrules_py.primitives.dispatch import invalidate
+from chainrules_tape import Tape, checkpoint, grad, jvp, linearize, vjp
 
 RNG = np.random.default_rng(8)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -621,3 +622,10 @@ def test_a_number_is_read_at_a_truth(where):
 def test_where_a_result_goes_is_refused_with_the_line(call, line):
     with pytest.raises(UnsupportedKeywordError, match=line):
         grad(lambda x: np.sum(call(x)))(np.ones(3))
+
+
+def test_a_call_has_the_same_records_before_and_after_its_plan_is_cached():
+    """Checkpoints compare how many there are."""
+    invalidate()
+    _, pull = vjp(checkpoint(lambda x: np.sum(x)), 2.0)
+    assert pull(1.0) == pull(1.0) == (1.0,)
