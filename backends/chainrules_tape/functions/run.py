@@ -15,7 +15,6 @@ from typing import Any, ClassVar, final
 from chainrules_py import (
     Rows,
     TracerError,
-    ZeroTangent,
     add_tangents,
     debugging,
     is_zero,
@@ -62,6 +61,7 @@ from chainrules_py.ops.views import joining, reads_rows, shape_back
 from chainrules_tape.core.backward import backward, play
 from chainrules_tape.core.links import (
     INPUT,
+    ZERO,
     AddWhereSummed,
     Cotangents,
     Links,
@@ -81,8 +81,6 @@ from chainrules_tape.functions.arguments import (
 )
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 from chainrules_tape.rule_config import recorders
-
-_ZERO = ZeroTangent()
 
 
 class Run:
@@ -348,7 +346,7 @@ class Recorded(Run):
         found = []
         for i in self.inputs:
             bar = None if i is None else at[i]
-            found.append(_ZERO if bar is None else bar)
+            found.append(ZERO if bar is None else bar)
         if repair and not consume and any(map(is_lost, found)) and can_repair(self):
             return self._one_by_one(seeds) if many else strong_pass(self, seeds, watch)
         return found
@@ -636,7 +634,7 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
         bars[index] = probes[index] = None
         if isinstance(probe, AbstractTangent) or _any(probe != 0):
             _pull(record, index, bar, probe, bars, probes)
-    return [found.get(i, ZeroTangent()) for i in run.inputs]
+    return [found.get(i, ZERO) for i in run.inputs]
 
 
 def _pull(

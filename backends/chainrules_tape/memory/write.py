@@ -213,7 +213,7 @@ def note_view(
     if operation is read:
         if options["index"].is_basic:
             how = options["index"]
-        elif any(map(_axes, operands[1:])) or not share(y, payload):
+        elif any([getattr(a, "shape", True) for a in operands[1:]]) or not share(y, payload):
             return
     else:
         shares = sharing.get(operation)
@@ -234,10 +234,6 @@ def note_view(
         made.own_memory()
 
 
-def _axes(x: Any) -> Any:
-    return getattr(x, "shape", True)
-
-
 def plain_holder(x: Any) -> Any:
     """Return the tracer of the outermost level, whose payload is a plain array."""
     while isinstance(x.payload, Tracer):
@@ -253,10 +249,6 @@ def current(x: Any) -> Any:
     if issubclass(type(x), Outdated):
         x._read_again()
     return x
-
-
-def _no_short_way(cls: type, site: Any, classes: Any) -> None:
-    """Return None: an outdated tracer is read again first."""
 
 
 class Outdated:
@@ -299,7 +291,7 @@ class Outdated:
         self._read_again()
         return self.__trace__(*operands, **options)
 
-    make_step: Any = classmethod(_no_short_way)
+    make_step: Any = classmethod(lambda *_: None)  # an outdated tracer is read again first
     make_call: Any = make_step
     __step__: Any = make_step
 
@@ -437,7 +429,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
     Records, variables, the caller and views each hold a reference, so counting references finds all
     that keep the array.
     """
-    if _count(holder, name) > _ONE_HOLDER:
+    if sys.getrefcount(getattr(holder, name)) > _ONE_HOLDER:
         return False
     value = getattr(holder, name)
     cls = type(value)
@@ -450,11 +442,8 @@ def alone(holder: Any, name: str = "payload") -> bool:
     return info.library.mutable is not None and info.library.mutable(value)
 
 
-def _count(holder: Any, name: str) -> int:
-    return sys.getrefcount(getattr(holder, name))
-
-
-_ONE_HOLDER = _count(types.SimpleNamespace(payload=object()), "payload")
+_HOLDER = types.SimpleNamespace(payload=object())
+_ONE_HOLDER = sys.getrefcount(_HOLDER.payload)
 
 
 # ---------------------------------------------------------------------------------------- writing
