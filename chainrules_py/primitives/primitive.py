@@ -21,6 +21,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
+from chainrules_py.primitives.closures.captured import captured, in_operations
 from chainrules_py.primitives.dispatch import (
     Cache,
     MethodTable,
@@ -42,7 +43,6 @@ from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands,
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import checked_name
 from chainrules_py.values.frames import caller
-from chainrules_py.values.members import cells
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer, seen_through
 from chainrules_py.values.type_info import Host, type_info
@@ -266,13 +266,7 @@ class Primitive(Generic[P, R]):
             return self._cache.table[operands, "implementation"]  # type: ignore[no-any-return]
         except KeyError:
             see_about(self.__module__)
-            cache = self._cache.open()
-            found = self._computed_by(operands)
-            if found not in (None, self._fallback):  # else a helper may later provide a better one
-                cache[operands, "implementation"] = found
-            return found
-
-    def _computed_by(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
+        cache = self._cache.open()
         # np.float64 is also a float: its library's implementation precedes Python's.
         zero_d = tuple([type_info(cls).zero_d_type for cls in operands])
         found = self._methods.resolve(zero_d)
@@ -283,7 +277,9 @@ class Primitive(Generic[P, R]):
         if found is None and self.has_body:
             found = self.__wrapped__
         if found is None and any([type_info(cls).is_array for cls in operands]):
-            found = self._fallback
+            return self._fallback  # not cached: a helper may later provide a better one
+        if found is not None:
+            cache[operands, "implementation"] = found
         return found
 
     def _find(self, classes: tuple[type, ...], key: Any = None) -> Callable[..., Any]:
@@ -393,7 +389,7 @@ class Primitive(Generic[P, R]):
             return y
         for tracer in find_tracers(y):
             if any([t.level >= tracer.level for t in find_tracers(tracer.__payload__)]):
-                names = " and ".join(_captured(self.__wrapped__)) or "a value"
+                names = in_operations(captured([self.__wrapped__]))
                 msg = (
                     f"the result of {self.__name__} ({where_defined(self)}) depends on "
                     f"{names} that is being differentiated and is no "
@@ -508,9 +504,3 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
         return type(declaration)(primitive(shape_from_data=shape_from_data)(declaration.__func__))
     declaration = of_operands(declaration)
     return _class_for(declaration)(declaration, shape_from_data=shape_from_data)
-
-
-def _captured(function: Any) -> list[str]:
-    """List the names of captured values that hold tracers."""
-    known = cells(function) if hasattr(function, "__closure__") else {}
-    return [name for name, x in known.items() if find_tracers(x)]

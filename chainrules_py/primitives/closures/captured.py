@@ -33,5 +33,5 @@ def captured(
 
 def in_operations(names: Iterable[str]) -> str:
     """Join the names that `captured` lists; an object or a partial adds no function's name."""
-    of_none = " (captured by )"
-    return " and ".join([x.removesuffix(of_none).lstrip(".") or "a value" for x in names])
+    shown = [x.removesuffix(" (captured by )").lstrip(".") or "a value" for x in names]
+    return " and ".join(shown) or "a value"

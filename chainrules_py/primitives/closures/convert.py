@@ -186,21 +186,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
 def captures_tracer(f: Any) -> bool:
     """Return whether `closed` would find a `Tracer` in a function; the first ends the search."""
-    try:
-        _Search(_stop_at_tracer, f)
-    except _FoundError:
-        return True
-    return False
-
-
-class _FoundError(Exception):
-    """Ends a search."""
-
-
-def _stop_at_tracer(x: Any) -> bool:
-    if issubclass(type(x), Tracer):
-        raise _FoundError
-    return False
+    return bool(_Search(_is_tracer, f, first=True).found)
 
 
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
@@ -289,12 +275,15 @@ def _levels(x: Any) -> set[Any]:
 class _Search:
     """The values that a function captured, and the objects that hold them.
 
-    With ``arrays``, plain arrays and numbers may be such values as well.
+    With ``arrays``, plain arrays and numbers may be such values as well. With ``first``, the search
+    ends when a value is found.
     """
 
-    def __init__(self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False) -> None:
+    def __init__(
+        self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False, first: bool = False
+    ) -> None:
         self.found: list[Any] = []
-        self._is_captured, self._arrays = is_captured, arrays
+        self._is_captured, self._arrays, self._first = is_captured, arrays, first
         # From the id of each visited object to itself, which keeps the id unique, and its parts.
         self._seen: dict[int, tuple[Any, Collection[Any]]] = {}
         self._room = self._few = math.inf if arrays else FEW
@@ -316,7 +305,7 @@ class _Search:
             for part in parts if self._arrays else _near(parts):
                 self._room = self._few if of_its_own else self._room
                 self._look(part, objects and opener is not _attributes)
-                if self._room <= 0 and not of_its_own:
+                if (self._room <= 0 and not of_its_own) or (self._first and self.found):
                     break
 
     def holders(self) -> frozenset[int]:
@@ -362,16 +351,9 @@ def _attributes(x: Any) -> Collection[Any]:
     return (x.__dict__ if plain else attributes(x)).values()
 
 
-def _items(x: Any) -> Collection[Any]:
-    return x if len(x) <= MOST else ()
-
-
-def _values(x: Any) -> Collection[Any]:
-    return x.values() if len(x) <= MOST else ()
-
-
-def _fields(x: Any) -> list[Any]:
-    return [y for _, y in fields_of(x)]
+def _fields(x: Any) -> Collection[Any]:
+    plain = type(x).__module__ in _CONTAINERS
+    return () if plain and len(x) > MOST else [y for _, y in fields_of(x)]
 
 
 def _of_primitive(x: Primitive[..., Any]) -> list[Any]:
@@ -399,8 +381,6 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
             opener = lambda x: [x.__copied_as__(x)]
         elif not structured:
             opener = _attributes
-        elif cls.__module__ in _CONTAINERS:
-            opener = _values if issubclass(cls, dict) else _items
         else:
             opener = _fields if _is_container(cls) else _nothing
         self[cls] = opener
