@@ -13,8 +13,7 @@ import scipy.spatial.distance as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import varies
-from chainrules_scipy.helpers import array_of, readable, reject, stands_for
-from chainrules_scipy.precision import of_precision
+from chainrules_scipy.helpers import array_of, of_precision, readable, reject, stands_for
 
 __all__ = [
     "braycurtis",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     Tracer,
@@ -18,19 +20,142 @@ from chainrules_py.extend import (
     alias,
     beside,
     closed,
+    flatten,
+    joined,
     kind_of,
+    objects,
     type_info,
+    unflatten,
     untraced,
     varies,
 )
-from chainrules_scipy.installing import our_module, place, public_module
-from chainrules_scipy.precision import asked as asked
-from chainrules_scipy.precision import in_precision_of, is_asked_again
-from chainrules_scipy.precision import method_of as method_of
-from chainrules_scipy.precision import readable as readable
-from chainrules_scipy.precision import truths as truths
+from chainrules_scipy.installing import DATA, is_asked_again, our_module, place, public_module
 
 F = TypeVar("F", bound=Callable[..., Any])
+_OTHERS = frozenset("efgFG")
+
+
+def readable(x: Any) -> Any:
+    """Return the values of an array, of any engine, for NumPy and SciPy to read."""
+    x = untraced(x)
+    return x if type_info(type(x)).host is None else np.asarray(x)
+
+
+def asked(x: Any) -> Any:
+    """Return the values of an array to test; the array itself if a program repeats the test.
+
+    A program that is being recorded answers a test, and repeats it at each call.
+    """
+    x = untraced(x)
+    return x if is_asked_again(x) else readable(x)
+
+
+def truths(x: Any) -> Any:
+    """Return the results of a test as booleans: some of SciPy's return 1, which is an index."""
+    if is_asked_again(x):
+        return x if kind_of(x) == "bool" else x != 0
+    return np.asarray(x, bool)
+
+
+@primitive
+def as_method(*xs: Any, of: Any, name: str) -> Any:
+    """Compute a method of a SciPy object for plain numbers."""
+    return getattr(of, name)(*xs)
+
+
+as_method.opaque = True  # a program calls it as a whole
+
+
+def method_of(of: Any, name: str, *xs: Any) -> Any:
+    """Call a method of a SciPy object on the values of arrays."""
+    xs = tuple(map(asked, xs))
+    if any(map(is_asked_again, xs)):
+        return as_method(*xs, of=of, name=name)
+    return getattr(of, name)(*xs)
+
+
+def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
+    """Return arguments with plain numbers for traced ones, also in lists, tuples and keywords."""
+    if type(x) is dict:
+        return {name: plainly(y, read) for name, y in x.items()}
+    return type(x)([plainly(y, read) for y in x]) if type(x) in (list, tuple) else read(x)
+
+
+def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
+    """Make a function return its results in the precision of SciPy's (a decorator).
+
+    Examples
+    --------
+    >>> half = in_precision_of(lambda x: x / 2)(lambda x: x.astype(float) / 2)
+    >>> print(half(np.ones(2, np.float32)).dtype, half(np.ones(2)).dtype)
+    float32 float64
+    """
+
+    def enter(function: Any) -> Any:
+        if isinstance(native, np.ufunc):  # which has a loop for each dtype
+            return function
+
+        @functools.wraps(function)
+        def precise(*args: Any, **options: Any) -> Any:
+            if objects:  # an array of objects may hold traced values
+                args, options = joined(args), {name: joined(x) for name, x in options.items()}
+            y = function(*args, **options)
+            if not (_is_other(args) or (options and _is_other(options.values()))):
+                return y
+            return _cast(y, _theirs(native, args, options))
+
+        return precise
+
+    return enter
+
+
+def of_precision(x: Any, dtype: Any) -> Any:
+    """Return an array in the precision of a dtype, real or complex as before."""
+    own: Any = getattr(x, "dtype", None)
+    is_array = isinstance(own, np.dtype) and isinstance(untraced(x), (np.ndarray, np.generic))
+    if dtype is None or not is_array:
+        return x
+    dtype = as_precise(own, dtype)
+    return x if own == dtype else v.astype(x, dtype=dtype)
+
+
+def as_precise(own: Any, dtype: Any) -> Any:
+    """Return a dtype in the precision of another one, real or complex as before."""
+    if own.kind not in "fc" or dtype.kind not in "fc":
+        return own
+    dtype = np.finfo(dtype).dtype
+    return np.result_type(dtype, np.complex64) if own.kind == "c" else dtype
+
+
+def _is_other(arguments: Any) -> bool:
+    return any(
+        _is_other(x)
+        if type(x) in (list, tuple)
+        else getattr(getattr(x, "dtype", None), "char", "d") in _OTHERS
+        for x in arguments
+    )
+
+
+def _theirs(native: Callable[..., Any], *given: Any) -> Any:
+    """Return SciPy's result for plain numbers; None if there is none."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            args, options = copy.deepcopy(plainly(given))  # SciPy may overwrite them
+            # SciPy would call a function again.
+            is_data = all([x is None or isinstance(x, DATA) for x in flatten((args, options))[0]])
+            return native(*args, **options) if is_data else None
+        except Exception:  # there are no numbers, or SciPy rejects them, and ours has a result
+            return None
+
+
+def _cast(y: Any, known: Any) -> Any:
+    """Return a result in the precision of SciPy's, which has the same structure."""
+    (leaves, tree), others = flatten(y), flatten(known)[0]
+    if len(leaves) != len(others):
+        return y
+    dtypes = [np.dtype(float) if type(z) is float else getattr(z, "dtype", None) for z in others]
+    return unflatten(tree, list(map(of_precision, leaves, dtypes)))
 
 
 def stands_for(

@@ -16,8 +16,7 @@ from chainrules_py import Primitive, Scalar, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import number_homes
 from chainrules_py.ops.matrix_functions import LUFactors
-from chainrules_scipy.helpers import permutation_of
-from chainrules_scipy.precision import as_precise
+from chainrules_scipy.helpers import as_precise, permutation_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 number_homes["scipy"] = np

@@ -31,7 +31,6 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_scipy import other_engines
-from chainrules_scipy.precision import HOLDS, as_recorded
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
@@ -71,6 +70,9 @@ _standing: set[Installed] = set()
 _standing_for: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}
 
+HOLDS = "_holds_traced"
+"""The attribute of a class whose instances hold traced values, as followed classes have."""
+DATA = (np.ndarray, np.generic, np.dtype, type, int, float, complex, str, slice, range)
 _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
 
 
@@ -120,6 +122,73 @@ def choose(
     if not (is_traced(args[bound:]) or (options and is_traced(options.values()))):
         return native
     return as_recorded(native, args, options, bound) or function
+
+
+def is_asked_again(x: Any) -> bool:
+    """Return whether a test of a value is repeated at each call of a program."""
+    return getattr(type(x), "__asked_again__", False) is True
+
+
+def as_recorded(
+    native: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], bound: int = 0
+) -> Callable[..., Any] | None:
+    """Return a callable for SciPy's own function if nothing is differentiated; else None.
+
+    With data only, it is one call of the program. With other arguments, as functions, it is not
+    recorded: SciPy reads the numbers that a function returns.
+
+    Parameters
+    ----------
+    native : callable
+        SciPy's function, or method.
+    args, options
+        The arguments of the call.
+    bound : int
+        How many of the arguments a method is bound to.
+    """
+    noted, is_data = None, True
+    leaves = flatten((args[bound:], options))[0]
+    others = [x for x in leaves if not (x is None or x is ... or issubclass(type(x), DATA))]
+    for x in others:
+        if hasattr(type(x), HOLDS):
+            return None
+        for y in flatten(closed(x))[0] if callable(x) else [x]:
+            if is_asked_again(y):
+                noted = y
+            elif isinstance(y, Tracer) or type_info(type(y)).host is not None:
+                return None
+        is_data = is_data and is_asked_again(x)
+    if noted is None:
+        return native
+    return functools.partial(_called if is_data else _asked, noted, native)
+
+
+def _asked(noted: Any, *_: Any, **__: Any) -> Any:
+    """Read a plain array, so that the function that is being recorded runs without a program."""
+    return np.asarray(noted)
+
+
+def _called(noted: Any, native: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call SciPy's function as a program does, where an argument is a recorded value."""
+    signature = _parameters(native)
+    if signature is not None:
+        bound = signature.bind(*args, **options)  # raises as SciPy does
+        given = bound.arguments
+        if any([isinstance(given.get(name), np.ndarray) for name in ("output", "out")]):
+            return _asked(noted)  # a program would not write there
+        for name in [n for n in given if n.startswith("overwrite_") and given[n]]:
+            given[name] = False  # overwriting is optional, and other calls may read the value
+            args, options = bound.args, bound.kwargs
+    return noted.__array_function__(native, (), args, options)
+
+
+@functools.cache
+def _parameters(native: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the parameters of a function, if they are known."""
+    try:
+        return inspect.signature(native)
+    except ValueError:  # functions written in C
+        return None
 
 
 def _dispatching(

@@ -27,12 +27,12 @@ from chainrules_scipy.helpers import (
     constant,
     numbers_of,
     of_values,
+    plainly,
     readable,
     refused,
     reject,
     stands_for,
 )
-from chainrules_scipy.precision import plainly
 from chainrules_scipy.source_copies import follow_all
 from chainrules_scipy.value_checks import answer
 

@@ -21,6 +21,7 @@ from chainrules_scipy.helpers import (
     array_of,
     attribute,
     constant,
+    of_precision,
     operations,
     readable,
     real_array_of,
@@ -28,9 +29,9 @@ from chainrules_scipy.helpers import (
     reject,
     stands_for,
 )
+from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
 from chainrules_scipy.ndimage import around, of_rank
-from chainrules_scipy.precision import HOLDS, of_precision
 from chainrules_scipy.source_copies import (
     follow,
     follow_all,

@@ -20,8 +20,9 @@ import numpy as np
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, closed, shortcuts, untraced
 from chainrules_scipy._private import helper_name, is_numpy
-from chainrules_scipy.helpers import array_of, readable, stands_for
+from chainrules_scipy.helpers import array_of, plainly, readable, stands_for
 from chainrules_scipy.installing import (
+    HOLDS,
     is_traced,
     original,
     place_constructor,
@@ -29,7 +30,6 @@ from chainrules_scipy.installing import (
     standing,
 )
 from chainrules_scipy.other_engines import in_our_words, run
-from chainrules_scipy.precision import HOLDS, plainly
 
 _state = threading.local()
 

@@ -18,6 +18,7 @@ from chainrules_scipy.helpers import (
     array_of,
     attribute,
     in_kind_of,
+    in_precision_of,
     operations,
     readable,
     reject,
@@ -26,7 +27,6 @@ from chainrules_scipy.helpers import (
 )
 from chainrules_scipy.implementations import of_numbers, operation_of
 from chainrules_scipy.installing import place
-from chainrules_scipy.precision import in_precision_of
 from chainrules_scipy.source_copies import follow_all, with_shortcuts
 
 __all__ = [

@@ -22,10 +22,10 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
-from chainrules_scipy import precision
-from chainrules_scipy.helpers import array_of, in_kind_of, readable, reject
+from chainrules_scipy import helpers
+from chainrules_scipy.helpers import array_of, asked, in_kind_of, of_precision, readable, reject
+from chainrules_scipy.installing import as_recorded, is_asked_again
 from chainrules_scipy.other_engines import in_our_words
-from chainrules_scipy.precision import as_recorded, is_asked_again
 
 _CONSTANT = {"execution_time", "active_mask"}
 """Fields of floats that are not functions of real numbers."""
@@ -199,7 +199,7 @@ class Beside:
 
 def plainly(x: Any) -> Any:
     """Return an argument with plain numbers for traced ones, and SciPy's objects for ours."""
-    return precision.plainly(x, lambda y: y.theirs if isinstance(y, Beside) else readable(y))
+    return helpers.plainly(x, lambda y: y.theirs if isinstance(y, Beside) else readable(y))
 
 
 def of_both(
@@ -238,10 +238,8 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
 
 def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
     """Call SciPy's function in a program that is being recorded, without a derivative."""
-    plain = [precision.plainly(x, precision.asked) for x in args]
-    named = {k: precision.plainly(x, precision.asked) for k, x in options.items()}
-    run = as_recorded(theirs, tuple(plain), named)
-    return (theirs if run is None else run)(*plain, **named)
+    plain, named = helpers.plainly((args, options), asked)
+    return (as_recorded(theirs, plain, named) or theirs)(*plain, **named)
 
 
 @primitive
@@ -283,14 +281,14 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
         return found
     if isinstance(known, np.ndarray) and known.dtype.kind == "b":
         return known  # booleans have no derivative
-    value = precision.asked(found)
+    value = asked(found)
     if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
         found = v.reshape(array_of(found), shape=np.shape(known))
-        value = precision.asked(found)
+        value = asked(found)
     same = np.shape(value) == np.shape(known)
     if same and agreement(value, known, tolerance=tolerance):
-        found = precision.of_precision(found, np.result_type(known))
-        gap = gap_between(value, known).astype(np.result_type(precision.asked(found)))
+        found = of_precision(found, np.result_type(known))
+        gap = gap_between(value, known).astype(np.result_type(asked(found)))
         return in_kind_of(found + gap, known)
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
     both = "" if is_asked_again(value) else f" ({value} for {known})"
