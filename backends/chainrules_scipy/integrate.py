@@ -43,7 +43,7 @@ from chainrules_scipy.helpers import (
 )
 from chainrules_scipy.interpolate import CubicHermiteSpline
 from chainrules_scipy.source_copies import FLOAT64, follow, follow_all, follow_class, numpy_with
-from chainrules_scipy.value_checks import Unstated, answer, plain, unstated
+from chainrules_scipy.value_checks import Beside, answer, plain, unstated
 
 __all__ = [
     "odeint",
@@ -737,21 +737,15 @@ def _last(t_events: Any, plain: Any, way: float) -> Any:
     return max(pairs, key=lambda pair: way * pair[1][-1])[0][-1]
 
 
-class _Solution:
+class _Solution(Beside):
     """The state at any time of an interval, as SciPy's ``OdeSolution``, without its steps."""
 
     def __init__(self, at: Any, start: Any, end: Any, known: Any) -> None:
-        self._at, self._known = at, known
-        is_forward = readable(start) <= readable(end)
-        self.t_min, self.t_max = (start, end) if is_forward else (end, start)
+        self.at, self.theirs = at, known
+        self.t_min, self.t_max = sorted((start, end), key=readable)
 
     def __call__(self, t: Any) -> Any:
-        return anchored(self._known(readable(array_of(t))), self._at(t))
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("ts", "ts_sorted", "interpolants", "n_segments"):
-            raise AttributeError(name)
-        return Unstated(f"solve_ivp(...).sol.{name}", None)
+        return anchored(self.theirs(readable(array_of(t))), self.at(t))
 
 
 @stands_for(scipy.integrate.solve_bvp, without="S")

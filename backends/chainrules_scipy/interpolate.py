@@ -799,11 +799,10 @@ def _plain(points: Any) -> Any:
     return points
 
 
-def _values(f: Any) -> tuple[Any, Any]:
-    return None, np.reshape(f.values, (f.values.shape[0], *f.values_shape))
-
-
-@constructs(native.LinearNDInterpolator, _values)
+@constructs(
+    native.LinearNDInterpolator,
+    lambda f: (None, np.reshape(f.values, (f.values.shape[0], *f.values_shape))),
+)
 def LinearNDInterpolator(  # noqa: N802
     known: Any, points: Any, values: Any, *_: Any, **__: Any
 ) -> Callable[..., Any]:

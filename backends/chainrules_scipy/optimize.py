@@ -647,10 +647,7 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
     """Fit a monotone sequence of block means: as ``scipy.optimize.isotonic_regression``."""
     w = v.ones_like(y) if weights is None else array_of(weights)
     found = NATIVE.isotonic_regression(readable(y), weights=readable(w), increasing=increasing)
-    blocks = found.blocks
-    shares = np.zeros((len(blocks) - 1, y.shape[0]))
-    for i in range(len(shares)):
-        shares[i, blocks[i] : blocks[i + 1]] = 1
+    shares = np.repeat(np.eye(len(found.blocks) - 1), np.diff(found.blocks), axis=1)
     means = v.matmul(shares, w * y) / v.matmul(shares, w)
     found.x, found.weights = v.matmul(means, shares), v.matmul(shares, w)
     return found

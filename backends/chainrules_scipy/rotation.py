@@ -106,7 +106,7 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
     return reduced, *chosen
 
 
-with_shortcuts(native.Rotation, "__pow__")
+with_shortcuts(native.Rotation.__pow__)
 instead_of(private("from_matrix"), _from_matrix)
 instead_of(private("from_rotvec"), _from_rotvec)
 instead_of(private("as_rotvec"), _as_rotvec)

@@ -6,6 +6,7 @@ import copy
 import functools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -229,24 +230,22 @@ def _system(made: type, *system: Any, **how: Any) -> Any:
     )
 
 
-def _is_one(_: Any, other: Any) -> bool:
-    """Return whether a state space may be added to a value, or multiplied with it."""
-    kinds = (native.StateSpace, np.ndarray, np.number, float, complex, int, Tracer)
-    return isinstance(other, kinds)
-
-
-def _class(x: Any) -> type:
-    """Return the class of a system, which is SciPy's even if its numbers are traced."""
-    return next(c for c in type(x).__mro__ if HOLDS not in vars(c))
-
-
-def _joined(self: Any, other: Any) -> Any:
+def _added_by(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Add to a value that is no system; a system adds this one itself, with its states first."""
-    return NotImplemented if isinstance(other, native.StateSpace) else self + other
+    return lambda self, other: (
+        NotImplemented if isinstance(other, native.StateSpace) else operation(self, other)
+    )
 
 
-def _parted(self: Any, other: Any) -> Any:
-    return NotImplemented if isinstance(other, native.StateSpace) else -self + other
+_OF_STATES: dict[str, Any] = {
+    # The class of a system is SciPy's, even if its numbers are traced.
+    "type": lambda x: next(c for c in type(x).__mro__ if HOLDS not in vars(c)),
+    "_check_binop_other": lambda _, x: isinstance(
+        x, (native.StateSpace, np.ndarray, np.number, float, complex, int, Tracer)
+    ),
+    "__radd__": _added_by(operator.add),
+    "__rsub__": _added_by(lambda self, other: -self + other),
+}
 
 
 class _Copying:
@@ -265,8 +264,7 @@ for _name in _CONVERSIONS:
     if _name == "TransferFunction":
         _own |= {"normalize": with_all_powers}
     if _name == "StateSpace":
-        _own |= {"type": _class, "_check_binop_other": _is_one}
-        _own |= {"__radd__": _joined, "__rsub__": _parted}
+        _own |= _OF_STATES
     follow_class(getattr(native, _name), *(_BINARY if _name == "StateSpace" else ()), **_own)
     for _kind in (native.lti, native.dlti):
         follow_class(_concrete(_name, _kind))
@@ -479,7 +477,7 @@ def recursive_filter_rule(a: Array, x: Array) -> Any:
     """
     y = recursive_filter(a, x)
     return y, (
-        LinearMap(_factors_push, _factors_pull, a, y),
+        LinearMap(lambda a_dot, a, y: -_solve(tapped(a_dot, y), a), _factors_pull, a, y),
         LinearMap(_solve, _solve_back, a),
     )
 
@@ -493,10 +491,6 @@ def _solve_back(y_bar: Any, a: Any) -> Any:
     return v.flip(recursive_filter(v.conj(a), turned), axis=-1)
 
 
-def _factors_push(a_dot: Any, a: Any, y: Any) -> Any:
-    return -_solve(tapped(a_dot, y), a)
-
-
 def _factors_pull(y_bar: Any, a: Any, y: Any) -> Any:
     x_bar = _solve_back(y_bar, a)
     return -v.stack(*[v.sum(x_bar * v.conj(delayed(y, k))) for k in range(a.shape[0])], axis=0)
@@ -504,13 +498,8 @@ def _factors_pull(y_bar: Any, a: Any, y: Any) -> Any:
 
 def delayed(y: Any, k: int) -> Any:
     """Shift by k elements along the last axis, with zeros at the start."""
-    if k == 0:
-        return y
-    n = y.shape[-1]
-    if k >= n:
-        return v.zeros_like(y)
     widths = ((0, 0),) * (y.ndim - 1) + ((k, 0),)
-    return v.pad(y[..., : n - k], 0.0, widths=widths)
+    return v.pad(y, 0.0, widths=widths)[..., : y.shape[-1]] if k else y
 
 
 def tapped(c: Any, x: Any) -> Any:
@@ -627,20 +616,13 @@ refused(
 )
 
 
-def _ordered(x: Any, name: str) -> Any:
-    """Convert a signal to an array; raise if it is complex, and has no order."""
-    x = array_of(x)
-    if kind_of(x) == "complex":
-        reject(f"dtype={x.dtype} is not supported by {name}", ValueError)
-    return x
-
-
 @stands_for(native.order_filter)
 def order_filter(a: Any, domain: Any, rank: int) -> Any:
     """Choose the element of a rank in windows, as ``scipy.signal.order_filter``."""
-    return of_rank(
-        _ordered(a, "order_filter"), rank, footprint=np.asarray(domain, bool), mode="constant"
-    )
+    x = array_of(a)
+    if kind_of(x) == "complex":
+        reject(f"dtype={x.dtype} is not supported by order_filter", ValueError)
+    return of_rank(x, rank, footprint=np.asarray(domain, bool), mode="constant")
 
 
 @stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
@@ -683,12 +665,8 @@ def _widths(x: Any, peaks: Any, rel_height: Any, *data: Any) -> Any:
     return right - left, height, left, right
 
 
-def _of_values(theirs: Any, *args: Any) -> Any:
-    return theirs(*map(readable, args))
-
-
 for _name in ("_local_maxima_1d", "_select_by_peak_distance"):
-    instead_of(private(_name), functools.partial(_of_values, private(_name)))
+    instead_of(private(_name), lambda *xs, _name=_name: private(_name)(*map(readable, xs)))
 instead_of(private("_peak_prominences"), _prominences)
 instead_of(private("_peak_widths"), _widths)
 FOLLOWED |= follow_all(native, "find_peaks", "peak_prominences", "peak_widths")

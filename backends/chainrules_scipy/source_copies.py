@@ -27,6 +27,7 @@ from chainrules_scipy.installing import (
     original,
     place_constructor,
     place_method,
+    public_module,
     standing,
 )
 from chainrules_scipy.other_engines import in_our_words, run
@@ -342,17 +343,11 @@ def instead_of(native: Any, function: Any) -> None:
         INSTEAD[native] = function
 
 
-def with_shortcuts(owner: Any, *names: str) -> None:
+def with_shortcuts(*functions: Any) -> None:
     """Register functions whose code uses another formula if a parameter has a certain value."""
-    for name in names:
-        with_shortcut(f"{owner.__name__}.{name}", getattr(owner, name))
-
-
-def with_shortcut(name: str, function: Any) -> None:
-    """Register one of these functions, if SciPy has it."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is not None:  # a class without its own __init__ has none
-        shortcuts[code] = name
+    for function in map(inspect.unwrap, functions):
+        name = function.__qualname__.removeprefix("_")
+        shortcuts[function.__code__] = f"{public_module(function)}.{name}"
 
 
 def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:

@@ -16,7 +16,7 @@ from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.source_copies import follow, follow_all, with_shortcuts
 from chainrules_scipy.value_checks import unstated
 
-with_shortcuts(native, "minkowski_distance_p")
+with_shortcuts(native.minkowski_distance_p)
 FOLLOWED: dict[str, Any] = follow_all(
     native, "distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"
 )

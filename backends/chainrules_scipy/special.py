@@ -35,7 +35,7 @@ __all__ = [
     "polygamma",
 ]
 
-with_shortcuts(native, "roots_gegenbauer", "roots_jacobi")
+with_shortcuts(native.roots_gegenbauer, native.roots_jacobi)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("diric", "genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi"),

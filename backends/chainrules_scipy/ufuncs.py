@@ -664,7 +664,6 @@ _PARTIALS: dict[str, list[Any]] = {
         lambda _f, x, y: v.xlogy(v.pow(x, y), x),
     ],
 }
-"""Ufuncs with their operands, and the partials, as `stated` takes them."""
 
 _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     "chdtr": lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x),
@@ -693,11 +692,6 @@ _OF_DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
         dfd * u.betaincinv(0.5 * dfn, 0.5 * dfd, p) / (dfn * u.betainccinv(0.5 * dfd, 0.5 * dfn, p))
     ),
 }
-"""Ufuncs as functions in operations."""
-for _key, _partials in _PARTIALS.items():
-    stated(_key, *_partials)
-for _name, _function in _OF_DISTRIBUTIONS.items():
-    composite(_name)(_function)
 
 
 _MOST = 1e6  # the largest mean for which a distribution is summed; beyond, there is no derivative
@@ -1110,9 +1104,9 @@ if _smirnov_slope is not None:
     }
 for _key, _partials in _HOLOMORPHIC.items():
     stated(_key, *_partials, complex="holomorphic")
-for _key, _partials in _REAL.items():
+for _key, _partials in (_PARTIALS | _REAL).items():
     stated(_key, *_partials)
-for _name, _function in _COMPOSITES.items():
+for _name, _function in (_OF_DISTRIBUTIONS | _COMPOSITES).items():
     composite(_name)(_function)
 
 # ``psi`` and ``jn`` are the same objects as ``digamma`` and ``jv``.

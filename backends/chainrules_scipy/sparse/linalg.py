@@ -17,6 +17,7 @@ from scipy.sparse import linalg as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_scipy.helpers import (
+    adjoint,
     anchored,
     array_of,
     attribute,
@@ -26,6 +27,7 @@ from chainrules_scipy.helpers import (
     reject,
 )
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
+from chainrules_scipy.linalg import of_phase
 from chainrules_scipy.sparse.patterns import sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse, traced_of
 
@@ -68,10 +70,6 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     return sparse_solve(array_of(a.elements), b, pattern=a.pattern)
 
 
-def _iterated(A: Any, b: Any, *_: Any, **__: Any) -> Any:
-    return _solution(A, b if b.ndim == 1 else v.reshape(b, shape=(-1,)))
-
-
 def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, **__: Any) -> Any:
     a = _dense(A)
     if damp:
@@ -97,7 +95,7 @@ def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
 
 
 ITERATIVE = {
-    name: _approached(name, _iterated)
+    name: _approached(name, lambda A, b, *_, **__: _solution(A, v.reshape(b, shape=(-1,))))
     for name in (
         *("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"),
     )
@@ -158,11 +156,6 @@ def _matched(values: Any, known: Any) -> Any:
     return np.array([int(np.argmin(np.abs(values - x))) for x in known])
 
 
-def _with_phases(u: Any, known: Any) -> Any:
-    overlap = np.sum(np.conj(readable(u)) * known, axis=0)
-    return u * (overlap / np.abs(overlap))
-
-
 def _eigen(name: str) -> Callable[..., Any]:
     theirs = getattr(native, name)
     operation = v.eigh if name == "eigsh" else v.eig
@@ -179,7 +172,7 @@ def _eigen(name: str) -> Callable[..., Any]:
         known, vectors = found if wants else (found, None)
         w, u = operation(_dense(A))
         at = _matched(readable(w), known)
-        return (w[at], _with_phases(u[:, at], vectors)) if wants else w[at]
+        return (w[at], of_phase(u[:, at], vectors)) if wants else w[at]
 
     place(theirs, function)
     return function
@@ -196,14 +189,12 @@ def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
         return s[_matched(readable(s), found)]
     known, values, other = found
     at = _matched(readable(s), values)
-    phases = np.sum(np.conj(readable(u)[:, at]) * known, axis=0) if known is not None else None
-    if phases is None or other is None:
+    if known is None or other is None:
         reject(
             "svds(return_singular_vectors=...) of one side has no derivative here; take both",
             UnsupportedKeywordError,
         )
-    phases = phases / np.abs(phases)
-    return u[:, at] * phases, s[at], vh[at] * np.conj(phases)[:, None]
+    return of_phase(u[:, at], known), s[at], adjoint(of_phase(adjoint(vh[at]), adjoint(other)))
 
 
 _svds = native.svds

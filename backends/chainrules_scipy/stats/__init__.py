@@ -10,6 +10,7 @@ SciPy's own source.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -132,16 +133,18 @@ for _cls, _functions in (
         advise(getattr(_cls, _f.__name__), _by_its_name)
 
 
-for _name in ("Normal", "Uniform", "Logistic", "Binomial", "Mixture"):
+for _name, _method in itertools.product(
+    ("Normal", "Uniform", "Logistic", "Binomial", "Mixture"),
+    ("__init__", "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "ccdf", "icdf"),
+):
     _new: Any = getattr(scipy.stats, _name, None)
-    for _f in ("__init__", "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "ccdf", "icdf"):
-        if hasattr(_new, _f):
-            advise(
-                getattr(_new, _f),
-                f"scipy.stats.{_name} takes plain numbers: write stats.norm(loc, scale) for "
-                "stats.Normal(mu=loc, sigma=scale), and others alike, which have derivatives after "
-                "chainrules_scipy.install()",
-            )
+    if hasattr(_new, _method):
+        advise(
+            getattr(_new, _method),
+            f"scipy.stats.{_name} takes plain numbers: write stats.norm(loc, scale) for "
+            "stats.Normal(mu=loc, sigma=scale), and others alike, which have derivatives after "
+            "chainrules_scipy.install()",
+        )
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,6 @@ from chainrules_scipy.source_copies import (
     instead_of,
     numpy_with,
     of_followed,
-    with_shortcut,
     with_shortcuts,
 )
 from chainrules_scipy.special import multigammaln
@@ -72,10 +71,6 @@ class _Definite:
         if not self.V.size:
             return np.ones(np.shape(readable(x))[:-1], bool)
         return np.linalg.norm(readable(x) @ self.V, axis=-1) < self.eps
-
-
-def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
-    return in_kind_of(v.where(np.asarray(is_bad), bad, y), np.zeros(()))
 
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
@@ -175,11 +170,16 @@ _MORE: dict[str, dict[str, Any]] = {
     "multinomial": {"_process_parameters": _counts, "pmf": _multinomial},
     "dirichlet": {"pdf": _dirichlet},
 }
+_DEFINITE: dict[str, Any] = {
+    "_PSD": _Definite,
+    "_checkresult": lambda _, y, is_bad, bad: in_kind_of(
+        v.where(np.asarray(is_bad), bad, y), np.zeros(())
+    ),
+}
 for _name, _methods in OF.items():
     if hasattr(native, _name):
         _instance: Any = getattr(native, _name)
-        _more = _MORE.get(_name, {})
-        follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked, **_more)
+        follow_class(type(_instance), *_methods, **_DEFINITE, **_MORE.get(_name, {}))
         for _method in _methods:
             advise(
                 getattr(type(_instance), _method),
@@ -243,8 +243,7 @@ def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, 
 
 instead_of(private("_yeojohnson_llf"), _log_likelihood)
 instead_of(private("_xp_var"), _variance)
-with_shortcuts(native, "iqr")
-with_shortcut("scipy.stats.power_divergence", private("_power_divergence"))
+with_shortcuts(native.iqr, private("_power_divergence") or native.power_divergence)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("alexandergovern", "bartlett", "boxcox", "chisquare"),
