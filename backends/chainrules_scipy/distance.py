@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,13 @@ import scipy.spatial.distance as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import varies
-from chainrules_scipy.helpers import array_of, of_precision, readable, reject, stands_for
+from chainrules_scipy.helpers import (
+    array_of,
+    of_precision,
+    readable,
+    reject,
+    stands_for,
+)
 
 __all__ = [
     "braycurtis",
@@ -173,21 +178,16 @@ def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
     return v.take(v.concat(zero, flat, axis=0), native.squareform(places, checks=False), axis=0)
 
 
-def _of_vectors(name: str) -> Callable[..., Any]:
-    metric, theirs = _METRICS[name], getattr(native, name)
-    signature = inspect.signature(theirs)
+def _of_vectors(name: str) -> Any:
+    theirs = getattr(native, name)
 
-    @functools.wraps(theirs)
-    def distance(*args: Any, **options: Any) -> Any:
-        bound = signature.bind(*args, **options)
-        bound.apply_defaults()
-        given = bound.arguments
+    @functools.wraps(theirs)  # for its parameters
+    def distance(**given: Any) -> Any:
         a, b, *rest = (x if k in _PLAIN or x is None else array_of(x) for k, x in given.items())
-        return metric(a, b, **dict(zip([*given][2:], rest, strict=True)))
+        return _METRICS[name](a, b, **dict(zip([*given][2:], rest, strict=True)))
 
-    distance.__doc__ = f"Compute what ``scipy.spatial.distance.{name}`` does, of its parameters."
-    distance.__module__ = __name__
-    return stands_for(theirs)(distance)
+    says = f"Compute SciPy's `{name}`, of traced values too."
+    return stands_for(theirs, says=says, arrays="u v")(distance)
 
 
 euclidean, cityblock, chebyshev, minkowski, sqeuclidean, seuclidean = map(

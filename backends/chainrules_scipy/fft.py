@@ -37,14 +37,6 @@ def _listed(x: Any) -> list[int] | None:
     return None if x is None else [int(i) for i in np.atleast_1d(x)]
 
 
-def _hfftn(x: Any, s: Any, axes: Any, norm: str) -> Any:
-    return fourier_composites.irfftn(v.conj(x), s, axes, _SWAPPED[norm])
-
-
-def _ihfftn(x: Any, s: Any, axes: Any, norm: str) -> Any:
-    return v.conj(fourier_composites.rfftn(x, s, axes, _SWAPPED[norm]))
-
-
 def _shifted(shift: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axes: shift(array_of(x, floating=False), axes)
 
@@ -57,7 +49,8 @@ _SEVERAL: dict[str, Any] = {
     f"{name}{n}": _along_several(f)
     for name, f in (
         *((name, getattr(_of, f"{name}n")) for name in ("fft", "ifft", "rfft", "irfft")),
-        *(("hfft", _hfftn), ("ihfft", _ihfftn)),
+        ("hfft", lambda x, s, axes, norm: _of.irfftn(v.conj(x), s, axes, _SWAPPED[norm])),
+        ("ihfft", lambda x, s, axes, norm: v.conj(_of.rfftn(x, s, axes, _SWAPPED[norm]))),
     )
     for n in ("n", "2")
 }
@@ -71,6 +64,7 @@ FUNCTIONS = operations(
 # ------------------------------------------------------------------- cosine and sine transforms
 
 
+# By sines or cosines, and type: α and β, the period minus n, and the indices where x is halved.
 _SHIFTS: dict[tuple[bool, int], tuple[float, float, int, tuple[int, ...]]] = {
     (False, 1): (0.0, 0.0, -1, (0, -1)),
     (False, 2): (0.5, 0.0, 0, ()),
@@ -81,7 +75,6 @@ _SHIFTS: dict[tuple[bool, int], tuple[float, float, int, tuple[int, ...]]] = {
     (True, 3): (1.0, 0.5, 0, (-1,)),
     (True, 4): (0.5, 0.5, 0, ()),
 }
-"""By sines or cosines, and type: α and β, the period minus n, and the indices where x is halved."""
 
 
 def _transformed(x: Any, sines: bool, kind: int, axis: int) -> Any:

@@ -161,6 +161,7 @@ def _cast(y: Any, known: Any) -> Any:
 def stands_for(
     native: Callable[..., Any],
     *,
+    says: str = "",
     arrays: str = "",
     finite: str = "",
     without: str = "",
@@ -176,6 +177,8 @@ def stands_for(
     ----------
     native : callable
         SciPy's function.
+    says : str
+        The first line of the docstring, if it is not that of the function.
     arrays : str
         Names of parameters that are converted to arrays of floats.
     finite : str
@@ -192,7 +195,7 @@ def stands_for(
     def enter(function: Any) -> Any:
         if arrays or finite or without:
             function = _of_parameters(native, function, arrays, finite, without)
-        function = described(in_precision_of(native)(function), native)
+        function = described(in_precision_of(native)(function), native, says)
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
         place(native, function)
@@ -263,8 +266,9 @@ def operations(
     for name, compute in computes.items():
         native = getattr(module, name)
         function = _of_parameters(native, compute, arrays, finite, without)
-        function.__doc__ = f"Compute SciPy's `{name}`, of traced values too."
-        found[name] = stands_for(native)(function)
+        found[name] = stands_for(native, says=f"Compute SciPy's `{name}`, of traced values too.")(
+            function
+        )
     return found
 
 
@@ -304,10 +308,11 @@ def attribute(module: str, table: Mapping[str, Any], name: str) -> Any:
     return table[name]
 
 
-def described(function: F, native: Any) -> F:
-    """Put a function's own docstring in front of SciPy's, which describes the parameters."""
+def described(function: F, native: Any, says: str = "") -> F:
+    """Put a line, or a function's own docstring, before SciPy's, which describes parameters."""
     theirs = (native.__doc__ or "").strip("\n")
-    function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\nSciPy's text:\n\n{theirs}"
+    own = says or (function.__doc__ or "").rstrip()
+    function.__doc__ = f"{own}\n\nSciPy's text:\n\n{theirs}"
     return function
 
 
@@ -423,8 +428,9 @@ def constant(native: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         return native(*map(readable, args), **{k: readable(x) for k, x in options.items()})
 
-    function.__doc__ = f"Compute SciPy's `{native.__name__}`, which is constant but for jumps."
-    return stands_for(native)(function)
+    return stands_for(
+        native, says=f"Compute SciPy's `{native.__name__}`, which is constant but for jumps."
+    )(function)
 
 
 _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}

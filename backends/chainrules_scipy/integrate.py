@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 import threading
+import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -59,23 +60,20 @@ __all__ = [
 
 
 # SciPy's functions as of now: ours may replace them later, and would call themselves.
-_quad, _quad_vec = (
-    scipy.integrate.quad,
-    scipy.integrate.quad_vec,
-)
+NATIVE: Any = types.SimpleNamespace(**vars(scipy.integrate))
 
 _STEP = 1 / 8
 _GAUSS = tuple(
     ((1 + x) / 2, (1 - x) / 2, w / 2)
     for x, w in zip(*map(np.ndarray.tolist, np.polynomial.legendre.leggauss(24)), strict=True)
 )
+# Parts of an interval before and behind a node, and weights: by Gauss, and, where a function may
+# be singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721.
 _AT_ENDS = tuple(
     (s, r, _STEP * math.pi * math.cosh(_STEP * k) * s * r)
     for k in range(-34, 35)
     for s, r in [[1 / (1 + math.exp(sign * math.pi * math.sinh(_STEP * k))) for sign in (-1, 1)]]
 )
-"""Parts of an interval before and behind a node, and weights: by Gauss, and, where a function may
-be singular at an end, by Takahasi and Mori, Publ. RIMS 9 (1974) 721."""
 
 
 @stands_for(scipy.integrate.quad)
@@ -120,7 +118,7 @@ def quad(
         return -value, *more
     places = None if points is None else sorted(array_of(points), key=readable)
     within = [p for p in places or () if low < readable(p) < high]
-    found = _quad(
+    found = NATIVE.quad(
         lambda x: float(f.seen(x)),
         low,
         high,
@@ -255,7 +253,7 @@ def quad_vec(
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: f(x, *args))
     how = (epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature, True)
-    value, error, info = _quad_vec(integrand.seen, low, high, *how)
+    value, error, info = NATIVE.quad_vec(integrand.seen, low, high, *how)
     pieces = [tuple(map(float, piece)) for piece in info.intervals]
     if math.isinf(low) and math.isinf(high):  # SciPy's intervals are in [-1, 1] then
         edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
@@ -293,10 +291,9 @@ def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
 # derivatives are many numbers, or no NumPy floats, `v.odeint` solves it.
 
 
-_odeint: Any = scipy.integrate.odeint
 _lock = threading.Lock()
+# Limit for a state with its derivatives: if it is stiff, LSODA solves systems of this size.
 _MOST_NUMBERS = 400
-"""Limit for a state with its derivatives: if it is stiff, LSODA solves systems of this size."""
 _TRIES = 4
 
 
@@ -371,7 +368,7 @@ def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) ->
     # LSODA overwrites y; a compiled program keeps no reference to it.
     rate: Any = problem.program or (lambda y, t: problem.rate(y.copy(), t, *parameters))
     with _lock:
-        found, info = _odeint(
+        found, info = NATIVE.odeint(
             rate, y0, problem.times, rtol=problem.rtol, atol=atol, full_output=True, mxstep=20_000
         )
     if info["message"] != "Integration successful." or not np.isfinite(found).all():
@@ -509,10 +506,8 @@ def _is_plain(x: Any) -> bool:
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
     *("mxords", "mxstep", "printmessg"),
 }
+# The default tolerances of ``odeint``.
 _OF_LSODA = 2.0**-26
-"""The default tolerances of ``odeint``."""
-_solve_ivp: Any = scipy.integrate.solve_ivp
-_solve_bvp: Any = scipy.integrate.solve_bvp
 _root: Any = scipy.optimize.root
 
 
@@ -552,7 +547,7 @@ def odeint(
         return numbers_of(rate(*at))
 
     asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
-    found = _odeint(plain, readable(y0), readable(t), **asked)
+    found = NATIVE.odeint(plain, readable(y0), readable(t), **asked)
     ys = _states(turned, y0, t, args, **tolerances)
     if not wants_all:
         return anchored(found, ys)
@@ -690,7 +685,7 @@ def _as_scipy(
     def plain(t: Any, y: Any) -> Any:
         return np.reshape(numbers_of(rate(t, y[:, None] if vectorized else y)), y.shape)
 
-    return _solve_ivp(
+    return NATIVE.solve_ivp(
         plain,
         tuple(map(readable, t_span)),
         readable(array_of(y0)),
@@ -764,7 +759,7 @@ def solve_bvp(
     def ends(a: Any, b: Any, q: Any) -> Any:
         return v.reshape(array_of(bc(a, b, q) if wants else bc(a, b)), shape=(-1,))
 
-    plain = _solve_bvp(
+    plain = NATIVE.solve_bvp(
         (lambda at, z, *q: readable(rate(at, z, *(q or (None,))))),
         (lambda a, b, *q: readable(ends(a, b, *(q or (None,))))),
         readable(array_of(x)), readable(array_of(y)), None if p is None else readable(array_of(p)),

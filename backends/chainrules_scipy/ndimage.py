@@ -86,13 +86,13 @@ def _axes(x: Any, axes: Any) -> list[int]:
     return [*range(x.ndim)] if axes is None else [range(x.ndim)[i] for i in np.atleast_1d(axes)]
 
 
+# By mode, the index of the element that is used at an index outside of the n.
 _PLACES: dict[str, Callable[[int, Any], Any]] = {
     "nearest": lambda n, at: np.clip(at, 0, n - 1),
     "wrap": lambda n, at: at % n,
     "reflect": lambda n, at: np.minimum(at % (2 * n), 2 * n - 1 - at % (2 * n)),
     "mirror": lambda n, at: np.minimum(at % max(2 * n - 2, 1), 2 * n - 2 - at % max(2 * n - 2, 1)),
 }
-"""By mode, the index of the element that is used at an index outside of the n."""
 _PLACES |= {"grid-wrap": _PLACES["wrap"], "grid-mirror": _PLACES["reflect"]}
 
 

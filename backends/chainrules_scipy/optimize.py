@@ -163,9 +163,9 @@ def _finder(name: str) -> Callable[..., Any]:
         x = v.root(residual, near, solver=lambda *_: near, tol=NEAR)
         return _with(found, x, f"{name}(...)") if isinstance(found, (tuple, dict)) else x
 
-    function.__doc__ = "Find a root: it is differentiated by its equation, and starts are not."
-    function.__module__ = __name__
-    return stands_for(theirs)(function)
+    return stands_for(
+        theirs, says="Find a root: it is differentiated by its equation, and starts are not."
+    )(function)
 
 
 ROOTS = {
@@ -367,6 +367,7 @@ def _at_end(f: Any, found: Any, bounds: Any) -> Any:
     return None
 
 
+# The losses of squared residuals, as in SciPy.
 _LOSSES: dict[str, Any] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2 * (v.sqrt(1 + z) - 1),
@@ -376,7 +377,6 @@ _LOSSES: dict[str, Any] = {
     "cauchy": v.log1p,
     "arctan": v.atan,
 }
-"""The losses of squared residuals, as in SciPy."""
 
 
 @stands_for(native.least_squares)
@@ -478,10 +478,10 @@ def curve_fit(
     return *found, answer("curve_fit(...)[2]", plain[2], fvec=residuals(x)), *plain[3:]
 
 
+# Options of ``curve_fit`` that do not change the minimum of its squares.
 _SEARCHED = {"maxfev", "max_nfev", "bounds", "method", "ftol", "xtol", "gtol", "jac", "epsfcn"} | {
     *("full_output", "check_finite", "nan_policy", "factor", "diag", "x_scale", "diff_step"),
 }
-"""Options of ``curve_fit`` that do not change the minimum of its squares."""
 
 
 def _jacobian(residuals: Any, x: Any) -> Any:
@@ -541,8 +541,9 @@ def _search(name: str) -> Callable[..., Any]:
         more = {"_1": anchored(found[1], call.value(x))} if least else {}
         return answer(f"{name}(...)", found, _0=x, **more)
 
-    function.__doc__ = "Find where a function is least: that place is differentiated."
-    return stands_for(theirs)(function)
+    return stands_for(theirs, says="Find where a function is least: that place is differentiated.")(
+        function
+    )
 
 
 _HOLDING = ("constraints", "eqcons", "f_eqcons", "ieqcons", "f_ieqcons")

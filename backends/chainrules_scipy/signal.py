@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.signal
 import scipy.signal as native
 from scipy.signal import windows
 
@@ -346,8 +345,8 @@ def back(y: Any, axis: int) -> Any:
     return v.permute_dims(y, axes=(*range(axis), n, *range(axis, n)))
 
 
+# Up to this many products are added one by one; above, Fourier transforms are multiplied.
 _DIRECT = 1 << 18
-"""Up to this many products are added one by one; above, Fourier transforms are multiplied."""
 
 
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
@@ -466,7 +465,7 @@ def recursive_filter(a: Array, x: Array, /) -> Any:
 @recursive_filter.implement
 def recursive_filter_numpy(a: np.ndarray, x: np.ndarray) -> Any:
     """Compute by SciPy's filter."""
-    return scipy.signal.lfilter([1.0], a, x, axis=-1)
+    return native.lfilter([1.0], a, x, axis=-1)
 
 
 @rule(recursive_filter)

@@ -323,8 +323,9 @@ def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         return run(copied, args, options)
 
-    function.__doc__ = f"Compute SciPy's `{native.__name__}`, of traced values too."
-    return stands_for(native)(function)
+    return stands_for(native, says=f"Compute SciPy's `{native.__name__}`, of traced values too.")(
+        function
+    )
 
 
 def follow_all(module: ModuleType, *names: str) -> dict[str, Any]:

@@ -397,13 +397,13 @@ def _jacobi_in_modulus(y: Any, _u: Any, m: Any) -> Any:
     return cn * turn, -sn * turn, -(sn * sn + 2 * m * sn * cn * turn) / (2 * dn), turn
 
 
+# For each function a factor, and the powers of the operands.
 _CARLSON: dict[str, tuple[float, ...]] = {
     "elliprf x y z": (0.5, 0.5, 0.5, 0.5),
     "elliprc x y": (0.5, 0.5, 1.0),
     "elliprd x y z": (1.5, 0.5, 0.5, 1.5),
     "elliprj x y z p": (1.5, 0.5, 0.5, 0.5, 1.0),
 }
-"""For each function a factor, and the powers of the operands."""
 for _key, (_constant, *_powers) in _CARLSON.items():
     stated(_key, *[_slope(_constant, tuple(_powers), k) for k in range(len(_powers))])
 stated(
@@ -757,8 +757,8 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
     return anchored(known, v.where(left[..., 0], -right, right) + there)
 
 
+# Indices of operands at which a solution may end; any other operand may equal it by chance.
 _OWN = {"bdtrik": (1,), "bdtrin": (0,)}
-"""Indices of operands at which a solution may end; any other operand may equal it by chance."""
 
 
 def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any:
@@ -960,6 +960,7 @@ _HOLOMORPHIC: dict[str, list[Any]] = {
         ),
     ],
 }
+# Ufuncs with their operands, and the partials, as `stated` takes them.
 _REAL: dict[str, list[Any]] = {
     "sindg x": [lambda _y, x: _DEGREE * v.cos(_DEGREE * x)],
     "cosdg x": [lambda _y, x: -_DEGREE * v.sin(_DEGREE * x)],
@@ -1081,8 +1082,8 @@ _REAL: dict[str, list[Any]] = {
         for kind in ("ang1", "rad1", "rad2")
     },
 }
-"""Ufuncs with their operands, and the partials, as `stated` takes them."""
 
+# Ufuncs as functions in operations.
 _COMPOSITES: dict[str, Callable[..., Any]] = {
     "radian": lambda d, m, s: _DEGREE * (d + m / 60 + s / 3600),
     "eval_chebyc": lambda n, x: 2 * u.eval_chebyt(n, 0.5 * x),
@@ -1094,7 +1095,6 @@ _COMPOSITES: dict[str, Callable[..., Any]] = {
         u.eval_jacobi(n, p - q, q - 1, 2 * x - 1) / v.binom(2 * n + p - 1, n)
     ),
 }
-"""Ufuncs as functions in operations."""
 
 _smirnov_slope = private("_smirnovp")
 if _smirnov_slope is not None:

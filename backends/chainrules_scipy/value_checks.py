@@ -27,8 +27,8 @@ from chainrules_scipy.helpers import array_of, asked, in_kind_of, of_precision, 
 from chainrules_scipy.installing import as_recorded, is_asked_again
 from chainrules_scipy.other_engines import in_our_words
 
+# Fields of floats that are not functions of real numbers.
 _CONSTANT = {"execution_time", "active_mask"}
-"""Fields of floats that are not functions of real numbers."""
 
 
 class _NoAttributeError(NotDifferentiableError, AttributeError):

@@ -7,6 +7,7 @@ least squares it is that of the dense matrix, up to 2,000 rows.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,8 @@ from chainrules_scipy.linalg import of_phase
 from chainrules_scipy.sparse.patterns import sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse, traced_of
 
+# SciPy's functions as of now: ours may replace them later, and would call themselves.
+NATIVE: Any = types.SimpleNamespace(**vars(native))
 _DENSE = 2000
 
 
@@ -134,7 +137,7 @@ class Factors:
 
 def splu(A: Any, *args: Any, **options: Any) -> Factors:
     """Factor a sparse matrix: as ``scipy.sparse.linalg.splu``."""
-    return Factors(A, native_splu(_plain(A), *args, **options))
+    return Factors(A, NATIVE.splu(_plain(A), *args, **options))
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:
@@ -142,7 +145,6 @@ def factorized(A: Any) -> Callable[[Any], Any]:
     return splu(_plain(A).tocsc() if not isinstance(A, TracedSparse) else A).solve
 
 
-native_splu = native.splu
 place(native.splu, splu, always=True)
 place(native.factorized, factorized, always=True)
 place(native.spsolve, spsolve)
@@ -183,7 +185,7 @@ eigsh, eigs = map(_eigen, ("eigsh", "eigs"))
 
 def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     """Compute some singular values: as ``scipy.sparse.linalg.svds``."""
-    found = _svds(_plain(A), k, *args, **options)
+    found = NATIVE.svds(_plain(A), k, *args, **options)
     u, s, vh = v.svd(_dense(A), full_matrices=False)
     if not isinstance(found, tuple):
         return s[_matched(readable(s), found)]
@@ -197,7 +199,6 @@ def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     return of_phase(u[:, at], known), s[at], adjoint(of_phase(adjoint(vh[at]), adjoint(other)))
 
 
-_svds = native.svds
 place(native.svds, svds)
 
 
@@ -252,12 +253,11 @@ def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) 
             "onenormest(compute_v=True, compute_w=True) has no derivative here; leave them out",
             UnsupportedKeywordError,
         )
-    known, vector = _onenormest(_plain(A), t, itmax, True)
+    known, vector = NATIVE.onenormest(_plain(A), t, itmax, True)
     a = A if isinstance(A, TracedSparse) or sparse.issparse(A) else array_of(A)
     return anchored(known, v.sum(v.abs(a @ vector)) / np.sum(np.abs(vector)))
 
 
-_onenormest: Any = native.onenormest
 place(native.onenormest, onenormest)
 
 

@@ -29,8 +29,8 @@ CAN = (
     "scipy.sparse.linalg.spsolve is chainrules_scipy.sparse.spsolve"
 )
 """What a traced sparse array supports."""
+# Attributes of SciPy's arrays that describe the pattern.
 _READABLE = ("indices", "indptr", "row", "col", "coords", "nnz", "has_sorted_indices")
-"""Attributes of SciPy's arrays that describe the pattern."""
 _standing: dict[type, type[Any]] = {}
 forgets(lambda: (_standing,))
 
