@@ -12,6 +12,7 @@ from typing import Any
 
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.core.tape import Closed, Notes
+from chainrules_tape.core.variable import Recording
 from chainrules_tape.fast.concatenate import FastJoins
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
@@ -20,6 +21,7 @@ from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
 from chainrules_tape.inspect.text import Named, listing, nodes_of
 from chainrules_tape.memory.accumulating_links import AddsInPlace
+from chainrules_tape.memory.roots import Rooting
 from chainrules_tape.memory.write import WritableOnTape
 
 
@@ -29,10 +31,15 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
+class RecordingRoots(Rooting, Recording):
+    """Tracing of reverse mode, with roots that are recorded later."""
+
+
 class FastVariable(FastSteps, FastSlices, FastJoins, Variable):
     """Value on a tape whose frequent calls take the fast paths."""
 
     __slots__ = ()
+    tracing = RecordingRoots()
 
 
 class KeptVariable(Variable):

@@ -165,8 +165,8 @@ def log_of_base(y, x, p):
 
 
 BENT = (
-    "a root or length is 0, where its second derivative is not determined, and that of what is "
-    "even in it, as its square or its cosine, is given as 0: write a function of the sum of squares"
+    "a root or length is 0, where its second derivative is not determined, and is given as 0: "
+    "write what is even in it as a function of the sum of squares, even(sum(x * x), phi=f)"
 )
 
 

@@ -25,6 +25,7 @@ from chainrules_py.extend import (
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape, Closed
 from chainrules_tape.core.variable import OnTape, Recording
+from chainrules_tape.memory.roots import Rooting
 from chainrules_tape.memory.write import Writable
 
 
@@ -137,7 +138,7 @@ def _gathered(link: Any, dots: dict[int, Any]) -> Any:
 _ZERO = ZeroTangent()
 
 
-class Linearizing(Recording):
+class Linearizing(Rooting, Recording):
     """Tracing of linearization: as in reverse mode, but a record holds a push."""
 
     mode = "linearize"

@@ -287,6 +287,8 @@ class Outdated:
             set_class(self, pending)
             raise
 
+    _read_first: Any = _read_again
+
     def __trace__(self, *operands: Any, **options: Any) -> Any:
         self._read_again()
         return self.__trace__(*operands, **options)
@@ -296,20 +298,23 @@ class Outdated:
     __step__: Any = make_step
 
 
-_outdated: dict[type, type] = {}
+_outdated: dict[Any, type] = {}
 forgets(lambda: (_outdated,))
 
 
-def _outdate(x: Any) -> None:
-    """Change the class of a tracer to its outdated variant, which has the same slots."""
+def outdate(x: Any, base: type = Outdated, names: tuple[str, ...] = ()) -> None:
+    """Change the class of a tracer to its outdated variant, which has the same slots.
+
+    Access to one of the ``names``, by default to all of its state, reads it again.
+    """
     cls: Any = type(x)
     try:
-        set_class(x, _outdated[cls])
+        set_class(x, _outdated[base, cls])
     except KeyError:
-        members: dict[str, Any] = {name: _state(name) for name in (*cls.state, "level")}
+        members: dict[str, Any] = {name: _state(name) for name in names or (*cls.state, "level")}
         members |= {"__slots__": (), "__module__": cls.__module__, "fresh": cls}
-        made = type(f"Outdated{cls.__name__}", (Outdated, cls), members)
-        set_class(x, _outdated.setdefault(cls, made))
+        made = type(f"{base.__name__}{cls.__name__}", (base, cls), members)
+        set_class(x, _outdated.setdefault((base, cls), made))
 
 
 def _state(name: str) -> property:
@@ -401,7 +406,7 @@ def write_back(x: Any) -> None:
         view = _mark_written(parent, but=x)
         x = parent
     for x in unlike:  # read again, so that its layout is NumPy's if the array's layout is
-        _outdate(x)
+        outdate(x)
 
 
 def _mark_written(x: Any, but: Any = None) -> View:
@@ -415,7 +420,7 @@ def _mark_written(x: Any, but: Any = None) -> View:
             if child is but or child.as_view.parent is not x:
                 continue
             if not isinstance(child, Outdated):
-                _outdate(child)
+                outdate(child)
             rest.append((child, child.as_view))  # views of an outdated one may have been read again
     return mine
 

@@ -4,6 +4,8 @@
     Map a function of one example over many.
 ``taylor``
     Coefficients of the power series of a program.
+``even``
+    Even functions of a length, with derivatives at 0.
 ``profile``
     Time and memory of each rule, by line.
 ``derive_rule``, ``text_rule``, ``numeric_rule``
@@ -29,7 +31,7 @@ from chainrules_tape.tools.oracle import oracle
 from chainrules_tape.tools.profiling import Profile, profile
 from chainrules_tape.tools.reversible import reversible
 from chainrules_tape.tools.saved_values import Saved, SavedValue, show_saved
-from chainrules_tape.tools.series import taylor
+from chainrules_tape.tools.series import even, taylor
 from chainrules_tape.tools.text_rules import text_rule
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "SavedValue",
     "checkpoint_chain",
     "derive_rule",
+    "even",
     "no_record",
     "numeric_rule",
     "oracle",

@@ -43,7 +43,10 @@ from chainrules_py.extend import (
     new_level,
     rebuild,
     unflatten,
+    untraced,
 )
+from chainrules_py.ops import report
+from chainrules_tape.memory.roots import even_of_root, order
 from chainrules_tape.tools.recurrences import RECURRENCES, Constant, computed, zeros
 
 
@@ -103,6 +106,41 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         given.append(_stacked(start, level, terms))
     y = f(*unflatten(tree, given))
     return [_term_of(y, k, level) for k in range(order + 1)]
+
+
+def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
+    """Compute an even function of the root of s: of a length, from the sum of squares.
+
+    Parameters
+    ----------
+    s : array or number
+        Numbers >= 0.
+    phi : callable
+        A smooth, elementwise function of numbers >= 0 that is even: its derivatives of odd order
+        at 0 are 0, up to the order of the derivatives that are taken.
+
+    Returns
+    -------
+    array or number
+        ``phi(sqrt(s))``, whose derivatives at s = 0 follow from those of phi.
+
+    Warns
+    -----
+    DegeneracyWarning
+        If the slope of phi at 0 is not 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_tape import hessian
+    >>> matern = lambda r: (1 + r) * np.exp(-r)
+    >>> hessian(lambda x: even(np.sum(x * x), phi=matern))(np.zeros(2)).tolist()
+    [[-1.0, 0.0], [0.0, -1.0]]
+    """
+    terms = taylor(phi, 0.0, 1.0, 2 * order(s) + 1)
+    message = "a function that even() is given has a slope at 0: it is not even"
+    report(np.any((untraced(s) == 0) & (abs(untraced(terms[1])) > 1e-8)), message=message)
+    return even_of_root(phi, s, terms[::2])
 
 
 def _or_zeros(t: Any, like: Any) -> Any:
