@@ -24,7 +24,7 @@ GuardMode: TypeAlias = Literal["lock", "sample", "full", "off"]
 MODES: tuple[GuardMode, ...] = ("lock", "sample", "full", "off")
 
 
-_SMALL = 64
+_SMALL, _LARGE = 64, 100_000
 """Locked arrays of at most this size are also compared: earlier views can still be written to."""
 _locking: dict[int, tuple[dict[int, int], list[Any]]] = {}
 """By the id of a locking guard: `Guard._places` and `Guard._locks`."""
@@ -61,17 +61,29 @@ class Guard:
         fingerprint, and the number of earlier locks.
     compares : bool
         Whether `check` compares the contents of any array.
+    large : bool
+        Whether a locked array is so large that a pass over it takes time.
     undo : callable
         ``undo()`` makes writable, once, what only this guard has locked. It is one call in C, so
         that an interrupt is raised either before or after it.
     """
 
-    __slots__ = ("__del__", "_groups", "_locks", "_places", "compares", "held", "mode", "undo")
+    __slots__ = (
+        "__del__",
+        "_groups",
+        "_locks",
+        "_places",
+        "compares",
+        "held",
+        "large",
+        "mode",
+        "undo",
+    )
 
     def __init__(self, mode: GuardMode = "sample") -> None:
         self.mode = "full" if debugging.checks is not None and mode == "sample" else mode
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
-        self.compares = False
+        self.compares, self.large = False, mode == "off"
         self.undo: Callable[[], object] = bool
         self._locks: list[Any] = []  # made with the first lock, as numbers need none
         self._places: dict[int, int] = {}  # from the id of the owner of memory to its lock
@@ -105,6 +117,7 @@ class Guard:
             elif owner is not None and not self._shares(id(owner)):
                 owner = None
             if owner is not None and x.size > _SMALL:
+                self.large = self.large or x.size > _LARGE
                 self.held[key] = x, name, memory, None, count
                 return
         self.held[key] = x, name, memory, memory.fingerprint(x, mode == "full"), count
@@ -125,6 +138,7 @@ class Guard:
         self._places.update(zip(map(id, mine), itertools.repeat(count)))
         self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
         small = [x for x in mine if x.size <= _SMALL]
+        self.large = self.large or any([x.size > _LARGE for x in mine])
         self._groups.append((small, name, memory.contents, memory.contents(small)))
         self.compares = self.compares or bool(small)
         return [x for x in xs if id(x) not in self.held]

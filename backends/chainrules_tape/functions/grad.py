@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import (
     Any,
@@ -24,11 +25,13 @@ from chainrules_py.extend import (
     Made,
     finite_tests,
     flatten,
+    forgets,
     leaf_cotangents,
     leaf_tangents,
     leaves_out,
     made,
     shorten_traceback,
+    type_info,
     unflatten,
     untraced,
     warn_unused,
@@ -529,23 +532,13 @@ def pulled(
     The second pull runs f again at xs. If f then returns another number, as a function that draws
     random numbers does, or raises, the NaN is returned.
     """
-    for x in run.leaves:
-        if (
-            type(x) in finite_tests
-            and x.size > _LARGE
-            and not any([leaves_out(record[0]) for record in run.tape if record[0] is not None])
-        ):
-            return run.pull(seeds, consume=True)  # a test for NaN costs time and could not help
+    guard = run.tape.guard
+    helps = not guard.large or any([leaves_out(half) for half, *_ in run.tape if half is not None])
     found = run.pull(seeds, consume=True)
-    for bar in found:
+    for bar in found if helps else ():
         cls = type(bar)
-        if (
-            bar == bar
-            if numbers[cls]
-            else cls is ZeroTangent or (cls in finite_tests and finite_tests[cls](bar))
-        ):
-            continue
-        if is_lost(bar) and can_repair(run):
+        total = bar if numbers[cls] else _totals[cls](bar, bar)
+        if total != total and is_lost(bar) and can_repair(run):
             run.tape.guard.unlock()  # f may write to arrays that it captures
             try:
                 again = ReverseRun(f, xs, has_aux=has_aux)
@@ -557,8 +550,23 @@ def pulled(
     return found
 
 
-_LARGE = 100_000
-"""Array size from which the recorded operations decide whether a second pass could help."""
+class _Totals(dict[type, Callable[[Any, Any], Any]]):
+    """By class of cotangents: a function of ``(t, t)`` whose result is NaN if t may have NaN.
+
+    A library's function is called directly: a Python function would cost as much as its pass.
+    """
+
+    def __missing__(self, cls: type) -> Callable[[Any, Any], Any]:
+        info, test = type_info(cls), finite_tests.get(cls, is_zero)
+        found: Any = lambda t, _: 0.0 if test(t) else math.nan
+        if cls in finite_tests and info.is_array and info.host is None:
+            vdot = info.library.namespace.vdot
+            found = getattr(vdot, "_implementation", vdot)
+        return self.setdefault(cls, found)
+
+
+_totals = _Totals()
+forgets(lambda: (_totals,))
 
 
 def without_zeros(
