@@ -25,29 +25,34 @@ FILES = tuple(
 """The files of the room, in the order in which they are plugged in."""
 
 
-def plain_classes(files: tuple[str, ...] = FILES) -> Any:
-    """Return the classes of variables without some files of `fast`."""
+KINDS: Any = assembly.FastVariable, assembly.RootVariable
+
+
+def plain_classes(kind: Any, files: tuple[str, ...]) -> Any:
+    """Return the classes of variables of a kind without some files of `fast`."""
     out = {ROOM + file for file in files}
     bases = tuple([b for b in assembly.FastVariable.__bases__ if b.__module__ not in out])
-    made: Any = type("Variable", bases, {"__slots__": ()})
+    made: Any = type("Variable", bases, {"__slots__": (), "tracing": kind.tracing})
     made.results = Classes(made, made.tracing.wrap_fields)
     return made.results
 
 
 def unplug(*files: str) -> None:
     """Leave files of `fast` out of all tapes that are made from now on."""
-    assembly.FastVariable.results = plain_classes(files or FILES)
+    for kind in KINDS:
+        kind.results = plain_classes(kind, files or FILES)
 
 
 @contextlib.contextmanager
 def without(*files: str) -> Iterator[None]:
     """Leave files of `fast` out of the tapes that are made inside."""
-    plugged = assembly.FastVariable.results
+    plugged = [kind.results for kind in KINDS]
     unplug(*files)
     try:
         yield
     finally:
-        assembly.FastVariable.results = plugged
+        for kind, results in zip(KINDS, plugged, strict=True):
+            kind.results = results
 
 
 ASKED = os.environ.get("CHAINRULES_WITHOUT", "")

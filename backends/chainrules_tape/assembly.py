@@ -8,11 +8,10 @@ the gradient methods of a tape (`functions`), and records that are dropped and r
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.core.tape import Closed, Notes
-from chainrules_tape.core.variable import Recording
 from chainrules_tape.fast.concatenate import FastJoins
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
@@ -20,7 +19,7 @@ from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
 from chainrules_tape.inspect.text import Named, listing, nodes_of
-from chainrules_tape.memory.accumulating_links import AddsInPlace
+from chainrules_tape.memory.accumulating_links import AddingInPlace, AddsInPlace
 from chainrules_tape.memory.roots import Rooting
 from chainrules_tape.memory.write import WritableOnTape
 
@@ -31,12 +30,18 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class RecordingRoots(Rooting, Recording):
-    """Tracing of reverse mode, with roots that are recorded later."""
-
-
 class FastVariable(FastSteps, FastSlices, FastJoins, Variable):
     """Value on a tape whose frequent calls take the fast paths."""
+
+    __slots__ = ()
+
+
+class RecordingRoots(Rooting, AddingInPlace):
+    """Tracing of reverse mode in which roots may be recorded later."""
+
+
+class RootVariable(FastVariable):
+    """Value on the tape of a function, where no gradient is asked for at intermediate values."""
 
     __slots__ = ()
     tracing = RecordingRoots()
@@ -55,8 +60,9 @@ class KeptVariable(Variable):
         return False
 
 
-FastVariable.__name__ = Variable.__name__  # the name that users see
+FastVariable.__name__ = RootVariable.__name__ = Variable.__name__  # the name that users see
 FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
+RootVariable.results = Classes(RootVariable, RootVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
@@ -98,6 +104,7 @@ class Tape(HasGradients):
     """
 
     __slots__ = ()
+    kind: ClassVar[Any] = FastVariable
 
     def __init__(
         self,
@@ -107,7 +114,7 @@ class Tape(HasGradients):
         guard: GuardMode | Guard = "lock",
     ) -> None:
         notes: Notes | None = None
-        classes = FastVariable.results
+        classes = self.kind.results
         if differentiable or trap_is_set():
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         super().__init__(
@@ -148,6 +155,13 @@ class ConsumedTape(ClosedTape):
     state = "consumed"
 
 
+class RunTape(Tape):
+    """Tape of a function that is run to be differentiated."""
+
+    __slots__ = ()
+    kind = RootVariable
+
+
 Tape.when_open, Tape.when_closed, Tape.when_consumed = Tape, ClosedTape, ConsumedTape
-ReverseRun.new_tape = Tape
+ReverseRun.new_tape = RunTape
 Tape.kept_classes = KeptVariable.results

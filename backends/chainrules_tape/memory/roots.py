@@ -128,15 +128,20 @@ class Root(Outdated):
 class Rooting(Trace):
     """Tracing in which roots of values that are traced outside as well may become a `Root`."""
 
-    def settle(self, primitive: Any, *call: Any, **scalar: Any) -> Settled | None:
+    def settle(
+        self, primitive: Any, primal: Any, classes: tuple[Any, ...], scalar: Any = None
+    ) -> Settled | None:
         """Return None for such roots."""
-        return None if _nested(primitive, call[1]) else super().settle(primitive, *call, **scalar)
+        nested = any([issubclass(getattr(cls, "payload_type", cls), Tracer) for cls in classes])
+        if nested and primitive in SQUARES and (primitive is not v.pow or classes[1] is float):
+            return None
+        return super().settle(primitive, primal, classes, scalar)
 
     def recorder(
         self, primitive: Any, primal: Any, classes: tuple[type, ...], settled: Settled | None
     ) -> Recorder:
         """Return the function that traces calls with operands of these classes."""
-        if not _nested(primitive, classes):
+        if settled is not None or primitive not in SQUARES:
             return super().recorder(primitive, primal, classes, settled)
         settled = super().settle(primitive, primal, classes)
         record, square = super().recorder(primitive, primal, classes, settled), SQUARES[primitive]
@@ -158,9 +163,3 @@ class Rooting(Trace):
 def _has_zero(x: Any) -> bool:
     zero = v.equal(x, 0)
     return zero if type(zero) is bool else bool(v.any(zero))
-
-
-def _nested(primitive: Any, classes: tuple[Any, ...]) -> bool:
-    if primitive not in SQUARES or (primitive is v.pow and classes[1] is not float):
-        return False
-    return any([issubclass(getattr(cls, "payload_type", cls), Tracer) for cls in classes])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import DegeneracyWarning
-from chainrules_tape import grad, hessian, jvp, linearize
+from chainrules_tape import Tape, checkpoint, grad, hessian, jvp, linearize
 from chainrules_tape.tools import even, taylor
 
 LENGTHS = {
@@ -106,6 +106,30 @@ def test_a_root_is_that_of_the_moment_of_its_call():
 
     found = hessian(f)(np.array([0.5, 0.0]))
     np.testing.assert_allclose(found, [[4.0, 0.0], [0.0, 2.0]], atol=1e-12)
+
+
+def test_a_tape_gives_gradients_at_intermediate_roots():
+    def f(x):
+        with Tape(persistent=True) as tape:
+            y = tape.variable(x)
+            r = np.linalg.norm(np.stack([y, y + 1.0]), axis=1)
+            loss = np.sum(r**2)
+        return tape.grad(loss, r), tape.grad(r, y, seed=np.ones(2))
+
+    warnings.simplefilter("ignore", DegeneracyWarning)
+    (slope, direction), _ = jvp(f, (np.zeros(2),), (np.ones(2),))
+    np.testing.assert_allclose(slope, [0.0, 2 * 2**0.5])
+    np.testing.assert_allclose(direction, [0.5**0.5] * 2)
+
+
+@pytest.mark.parametrize("ways", NESTINGS)
+def test_in_a_checkpoint(ways):
+    for f in (
+        lambda x: checkpoint(lambda x: np.linalg.norm(2.0 * x))(x) ** 2,
+        checkpoint(lambda x: np.linalg.norm(2.0 * x) ** 2),
+    ):
+        want = 8 * Q(0, 1) if len(ways) == 2 else 0.0
+        assert nested(f, ways) == pytest.approx(want, abs=1e-12)
 
 
 PHI = {
