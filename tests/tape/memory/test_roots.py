@@ -42,7 +42,9 @@ WAYS = {
     "r": lambda f, d: lambda x: np.sum(grad(f)(x) * d),
     "l": lambda f, d: lambda x: linearize(f, x)[1](d),
 }
-NESTINGS = ["".join(ways) for n in (2, 3) for ways in itertools.product("frl", repeat=n)]
+NESTINGS = list(
+    map("".join, [*itertools.product("frl", repeat=2), *itertools.product("fr", repeat=3)])
+)
 DIRECTIONS = np.array([[0.3, 0.7], [1.1, -0.2], [0.5, 0.9], [-0.4, 0.6]])
 Q = lambda i, j: DIRECTIONS[i] @ DIRECTIONS[j]
 
