@@ -20,13 +20,13 @@ from chainrules_py.extend import (
     Settled,
     Trace,
     Tracer,
+    finite_tests,
     highest_tracer,
     innermost,
     kind_of,
     moves,
     set_class,
     type_info,
-    untraced,
 )
 from chainrules_tape.memory.write import LIKE, Outdated, View, outdate
 
@@ -57,7 +57,7 @@ def _scaled(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
     def scaled(s: Any, y: Any, c: Any) -> Any:
         if c is y and f is v.multiply:
             return v.copy(s)
-        if type(c) not in _NUMBERS:
+        if not _is_number(c):
             return None
         _, call = y.as_view.how
         return Root.of(y.tracing, f(y.payload, c), y, f(f(s, c), c), lambda: f(call(), c))
@@ -65,10 +65,14 @@ def _scaled(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
     return scaled
 
 
-_NUMBERS = (int, float)
+def _is_number(x: Any) -> bool:
+    return issubclass(type(x), (int, float))  # isinstance is true of traced numbers as well
+
+
+_COMPARISONS = {v.equal, v.not_equal, v.less, v.less_equal, v.greater, v.greater_equal}
 EVEN: dict[Primitive[..., Any], Callable[..., Any]] = {
     v.square: lambda s, y: v.copy(s),
-    v.pow: lambda s, y, n: s ** (n // 2) if type(n) in _NUMBERS and n in (2, 4, 6, 8) else None,
+    v.pow: lambda s, y, n: s ** (n // 2) if _is_number(n) and n in (2, 4, 6, 8) else None,
     v.multiply: _scaled(v.multiply),
     v.divide: _scaled(v.divide),
     v.cos: _wave(v.cos, -1, 0),
@@ -94,6 +98,7 @@ class Root(Outdated):
     """First base of the classes of roots that are 0 somewhere."""
 
     __slots__ = ()
+    payload: Any
     _read_first = None
 
     @classmethod
@@ -116,6 +121,8 @@ class Root(Outdated):
     def __trace__(
         self, f: Any, operands: tuple[Any, ...], options: dict[str, Any], primal: Any = None
     ) -> Any:
+        if f in _COMPARISONS:
+            return f(*[x.payload if x is self else x for x in operands])
         y, *rest = operands[::-1] if f is v.multiply and operands[1] is self else operands
         if f in EVEN and y is self:
             made = EVEN[f](self.as_view.how[0], y, *rest)
@@ -147,11 +154,10 @@ class Rooting(Trace):
         record, square = super().recorder(primitive, primal, classes, settled), SQUARES[primitive]
 
         def rooting(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
-            x = innermost(operands[0])
-            if type_info(type(x)).host is None and (primitive is v.std or _has_zero(x)):
-                y = primitive(*map(untraced, operands), **options)
+            if primitive is v.std or _has_zero(operands[0]):
                 xs = [x.frozen() if isinstance(x, Tracer) else x for x in operands]
-                if _has_zero(y) and (s := square(*xs, **options)) is not None:
+                s = square(*xs, **options)
+                if s is not None and _has_zero(s):
                     top: Any = highest_tracer(operands)
                     y = primitive(*[self.open(x, self.at(top))[0] for x in xs], **options)
                     return Root.of(self, y, top, s, lambda: record(xs, options))
@@ -161,5 +167,8 @@ class Rooting(Trace):
 
 
 def _has_zero(x: Any) -> bool:
-    zero = v.equal(x, 0)
-    return zero if type(zero) is bool else bool(v.any(zero))
+    """Return whether an element is 0; False for arrays of which this is not known at once."""
+    x = innermost(x)
+    info = type_info(type(x))
+    known = info.host is None and (info.is_number or type(x) in finite_tests)
+    return known and bool(x == 0 if info.is_number else v.any(v.equal(x, 0)))

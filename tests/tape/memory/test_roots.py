@@ -35,6 +35,8 @@ EVEN = {
     "kernel": (lambda r: np.exp(-0.5 * (r / 0.7) ** 2), -0.5 / 0.49, 0.125 / 0.49**2),
     "scaled": (lambda r: np.cos(2.0 * r), -2.0, 16 / 24),
     "root": (lambda r: np.sqrt(1 + r**2), 0.5, -0.125),
+    "numbers of NumPy": (lambda r: (np.float64(2.0) * r) ** np.float64(2.0), 4.0, 0.0),
+    "compared": (lambda r: np.where((r >= 0) & (r != 1), np.cos(r), 0.0), -1 / 2, 1 / 24),
 }
 """An even function of a length r, with its Taylor coefficients of r² and r⁴."""
 WAYS = {
