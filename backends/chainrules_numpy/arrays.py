@@ -324,7 +324,8 @@ getitem_numpy.rows = read_rows
 @v.scatter_add.implement
 def scatter_add_numpy(x: np.ndarray | np.generic, y: Any, *arrays: Any, index: Any) -> Any:
     """Copy x, and add y to the copy at the index, in place."""
-    total = np.array(x, np.result_type(x, y))
+    dtype = x.dtype if getattr(y, "dtype", None) is x.dtype else np.result_type(x, y)
+    total = np.array(x, dtype)
     add_at_numpy(total, y, *arrays, index=index)
     return total
 

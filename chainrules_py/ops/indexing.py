@@ -66,10 +66,6 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         IndexError
             If an entry is not valid in an index.
         """
-        if type(index) is int:  # a fast path for a frequent case
-            made = cls((index,))
-            made.where, made.is_basic = (index,), True
-            return made, ()
         entries = tuple(index) if isinstance(index, tuple) else (index,)
         pattern: list[Any] = []
         joined = True  # whether the index equals its pattern and need not be joined
@@ -122,6 +118,13 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             return arrays
         rest = iter(arrays)
         return tuple([_entry(e, rest) if type(e) is tuple else e for e in self])
+
+    def below(self, first: slice) -> Index:
+        """Return the index of parts of an array: a slice of its first axis, then this index."""
+        made = Index(((slice, first.start, first.stop, first.step), *self))
+        if self.is_basic:
+            made.where, made.is_basic = (first, *self.join(())), True
+        return made
 
     @functools.cached_property
     def is_basic(self) -> bool:

@@ -350,7 +350,10 @@ class Primitive(Generic[P, R]):
 
         def stepped(*operands: Any, **options: Any) -> Any:
             given = {**defaults, **options}
-            if len(given) == len(defaults) and static_types.issuperset(map(type, given.values())):
+            values = given.values()
+            if len(given) == len(defaults) and (
+                static_types.issuperset(map(type, values)) or is_static(*values)
+            ):
                 return step(*operands, **given)
             return step(*operands, **self.normalise(operands, options)[1])
 

@@ -19,6 +19,7 @@ from chainrules_py.ops import (
     take_along_axis,
     where,
 )
+from chainrules_py.registry.bind.linear import unchanged
 from chainrules_py.registry.constructors import linear_rule
 from chainrules_py.rules.support.leading import along_axis, along_places, indexed, scattered
 from chainrules_py.tangents.space import kind_of
@@ -33,7 +34,7 @@ def getitem_transpose(y_bar, x, *arrays, index):
 linear_rule(getitem, getitem_transpose, None, pull_into=add_at, batched=indexed)
 linear_rule(
     scatter_add,
-    lambda z_bar, x, y, *arrays, index: z_bar,
+    unchanged,
     lambda z_bar, x, y, *arrays, index: getitem(z_bar, *arrays, index=index),
     None,
     batched=scattered,
@@ -117,7 +118,7 @@ linear_rule(
 )
 linear_rule(
     put_along_axis_add,
-    lambda z_bar, x, y, indices, *, axis: z_bar,
+    unchanged,
     lambda z_bar, x, y, indices, *, axis: take_along_axis(z_bar, indices, axis=axis),
     None,
     batched=along_places,

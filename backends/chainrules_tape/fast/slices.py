@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from weakref import ref
 
-from chainrules_py.extend import Bound, annotate, batched, fit, type_info
+from chainrules_py.extend import Bound, annotate, fit, type_info
 from chainrules_py.ops.views import (
     Index,
     adds_in_place,
@@ -59,7 +59,8 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     """
     own, classes = cls.payload_type, cls.results
     bound = cls.tracing.find(read, None, (own,), (True,))[1]
-    if bound is None or not subscripts(own) or not adds_in_place(bound.statement.recipe):
+    array = type_info(own).dispatch_type if issubclass(own, FastSlices) else own
+    if bound is None or not subscripts(array) or not adds_in_place(bound.statement.recipe):
         return general
     pull = bound.run(None, payload, index=read_whole)[1][0]
     pull_part, pull_whole = _pulls(bound, pull, own)
@@ -136,14 +137,10 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
 
 def _pulls(bound: Bound, pull: Any, own: type) -> tuple[Any, Any]:
     """Build the pulls ``(y_bar, where, of)`` for a part, and for all elements in another shape."""
-    pull_many = batched(pull)
     give_shape = reshaping(own)
 
     def pull_part(y_bar: Any, where: Any, of: Any) -> Any:
         return pull(y_bar, {"index": Index.split(where)[0]}, of)
-
-    def pull_parts(y_bar: Any, where: Any, of: Any) -> Any:
-        return pull_many(y_bar, {"index": Index.split(where)[0]}, of)
 
     def pull_whole(y_bar: Any, where: Any, of: Any) -> Any:
         if type(y_bar) is own:
@@ -153,5 +150,4 @@ def _pulls(bound: Bound, pull: Any, own: type) -> tuple[Any, Any]:
     def pull_wholes(y_bar: Any, where: Any, of: Any) -> Any:
         return fit(shape_back(y_bar, (y_bar.shape[0], *of.shape)), of, batch=1)
 
-    part = annotate(pull_part, bound, batched=pull_parts)
-    return part, annotate(pull_whole, bound, batched=pull_wholes)
+    return annotate(pull_part, bound), annotate(pull_whole, bound, batched=pull_wholes)

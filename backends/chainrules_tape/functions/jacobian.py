@@ -221,6 +221,8 @@ def hessian(
             nonlocal inner
             inner = _jacobian(of_chosen, xs, "reverse", f, has_aux=has_aux)
             run, rows = inner
+            if len(rows) == len(run.leaves) == 1 and type(rows[0]) is list:
+                rows = rows[0][0]  # most often one array, which needs no structure around it
             return (rows, run.aux) if has_aux else rows
 
         second_run, second = compute(gradient, xs, "auto", f, has_aux=has_aux)

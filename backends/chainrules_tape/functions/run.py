@@ -79,6 +79,7 @@ from chainrules_tape.functions.arguments import (
     refuse_hidden,
     split_aux,
 )
+from chainrules_tape.memory.accumulating_links import SliceOf
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 from chainrules_tape.rule_config import recorders
 
@@ -364,13 +365,16 @@ class Recorded(Run):
 
         def fetch(index: int) -> tuple[Any, ...]:
             record = plain(index)
-            if record[0] is None:
+            if record[0] is None or bars[index] is None:  # then it is not played
                 return record
             links = record[1]
+            if type(links) is SliceOf:
+                return links.of_many(count(bars[index]) or 0, record)
             if type(links) not in (int, tuple, float):  # without buffers
                 into = links.parents
                 links = Structured(into if type(into) is tuple else (into,))
-            return (batched(record[0]), links, *record[2:])
+            many = getattr(record[0], "batched", None)
+            return (many if callable(many) else batched(record[0]), links, *record[2:])
 
         return fetch
 

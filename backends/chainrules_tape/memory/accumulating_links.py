@@ -19,6 +19,7 @@ from chainrules_py.extend import (
     find_tracers,
     type_info,
 )
+from chainrules_py.ops import scatter_add
 from chainrules_py.ops.views import (
     Index,
     adds_in_place,
@@ -56,22 +57,21 @@ class AddInto:
     def collects(self, bars: Cotangents, y_bar: Any, record: tuple[Any, ...]) -> bool:
         """Give the parent a buffer to collect in; otherwise add the cotangent and return False.
 
-        A traced cotangent is added to a small part of a traced buffer. If the first cotangent is
-        traced, it becomes the buffer.
+        If the first cotangent is traced, it becomes the buffer; later ones are written to a small
+        part of it, or added at their index to a copy.
         """
         link, (where, *saved) = self.parents, record[2:]
-        of: Any = next((s for s in saved if type(s) is Space), None)
+        of: Any = saved[0] if saved and type(saved[0]) is Space else None
         total = bars[link]
-        given = [y_bar, *saved] if len(saved) > 1 else [y_bar]
-        dense = type(of) is Space and not isinstance(y_bar, (AbstractTangent, Tracer))
-        dense = dense and not is_lazier(y_bar, of)
-        if dense and (total is not None or len(given) > 1):
-            dense = fits(y_bar if total is None else total, *given)
-        if dense and link not in bars.plain:
+        dense = (
+            type(of) is Space
+            and not issubclass(type(y_bar), (AbstractTangent, Tracer))
+            and not is_lazier(y_bar, of)
+            and fits(y_bar if total is None else total, y_bar, *saved[1:])
+        )
+        if dense and link not in bars.plain and not issubclass(type(total), Tracer):
             if total is None:
                 bars.adopt(link, of.zeros(y_bar))
-            elif isinstance(total, Tracer):
-                pass
             elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
                 bars.adopt(link, duplicate(total))
             else:
@@ -82,9 +82,13 @@ class AddInto:
         if type(where) is dict:
             pattern = where.get("index")
             where = pattern.join(()) if pattern is not None and pattern.is_basic else None
-        if total is not None and where is not None and is_small_part(bars, link, y_bar):
-            total[where] += y_bar
-            return False
+        if total is not None and where is not None:
+            if is_small_part(bars, link, y_bar):
+                total[where] += y_bar
+                return False
+            if type(total) is type(y_bar) and issubclass(type(total), Tracer):
+                bars.adopt(link, scatter_add(total, y_bar, index=Index.split(where)[0]))
+                return False
         bar = record[0](y_bar, *record[2:])
         if total is None and of is not None and isinstance(bar, Tracer):
             bars.adopt(link, bar)
@@ -108,7 +112,7 @@ def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
     total = bars[link]
     return (
         issubclass(type(total), Tracer)
-        and not isinstance(y_bar, AbstractTangent)
+        and not issubclass(type(y_bar), AbstractTangent)
         and SMALL_PART * math.prod(getattr(y_bar, "shape", ())) <= total.size
         and bars.owned.get(link) is True
         and all([t.level <= total.level for t in find_tracers(y_bar)])
@@ -210,6 +214,12 @@ class SliceOf(AddInto):
         self.of = of
         self.element: type | None = None
         self.rows: AddInto | None = None
+
+    def of_many(self, n: int, record: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the record for n cotangents at once: it reads the same part of n arrays."""
+        half, _, where, of = record
+        of, rest = of.with_shape((n, *of.shape)), where if type(where) is tuple else (where,)
+        return half, SliceOf(self.parents, of), (slice(None), *rest), of
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add to the same part of a buffer."""

@@ -55,11 +55,9 @@ def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
 def count(t: Any) -> int | None:
     """Return the number of directions in a tangent, or in a tuple of them; None if all are zero."""
     t = unthunk(t)
-    if is_zero(t):
-        return None
-    if isinstance(t, (tuple, Tangent)):
+    if issubclass(type(t), (tuple, Tangent)):
         return next((n for n in map(count, _parts(t)) if n is not None), None)
-    return int(t.shape[0])
+    return None if is_zero(t) else int(t.shape[0])
 
 
 def _parts(t: tuple[Any, ...] | Tangent[Any]) -> list[Any]:

@@ -45,6 +45,11 @@ def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
     return library.adjoint[adjoint], frozenset(classes)
 
 
+def unchanged(y_bar: Any, *xs: Any, **options: Any) -> Any:
+    """Return the cotangent: the transpose for an operand that is only added to."""
+    return y_bar
+
+
 class LinearRecipe(SharedRun):
     """Jointly linear in some operands: a transpose for each of them.
 
@@ -180,7 +185,10 @@ class LinearRecipe(SharedRun):
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y = primal(*xs, **options)
-            kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            kept = [
+                x if not flag else of if type(of := space(x)) is Space else _shape_of(x)
+                for x, flag in zip(xs, linear, strict=True)
+            ]
             return y, (pull, links, options, *kept)
 
         def run_first(links: Any, x: Any, *xs: Any, **options: Any) -> Any:
@@ -205,6 +213,8 @@ class LinearRecipe(SharedRun):
         each = one_by_one(pull_one)
 
         def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
+            if transpose is unchanged:
+                return fit(y_bar, xs[i], batch=1)
             n = count(y_bar) or 0
             long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
             found = self._lengthened(long, options)

@@ -96,11 +96,11 @@ def indexed(operands, options):
     None if arrays in it are not adjacent, since their axes would precede the leading one.
     """
     index = options["index"]
-    picking = [i for i, e in enumerate(index) if _picks(e)]
-    if Index.HOLE in index and picking[-1] - picking[0] >= len(picking):
-        return None
-    first = Index.split(slice(None))[0]
-    return operands, {**options, "index": Index((*first, *index))}
+    if Index.HOLE in index:
+        picking = [i for i, e in enumerate(index) if _picks(e)]
+        if picking[-1] - picking[0] >= len(picking):
+            return None
+    return operands, {**options, "index": index.below(slice(None))}
 
 
 def _picks(entry):

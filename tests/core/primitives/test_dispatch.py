@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import chainrules_py.ops as v
 from chainrules_py import (
     AmbiguousRuleError,
     LinearMap,
@@ -187,6 +188,14 @@ def test_the_standard_library_is_of_the_core(module):
     """So that a library's own way to compute a number wins over Python's."""
     assert layer_of(module) is Layer.CORE
     assert layer_of("__main__") is Layer.USER
+
+
+def test_what_adapters_share_comes_after_the_libraries_own():
+    """Else ``zeros_like`` of NumPy's arrays would be the version for any library."""
+    assert layer_of("chainrules_kit.fallbacks.manipulation") is Layer.CORE
+    assert v.full_like(np.ones(3), shape=(2,), fill=0).tolist() == [0.0, 0.0]
+    for operation in (v.astype, v.full_like, v.zeros_like):
+        assert operation.implementation((np.ndarray,)).__module__ == "chainrules_numpy.arrays"
 
 
 class Grand: ...

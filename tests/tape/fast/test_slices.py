@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import MutationError
-from chainrules_tape import Tape, grad, hvp, jacobian, jvp, value_and_grad, vjp
+from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(5, 4))
@@ -113,6 +113,8 @@ def test_second_derivatives_and_batches(name):
     np.testing.assert_allclose(hvp(f, (X,), (v,))[0], differences, rtol=1e-6, atol=1e-6)
     over = grad(lambda x: (grad(f)(x) * v).sum())(X)
     np.testing.assert_allclose(over, differences, rtol=1e-6, atol=1e-6)
+    H = hessian(f)(X)
+    np.testing.assert_allclose(np.tensordot(H, v, 2), differences, rtol=1e-6, atol=1e-6)
     n = np.size(X[where])
     picked = np.eye(X.size)[np.arange(X.size).reshape(X.shape)[where]].reshape(n, X.size)
     for mode in ("forward", "reverse"):
@@ -245,6 +247,9 @@ def test_parts_see_writes(f):
     slope = (f(X + h * v) - f(X - h * v)) / (2 * h)
     np.testing.assert_allclose((x_bar * v).sum(), slope, rtol=1e-7)
     np.testing.assert_allclose(jvp(f, (X,), (v,))[1], slope, rtol=1e-7)
+    differences = (grad(f)(X + h * v) - grad(f)(X - h * v)) / (2 * h)
+    np.testing.assert_allclose(np.tensordot(hessian(f)(X), v, 2), differences, rtol=1e-6)
+    np.testing.assert_allclose(hvp(f, (X,), (v,))[0], differences, rtol=1e-6)
 
 
 def test_integers_and_numbers_of_python_are_read_as_before():
