@@ -67,7 +67,7 @@ def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
         if y.size < 2000 and np.count_nonzero(y) == y.size:
             return np.divide(x, y)
     elif y:
-        return np.divide(x, y)
+        return x / y if type(x) is type(y) else np.divide(x, y)
     return quietly(np.divide, x, y)
 
 

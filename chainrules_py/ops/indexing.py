@@ -231,8 +231,6 @@ def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = 
 def index(x: Any, where: Any) -> Any:
     """Return the elements x[where], for an index as written in Python."""
     pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
-    if not arrays and isinstance(x, Tracer):  # a fast path for a frequent case
-        return x.__trace__(getitem, (x,), {"index": pattern})
     return getitem(x, *arrays, index=pattern)
 
 

@@ -248,10 +248,9 @@ def deliver(t: Any) -> Any:
     Tangent[tuple](2.0, 3.0)
     """
     t = unthunk(t)
-    cls = type(t)
-    if issubclass(cls, NotImplementedTangent):
+    if issubclass(type(t), NotImplementedTangent):
         raise NotDifferentiableError(t.fact + t.reason)
-    if not issubclass(cls, Tangent):
+    if not issubclass(type(t), Tangent):
         return t
     entries = {}
     for key, value in t._entries.items():

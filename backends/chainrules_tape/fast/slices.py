@@ -59,8 +59,11 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     """
     own, classes = cls.payload_type, cls.results
     bound = cls.tracing.find(read, None, (own,), (True,))[1]
-    array = type_info(own).dispatch_type if issubclass(own, FastSlices) else own
-    if bound is None or not subscripts(array) or not adds_in_place(bound.statement.recipe):
+    if (
+        bound is None
+        or not subscripts(type_info(own).dispatch_type if issubclass(own, FastSlices) else own)
+        or not adds_in_place(bound.statement.recipe)
+    ):
         return general
     pull = bound.run(None, payload, index=read_whole)[1][0]
     pull_part, pull_whole = _pulls(bound, pull, own)

@@ -431,8 +431,7 @@ def _jacobian(
                 NoTangent() if i is None else y for y, i in zip(ys, recorded.outputs, strict=True)
             ]
             if mode == "reverse" or _size(seeded) <= n:
-                blocks = _blocks(recorded.pull, seeded, spaces, adjoint=True)
-                rows = _rows(blocks, ys, spaces)
+                rows = _rows(_blocks(recorded.pull, seeded, spaces, adjoint=True), ys, spaces)
                 return recorded, projected_rows(rows, ys, xs, tree) if own else rows
             del recorded
     run = LinearRun(f, xs, has_aux=has_aux)
@@ -632,11 +631,11 @@ def _projected(blocks: list[Any], y: Space, onto: Any, tree: Any) -> list[Any]:
     if not y.shape:
         return [0.0 * b if is_zero(t) and not is_zero(b) else t
                 for t, b in zip(found[0], blocks, strict=True)]  # fmt: skip
-    made: list[Any] = []
-    for b, *parts in zip(blocks, *found, strict=True):
+
+    def joined(b: Any, *parts: Any) -> Any:
         if is_zero(b):
-            made.append(b)
-            continue
-        parts = [0.0 * b[(0,) * len(y.shape)] if is_zero(t) else t for t in parts]
-        made.append(v.reshape(v.stack(*parts, axis=0), shape=b.shape))
-    return made
+            return b
+        parts = tuple([0.0 * b[(0,) * len(y.shape)] if is_zero(t) else t for t in parts])
+        return v.reshape(v.stack(*parts, axis=0), shape=b.shape)
+
+    return list(map(joined, blocks, *found))

@@ -354,9 +354,9 @@ class Recorded(Run):
 
     def _one_by_one(self, seeds: Sequence[Any]) -> list[Any]:
         """Pull many cotangents back, one after the other."""
-        n = range(count(tuple(seeds)) or 0)
-        each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
-        return list(gather(each, tuple(seeds)))
+        bars = tuple(seeds)
+        each = [tuple(self.pull(list(direction(bars, i)))) for i in range(count(bars) or 0)]
+        return list(gather(each, bars))
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return a function that returns records for cotangents of many directions."""
@@ -559,19 +559,17 @@ def collect_rows(tape: BareTape, inputs: Iterable[int]) -> dict[int, list[tuple[
     found: dict[int, list[tuple[Any, Any]]] = {i: [] for i in inputs}
     for i, record in enumerate(tape):
         half, links = record[0], record[1]
-        index = getattr(links, "parents", links)
-        if half is None or type(index) is not int or index not in found:
-            continue
-        statement = getattr(half, "statement", None)
-        operation = None if statement is None else statement.primal
-        array = _array_of(operation, record)
-        if array is not None and hasattr(links, "parents"):
-            tape[i] = (half, RowsInto(links, array, found[index]), *record[2:])
+        index = getattr(links, "parents", None)
+        if half is not None and type(index) is int and index in found:
+            array = _array_of(getattr(half, "statement", None), record)
+            if array is not None:
+                tape[i] = (half, RowsInto(links, array, found[index]), *record[2:])
     return found
 
 
-def _array_of(operation: Any, record: tuple[Any, ...]) -> Any:
+def _array_of(statement: Any, record: tuple[Any, ...]) -> Any:
     """Return the array of indices that rows were read by; None for other reads."""
+    operation = getattr(statement, "primal", None)
     if len(record) != 5 or type(record[2]) is not dict or not reads_rows(operation, record[2]):
         return None
     array = record[4]

@@ -71,9 +71,8 @@ def direction(t: Any, i: int) -> Any:
         return t
     if type(t) is tuple:
         return tuple([direction(part, i) for part in t])
-    if isinstance(t, Tangent):
-        return map_fields(lambda part: direction(part, i), t)
-    return index(t, i)
+    known = isinstance(t, Tangent)
+    return map_fields(lambda part: direction(part, i), t) if known else index(t, i)
 
 
 def gather(ts: Sequence[Any], like: Any) -> Any:
@@ -106,12 +105,8 @@ def _scalar(t: Any, like: Any) -> Any:
     if issubclass(type(t), Tracer):
         return lift(t, to=namespace_of(type(like)))
     kind = "complex" if type(t) is complex else "real"
-    return full_like(
-        like,
-        shape=(),
-        fill=0.0 if is_zero(t) else t,
-        dtype=default_dtype(namespace_of(type(like)), kind),
-    )
+    dtype = default_dtype(namespace_of(type(like)), kind)
+    return full_like(like, shape=(), fill=0.0 if is_zero(t) else t, dtype=dtype)
 
 
 def _array(like: Any) -> Any:
@@ -160,10 +155,10 @@ def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
     lender = next((of for of in spaces if of.dtype is not None), lender)
     for of in spaces:
         like = (lender if of.dtype is None else of).with_shape(()).zeros()
-        xp = namespace_of(type(like))
-        dtype = default_dtype(xp, of.kind) if of.dtype is None else of.tangent_dtype
+        number = of.dtype is None
+        dtype = default_dtype(namespace_of(type(like)), of.kind) if number else of.tangent_dtype
         eye = eye_like(like, rows=total, columns=of.size, diagonal=-offset, dtype=dtype)
-        found.append(reshape(eye, shape=(total, *of.shape)))
+        found.append(_reshaped(eye, (total, *of.shape)))
         offset += of.size
     return found
 
@@ -204,8 +199,7 @@ def _reshaped(t: Any, shape: tuple[int, ...]) -> Any:
 
 def block(t: Any, y: Space, x: Space) -> Any:
     """Reshape a tangent of y or x to the Jacobian of y in x, where the other one is a number."""
-    shape = (*y.shape, *x.shape)
-    return t if getattr(t, "shape", ()) == shape else reshape(t, shape=shape)
+    return _reshaped(t, (*y.shape, *x.shape))
 
 
 def zero_block(y: Space, x: Space) -> Any:

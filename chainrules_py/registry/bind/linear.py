@@ -36,9 +36,7 @@ def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
     """
     classes = {*request.operands}
     library = type_info(hosted(classes)).library
-    if len(classes) > 1 and not alike(classes):
-        return None
-    if adjoint not in library.adjoint:
+    if adjoint not in library.adjoint or (len(classes) > 1 and not alike(classes)):
         return None
     classes |= {*library.floats}
     classes |= {type_info(c).dispatch_type for c in classes if type_info(c).host is not None}
@@ -103,11 +101,8 @@ class LinearRecipe(SharedRun):
 
     def _transpose(self, i: int) -> Callable[..., Any]:
         fixed = len(self.transposes) - self.variadic
-        if i < fixed:
-            found: Any = self.transposes[i]
-            return found  # type: ignore[no-any-return]
-        last: Any = self.transposes[-1]
-        return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
+        last: Any = self.transposes[min(i, fixed)] if self.variadic else self.transposes[i]
+        return last if i < fixed else lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
 
     def forward(self, request: Request) -> Bound:
         """Bind the function itself; a tangent like its operand takes a short path."""
@@ -136,8 +131,7 @@ class LinearRecipe(SharedRun):
 
         def moved(tangents: tuple[Any, ...], xs: Any) -> list[Any]:
             given = dict(zip(active, tangents, strict=True))
-            zero = ZeroTangent()
-            return [_dense(given.get(i, zero), x) if linear[i] else x for i, x in enumerate(xs)]
+            return [_dense(given.get(i, ZERO), x) if linear[i] else x for i, x in enumerate(xs)]
 
         def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
             if all([is_zero(t) for t in tangents]):
