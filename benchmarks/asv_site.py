@@ -47,7 +47,7 @@ GROUPS = {
     "bench_guards": "Guards against writing",
     "bench_import": "Importing",
     "bench_jax": "Rules in JAX",
-    "bench_judge": "The judge",
+    "bench_check_rule": "Checks of rules",
     "bench_lookup": "Finding a rule",
     "bench_memory": "Memory",
     "bench_programs": "Whole programs",

@@ -17,10 +17,10 @@ from benchmarks.programs import OURS
 BEGIN = "<!-- benchmarks: begin (python -m benchmarks.tables writes what follows) -->"
 END = "<!-- benchmarks: end -->"
 INTRODUCTION = """\
-Value and gradient of whole programs, as a multiple of the time of the same by hand in NumPy.
+Value and gradient of whole programs relative to hand-written NumPy; lower is better.
 **Bold** is the first of those that do not compile. JAX is compiled (`jit`, loops as `scan`); what
 that costs is in the last two columns: seconds from the start of a process to its first gradient,
-imports included. Where `JAX, jit` is the smallest number of a line, XLA wins by so much."""
+imports included. Where `JAX, jit` is the smallest number of a line, XLA is that much faster."""
 FACTS = """\
 | | chainrules_py | autograd | ChainRules.jl |
 |---|---|---|---|

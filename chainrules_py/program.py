@@ -100,7 +100,7 @@ class Call:
         object.__setattr__(self, "values", tuple(_values(self.operands)))
         if self.options and (found := _values(self.options.values())):
             raise ProgramError(
-                f"{found[0]} stands in the options of {self!r}; make it one of the operands"
+                f"{found[0]} is in the options of {self!r}; make it one of the operands"
             )
 
     def replaced(self, instead: Mapping[Value, Any]) -> Call:

@@ -1,6 +1,6 @@
-"""A chain that hangs as it is told: derivatives of a constrained optimisation problem.
+"""A hanging chain: derivatives of a constrained optimisation problem.
 
-A chain of weights hangs where its energy is least among all places that the lengths of its links
+A chain of weights hangs where its energy is least among all positions that the lengths of its links
 allow. With a multiplier for each link, which is its tension, that is a root: of the gradient of the
 Lagrangian. So where the chain hangs can be differentiated in the lengths and in the weights,
 however it was found; and lengths with which it hangs elsewhere are the root of a root.

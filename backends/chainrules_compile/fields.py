@@ -108,7 +108,7 @@ def opaque_fields(cls: type) -> dict[str, Any]:
     """Return the namespace of the class for opaque objects, whose attributes cannot be read."""
 
     def look(x: Noted, name: str) -> NoReturn:
-        msg = f"{name} of {describe(x.payload)} is asked for, which is another in each call"
+        msg = f"a program reads {name} of {describe(x.payload)}, which differs in each call"
         raise RecordingError(msg)
 
     known: dict[str, Any] = {"__getattr__": look, "__class__": property(shown_class)}

@@ -81,7 +81,7 @@ _REMEDIES = {
     "give arrays of few shapes",
     "bool": "write np.where(test, x, y) for a branch by a number",
     "int": "use the number as a place alone, x[i], or compute with it in arrays",
-    "shape": "write np.where(mask, x, 0) for x[mask], whose shape hangs on numbers",
+    "shape": "write np.where(mask, x, 0) for x[mask], whose shape depends on numbers",
 }
 
 

@@ -84,8 +84,8 @@ class Recorder(Notes):
         """Compute and record a property."""
         if name in ("flat", "ctypes", "data", "base"):
             msg = (
-                f"{name} of an array is asked for in a function that is being compiled, which no "
-                f"program has; write x.reshape(-1)"
+                f"a compiled function reads {name} of an array, which no program has; "
+                f"write x.reshape(-1)"
             )
             raise RecordingError(msg)
         function = PROPERTIES.setdefault(name, operator.attrgetter(name))

@@ -130,7 +130,7 @@ def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram
             return program
     msg = (
         f"what {name} captures, or a rule that it calls, has changed since it was called last, and "
-        f"some of it stands in the program; call it again, and save it then"
+        f"some of it is in the program; call it again, and save it then"
     )
     raise RecordingError(msg)
 

@@ -23,8 +23,8 @@ def check_known(shape: Any) -> None:
     """
     if any(math.isnan(n) for n in shape):
         msg = (
-            f"a Dask array of shape {tuple(shape)} has chunks of unknown size, so nobody knows the "
-            f"shape of its derivative; write x = x.compute_chunk_sizes() before differentiating, "
+            f"a Dask array of shape {tuple(shape)} has chunks of unknown size, so the shape of "
+            f"its derivative is unknown; write x = x.compute_chunk_sizes() before differentiating, "
             f"or np.where(mask, x, 0) in place of x[mask]"
         )
         raise NotDifferentiableError(msg)

@@ -1,4 +1,4 @@
-"""Helpers that the functions of this package share."""
+"""Statements of SciPy's functions as composites, refusals, and conversions of their operands."""
 
 from __future__ import annotations
 

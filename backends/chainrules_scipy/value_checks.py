@@ -65,7 +65,7 @@ class Unstated:
 
     def _refuse(self, *_: Any, error: type = NotDifferentiableError, **__: Any) -> NoReturn:
         msg = (
-            f"{self.name} hangs on what is being differentiated, and its derivative is not "
+            f"{self.name} depends on what is being differentiated, and its derivative is not "
             "stated: compute it from the solution, or take it to be constant by writing "
             f"{self.name}.plain"
         )

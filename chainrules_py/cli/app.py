@@ -167,11 +167,11 @@ def coverage_command(as_json: bool) -> None:
 def check(
     module: str, operands: tuple[str, ...], seed: int, backend: tuple[str, ...], as_json: bool
 ) -> None:
-    """Judge every rule that MODULE states; the exit status is 1 if one is wrong.
+    """Check every rule that MODULE states; the exit status is 1 if one is wrong.
 
     MODULE may be a script, `rules.py`, and one function as well, `module.function` or
-    `rules.py:function`; with OPERANDS its rule is judged there, and else at its samples. A bar
-    shows how far it is, on a terminal.
+    `rules.py:function`; with OPERANDS its rule is checked there, and else at its samples. On a
+    terminal, a bar shows the progress.
     """
     from chainrules_py.testing import check_module, check_rule, run_samples
 

@@ -197,7 +197,7 @@ def new_package(name: str, about: str) -> dict[str, str]:
         # scalar_rule(some_function, lambda y, x: ...)
         '''
     tests = f'''\
-        """Every rule is judged where it stands."""
+        """Check every rule of the package."""
 
         from chainrules_py.testing import check_module
 

@@ -1,4 +1,4 @@
-"""Helpers for matrices that rules and composites often use."""
+"""Adjoints, Hermitian parts and block matrices, for rules and composites."""
 
 from typing import Any
 

@@ -138,7 +138,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     kinds: dict[Any, list[str]] = {kind: [] for kind in each}
     defaults: dict[str, Any] = {}
     if not callable(function):
-        msg = f"{function!r} is given where a function is asked for"
+        msg = f"expected a function, got {function!r}"
         raise RuleError(msg)
     try:
         signature = inspect.signature(function)

@@ -62,7 +62,7 @@ def find_primal(
         return declare(f)
     msg = (
         f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
-        f"bypassed in silence; write @primitive above {name} ({where_defined(f)}), or "
+        f"silently bypassed; write @primitive above {name} ({where_defined(f)}), or "
         f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
     )
     raise RuleError(msg)

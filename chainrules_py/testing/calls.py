@@ -52,7 +52,7 @@ def samples_wanted(f: Callable[..., Any], rule: Statement | None = None) -> str:
     line = f"enter_samples({name_of(f)}, Sample({', '.join(drawn)})), from chainrules_py.testing"
     if not any(map(is_own, own)):
         return f"write {line}"
-    return f"its rule is for {signature_text(own)}, which nobody else can draw: give one, or {line}"
+    return f"its rule is for {signature_text(own)}, which cannot be drawn: give one, or {line}"
 
 
 def is_own(cls: Any) -> bool:

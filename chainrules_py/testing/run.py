@@ -83,7 +83,7 @@ def _nothing(given: Any, why: str) -> NoRuleError:
     said = repr(given) if isinstance(given, str) else describe(given)
     what = getattr(given, "__name__", said)
     return NoRuleError(
-        f"there is nothing to judge: {what} {why}; write run_samples(operation), or of several, "
+        f"there is nothing to check: {what} {why}; write run_samples(operation), or of several, "
         f"or of "
         f"the module that defines them, and check_module(module) of one that states rules"
     )
@@ -112,7 +112,7 @@ def _some(name: str, given: Iterable[T]) -> tuple[T, ...]:
     """Return the values of an argument as a tuple; raise if there are none."""
     if several := tuple(given):
         return several
-    msg = f"{name}={given!r}: nothing would be judged; give one, or leave it out"
+    msg = f"{name}={given!r}: nothing would be checked; give one, or leave it out"
     raise ValueError(msg)
 
 

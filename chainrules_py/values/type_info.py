@@ -380,7 +380,7 @@ def refuse_derived(x: Any) -> NoReturn:
     kind = next(cls.__name__ for cls in (complex, float, int) if isinstance(x, cls))
     msg = (
         f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and may "
-        f"compute otherwise, or be asked for; give {kind}(x)"
+        f"compute otherwise, or be tested for; give {kind}(x)"
     )
     raise NotDifferentiableError(msg)
 

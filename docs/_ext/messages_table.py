@@ -66,7 +66,7 @@ EXAMPLES = {
         from chainrules_py.ops import root
 
         root(lambda x: x * x + 1.0, 1.0)""",
-    "ContractError": 'export(np.sin, to="nobody")',
+    "ContractError": 'export(np.sin, to="unknown")',
     "ProgramError": """\
         from chainrules_py.program import Program, Value
 

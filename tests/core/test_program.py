@@ -82,7 +82,7 @@ def test_a_call_knows_its_values_in_order_wherever_they_stand():
 
 
 def test_options_hold_no_values():
-    with pytest.raises(ProgramError, match=r"x stands in the options of .*make it one of the oper"):
+    with pytest.raises(ProgramError, match=r"x is in the options of .*make it one of the oper"):
         call(sum, Y, to=Z, axis=(0, X))
 
 

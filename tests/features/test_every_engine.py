@@ -30,11 +30,11 @@ def scaled_rule(x, *, by=2.0):
 
 
 @feature("N1", "one statement serves PyTorch, JAX, autograd and the others", page="export",
-         best="asked for in Keras, PennyLane, JAX, PyTorch")  # fmt: skip
+         best="requested in Keras, PennyLane, JAX, PyTorch")  # fmt: skip
 @feature("N15", "one call gives a function to several engines", page="export",
-         best="asked for in DifferentiationInterface, Enzyme")  # fmt: skip
+         best="requested in DifferentiationInterface, Enzyme")  # fmt: skip
 @feature("N2", "both modes, vmap, jit, any order, through a public interface", page="jax",
-         best="asked for in JAX, PyTorch, jaxopt")  # fmt: skip
+         best="requested in JAX, PyTorch, jaxopt")  # fmt: skip
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_one_rule_for_all():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
@@ -50,7 +50,7 @@ def test_one_rule_for_all():
 
 
 @feature("N3", "a table by function, mode, order, dtype, keyword, made by running; not by argument",
-         page="coverage", best="asked for in PyTorch, functorch, autograd, Stan",
+         page="coverage", best="requested in PyTorch, functorch, autograd, Stan",
          here="in part")  # fmt: skip
 def test_the_table_of_what_is_covered():
     text = (DOCS / "coverage.csv").read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_the_table_of_what_is_covered():
 
 
 @feature("N8", "the convention of complex derivatives is each consumer's own", page="conventions",
-         best="asked for in JAX, PyTorch, PyTensor, MLX")  # fmt: skip
+         best="requested in JAX, PyTorch, PyTensor, MLX")  # fmt: skip
 def test_complex_conventions():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     z = 0.3 + 0.7j
@@ -73,7 +73,7 @@ def test_complex_conventions():
 
 
 @feature("N9", "nested containers, keywords and constants in one signature", page="write-a-rule",
-         best="asked for in PyTorch, functorch, JAX")  # fmt: skip
+         best="requested in PyTorch, functorch, JAX")  # fmt: skip
 def test_containers_and_keywords():
     @primitive
     def model(p, x, *, power=2):
@@ -89,7 +89,7 @@ def test_containers_and_keywords():
 
 
 @feature("N13", "not differentiable, in one word for all engines", page="write-a-rule",
-         best="asked for in PyTorch")  # fmt: skip
+         best="requested in PyTorch")  # fmt: skip
 def test_not_differentiable_everywhere():
     @primitive
     def bucket(x):

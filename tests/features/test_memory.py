@@ -282,7 +282,7 @@ def embedded(table, w):
 
 @feature(45, "sparse cotangents of indexing", page="tape", best="Chainer, PyTorch: sparse_grad")
 @feature("N12", "a first-class sparse cotangent, which adds, scales and moves", page="tape",
-         best="asked for in PyTorch, Flux")  # fmt: skip
+         best="requested in PyTorch, Flux")  # fmt: skip
 def test_gradients_of_rows_are_rows():
     w = RNG.standard_normal((3, 2))
     dense, other = grad(embedded, (0, 1))(TABLE, w)

@@ -59,7 +59,7 @@ def test_what_is_known_is_used_and_the_rest_is_told(kind):
 
 
 @feature("N5", "not implemented, in both modes and all engines", page="write-a-rule",
-         best="asked for in JAX")  # fmt: skip
+         best="requested in JAX")  # fmt: skip
 def test_engines_tell_it_as_well():
     f = power(NotImplementedTangent("the exponent counts"))
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")

@@ -78,7 +78,7 @@ def test_controls_and_constraints():
 
 
 @feature("N10", "values that a function captured, in a rule of one's own", page="higher-order",
-         best="asked for in JAX, jaxopt")  # fmt: skip
+         best="requested in JAX, jaxopt")  # fmt: skip
 def test_a_function_of_functions_of_ones_own():
     @HigherOrder
     def each(f, x):
@@ -109,7 +109,7 @@ def test_a_function_of_functions_of_ones_own():
 
 @feature("3", "both modes of one function, each stated by itself", page="write-a-rule",
          best="JAX: hijax")  # fmt: skip
-@feature("35", "rules are told which tangents are zero", page="write-a-rule",
+@feature("35", "rules see which tangents are zero", page="write-a-rule",
          best="JAX: symbolic_zeros; ChainRules.jl: ZeroTangent")  # fmt: skip
 def test_both_modes_and_symbolic_zeros():
     seen = []
@@ -248,9 +248,9 @@ def test_modes_mix():
     np.testing.assert_allclose(np.asarray(hvp(f, (A,), (e,))).ravel()[-3:], h[1])
 
 
-@feature("82", "a wrong arity of a rule is told", page="write-a-rule", best="JAX")
+@feature("82", "a wrong arity of a rule is reported", page="write-a-rule", best="JAX")
 @pytest.mark.parametrize("answer", [(1.0,), 1.0, (1.0, 1.0, 1.0), [1.0, 1.0], (1.0, None), None])
-def test_wrong_answers_are_told(answer):
+def test_wrong_answers_are_reported(answer):
     f = primitive(lambda x, y: x + y)
     rrule.register(f)(lambda x, y: (f(x, y), lambda z_bar: answer))
     with pytest.raises((RuleError, ProjectionError), match=r"rule|tangent"):

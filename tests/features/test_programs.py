@@ -150,7 +150,7 @@ def test_a_picture():
 
 
 @feature("N4", "no silent wrong second order", page="promises",
-         best="asked for in PyTorch, four times")  # fmt: skip
+         best="requested in PyTorch, four times")  # fmt: skip
 def test_second_order_is_right_or_an_error():
     from chainrules_py import ChainRulesError
 

@@ -184,7 +184,7 @@ def test_another_implementation():
     close(vjp(norm, np.array([-2.0]))[1](1.0)[0], [-1.0])
 
 
-@feature(36, "a rule gives zeros that nobody computes with", page="write-a-rule",
+@feature(36, "zeros that a rule gives cost no computation", page="write-a-rule",
          best="PyTorch: None; JAX: SymbolicZero; PyTensor: DisconnectedType")  # fmt: skip
 @feature(37, "a zero is not the lack of a tangent", page="write-a-rule",
          best="JAX: float0; PyTensor: Disconnected and Null")  # fmt: skip
@@ -264,7 +264,7 @@ def test_cotangents_are_those_of_their_operands():
 
 
 @feature(50, "what a rule keeps outside is named by debug()", page="promises",
-         best="nobody: silently wrong in PyTorch")  # fmt: skip
+         best="none: silently wrong in PyTorch")  # fmt: skip
 def test_what_is_kept_outside_is_named():
     kept, a = {}, np.array(5.0)
 
@@ -318,7 +318,7 @@ def test_temporaries_are_differentiated_as_well():
     close(grad(grad(fused))(0.3), -8 * t * (1 - t**2))
 
 
-@feature(81, "a missing rule is told by function and argument", page="messages",
+@feature(81, "a missing rule is reported with function and argument", page="messages",
          best="PyTensor")  # fmt: skip
 def test_a_missing_rule_is_named():
     @primitive

@@ -38,10 +38,10 @@ from tests.features.rows import feature
 A = np.array([0.3, 1.0, 2.0])
 
 
-@feature(6, "a joint rule is told which inputs are wanted", page="write-a-rule",
+@feature(6, "a joint rule gets the mask of wanted inputs", page="write-a-rule",
          best="PyTorch: needs_input_grad; autograd: defvjp_argnums")  # fmt: skip
 @pytest.mark.parametrize("form", ["rrule", "rule", "augmented"])
-def test_a_rule_is_told_which_operands_are_wanted(form):
+def test_a_rule_gets_the_mask_of_wanted_operands(form):
     asked = []
 
     @primitive
@@ -178,7 +178,7 @@ def test_capabilities_are_open_and_may_be_absent():
 
 
 @feature("N11", "a rule runs although all cotangents are zero", page="write-a-rule",
-         best="asked for in JAX")  # fmt: skip
+         best="requested in JAX")  # fmt: skip
 def test_a_regulariser_acts_although_nothing_reads_its_result():
     @primitive
     def decayed(w):

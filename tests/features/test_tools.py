@@ -245,8 +245,8 @@ def test_what_is_no_linear_formula_is_refused(text):
         text_rule(f, x=text)
 
 
-@feature("N6", "a numeric rule that is asked for and warns", page="tools",
-         best="asked for in autograd, JAX")  # fmt: skip
+@feature("N6", "a numeric rule, on request and with a warning", page="tools",
+         best="requested in autograd, JAX")  # fmt: skip
 def test_a_numeric_rule_warns_once_and_is_right_or_an_error():
     smooth = numeric_rule(lambda x, y: np.sin(x) * np.cumsum(x) + y)
     slope = grad(lambda x: np.sum(smooth(x, 2.0) ** 2))

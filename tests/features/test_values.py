@@ -132,7 +132,7 @@ def test_a_tangent_is_of_another_class():
         grad(lambda a: a.x * a.x)(Lost(1.0))
 
 
-@feature(27, "numbers in an object that nobody registered are an error", page="write-a-rule",
+@feature(27, "numbers in an unregistered object are an error", page="write-a-rule",
          best="Zygote: Tangent of any struct")  # fmt: skip
 def test_an_unregistered_object_is_no_constant():
     class Plain:

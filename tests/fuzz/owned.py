@@ -209,7 +209,7 @@ def verdict(call: str, source: str, written: int, write: str, door: str) -> str:
     except (ChainRulesError, ValueError) as error:
         clear = isinstance(error, ChainRulesError) or "read-only" in str(error)
         allowed = (
-            due is None or call in REFUSED or "nobody knows" in str(error) or "plain" in source
+            due is None or call in REFUSED or "it is not known" in str(error) or "plain" in source
         )
         return "" if clear and allowed else f"{error!r} for {due}"
     if due is None:

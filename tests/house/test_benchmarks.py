@@ -22,7 +22,7 @@ finally:
 
 SUITES = (
     "bench_import",
-    "bench_judge",
+    "bench_check_rule",
     "bench_lookup",
     "bench_memory",
     "bench_rules",
@@ -161,8 +161,8 @@ def test_every_benchmark_runs(suite, monkeypatch):
         "medians",
         lambda functions, **_: {n: (f(), 1.0)[1] for n, f in functions.items()},
     )
-    if suite == "bench_judge":
-        module = importlib.import_module("benchmarks.bench_judge")
+    if suite == "bench_check_rule":
+        module = importlib.import_module("benchmarks.bench_check_rule")
         monkeypatch.setattr(module, "EVERY", 1000)
     peers = {"autograd", "PyTorch, eager", "JAX, eager"}
     ran = set()

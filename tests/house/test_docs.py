@@ -147,11 +147,11 @@ def test_pages_are_few():
     assert len(DESIGN) <= 12
 
 
-OPERATION = re.compile(r"\S*[^\W_]\S*")
+WORD = re.compile(r"\S*[^\W_]\S*")
 
 
 @pytest.mark.parametrize("page", LINKING, ids=name_of)
-def test_paragraphs_have_at_most_90_operations_and_cells_25(page):
+def test_paragraphs_have_at_most_90_words_and_cells_25(page):
     """But for tables that a script writes."""
     made = r"^```.*?^```|^<!-- [^\n]* begin.*?end -->"
     prose = re.sub(made, "", text_of(page), flags=re.DOTALL | re.MULTILINE)
@@ -160,13 +160,13 @@ def test_paragraphs_have_at_most_90_operations_and_cells_25(page):
         is_table = block.lstrip().startswith("|")
         pieces = re.split(r"(?<!\\)\||\n", block) if is_table else [block]
         limit = 25 if is_table else 90
-        long += [piece.strip()[:60] for piece in pieces if len(OPERATION.findall(piece)) > limit]
+        long += [piece.strip()[:60] for piece in pieces if len(WORD.findall(piece)) > limit]
     assert not long
 
 
 @pytest.mark.parametrize("page", DESIGN, ids=name_of)
-def test_a_design_page_has_300_to_800_operations(page):
-    assert 300 <= len(OPERATION.findall(text_of(page))) <= 800
+def test_a_design_page_has_300_to_800_words(page):
+    assert 300 <= len(WORD.findall(text_of(page))) <= 800
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -244,7 +244,7 @@ def test_index_lists_each_design_page_as_its_header_says():
     assert sorted(int(n) for n, *_ in found.values()) == [*range(1, len(found) + 1)]
 
 
-def test_page_of_operations_has_at_most_thirty():
+def test_page_of_terms_has_at_most_thirty():
     text = text_of(DOCS / "terms.md")
     entries = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
     assert 20 <= len(entries) <= 30

@@ -1,4 +1,4 @@
-"""The face: few names, each of them told."""
+"""The face: few names, each of them documented."""
 
 from __future__ import annotations
 

@@ -400,7 +400,7 @@ def area_rule(circle: Circle, unit):
 @pytest.mark.parametrize("operands", [(), (Circle(1.0),), (1.0, 2.0)])
 def test_values_of_a_class_of_ones_own_are_asked_for(operands):
     """In a sentence with the line to write, whatever the function itself would raise."""
-    line = r"which nobody else can draw: give one, or enter_samples\(area, Sample\(<a Circle>"
+    line = r"which cannot be drawn: give one, or enter_samples\(area, Sample\(<a Circle>"
     with pytest.raises(RuleError, match=line):
         check_rule(area, *operands)
     assert check_rule(area, Circle(1.0), 2.0).verdict("push") == "passed"

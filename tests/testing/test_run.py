@@ -253,7 +253,7 @@ def test_rules_of_a_module(monkeypatch):
     summary = check_module("own_rules", backends=["numpy"])
     (failed,) = summary.failures
     assert failed.operation == "own_rules.own_inside"
-    assert "its rule is for (Interval, Numeric), which nobody else can draw" in failed.text
+    assert "its rule is for (Interval, Numeric), which cannot be drawn" in failed.text
     assert "Sample(<a Interval>, Draw((3,)))" in failed.text
     enter_samples(module.own_inside, Sample(Interval(2.0, 3.0), Draw((3,))))
     summary = check_module(module, backends=["numpy"])
@@ -291,7 +291,7 @@ def test_function_without_rule_and_samples_is_let_be():
 
 
 def test_sample_at_a_kink_says_so():
-    """What cannot be judged is no pass."""
+    """What cannot be checked is no pass."""
     (failed,) = run_samples(
         own_kink(Sample(Draw((2,), low=0, high=0))), backends=["numpy"]
     ).failures
@@ -367,20 +367,20 @@ NOTHING = {
 @pytest.mark.parametrize("judge", [run_samples, sample_tests], ids=lambda judge: judge.__name__)
 @pytest.mark.parametrize("name", NOTHING)
 def test_what_would_judge_nothing_is_refused(name, judge):
-    with pytest.raises(NoRuleError, match=r"there is nothing to judge: .* write run_samples"):
+    with pytest.raises(NoRuleError, match=r"there is nothing to check: .* write run_samples"):
         judge(NOTHING[name], backends=["numpy"])
 
 
 @pytest.mark.parametrize("given", ["math", math, v.sin, [v.sin], None, 3, dict], ids=describe)
 def test_module_without_rules_is_refused(given):
-    with pytest.raises(NoRuleError, match=r"nothing to judge: .* check_module"):
+    with pytest.raises(NoRuleError, match=r"nothing to check: .* check_module"):
         check_module(given, backends=["numpy"])
 
 
 @pytest.mark.parametrize("empty", ["backends", "seeds"])
 def test_no_library_and_no_seed_would_judge_nothing(empty):
     for judge, given in ((run_samples, v.sin), (check_module, "chainrules_py.rules.polynomials")):
-        with pytest.raises(ValueError, match=f"{empty}=.*nothing would be judged"):
+        with pytest.raises(ValueError, match=f"{empty}=.*nothing would be checked"):
             judge(given, **{empty: []})
 
 

@@ -253,8 +253,8 @@ class Hooked(Recipe):
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             if not self.passing.linear:
                 msg = (
-                    f"a hook hangs on {request.statement.primal.__name__}, which acts in reverse "
-                    f"mode: forward mode would pass it by; remove it, or say linear=True if it is"
+                    f"a hook is attached to {request.statement.primal.__name__}, which acts in "
+                    f"reverse mode: forward mode would skip it; remove it, or say linear=True if it is"
                 )
                 raise NotDifferentiableError(msg)
             y, y_dot = inner.run(tangents, *xs, **options)

@@ -1,4 +1,4 @@
-"""Helpers for the aliases of all families."""
+"""Constructors of aliases that all families use, and checks of ignored keywords."""
 
 from __future__ import annotations
 

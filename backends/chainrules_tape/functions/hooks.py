@@ -86,7 +86,7 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
                 "another engine's: hang it on a function with a rule, or state the identity under "
                 "custom_vjp, with the hook for its backward function"
             )
-        msg = f"hook hangs on values of a tape, in reverse mode, and {describe(x)} is {what}"
+        msg = f"hook takes values of a tape, in reverse mode, and {describe(x)} is {what}"
         raise TracerError(msg)
     return hang_on_rules(x, passing) if callable(x) else Hook(None)
 

@@ -121,7 +121,7 @@ class Asked(Recorded):
         for x in found:
             if self.link_of(x) is None:
                 msg = (
-                    f"a gradient is asked for at {describe(x)}, which is no variable of this tape; "
+                    f"a gradient is requested at {describe(x)}, which is no variable of this tape; "
                     f"make one of it first: x = tape.variable(x)"
                 )
                 raise TracerError(msg)

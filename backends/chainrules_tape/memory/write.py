@@ -347,7 +347,7 @@ def check_writable(x: Any) -> None:
                 f"is memory of an array that {view.how[0].__name__} was given, which would show it"
                 if parent is None
                 else f"is what {view.how[0].__name__} gave of a view that was copied meanwhile, so "
-                f"that nobody knows whether NumPy would have given a view"
+                f"it is not known whether NumPy would have given a view"
                 if unclear
                 else "is read-only, as its library gives such views"
                 if read_only

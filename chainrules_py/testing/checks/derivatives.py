@@ -304,7 +304,7 @@ def _loss(case: Case) -> tuple[Any, Loss]:
     loss = Loss(case.call, case.operands, case.gauge, case.rng, case.held)
     skip_if(not loss.exists, "no derivative flows")
     only = not (case.has_pull or _is_transposed(case))
-    skip_if(only, "only the forward half is stated, or asked for")
+    skip_if(only, "only the forward half is stated, or requested")
     if not case.settled and case.smooth:
         raise SkippedCheckError(case.judged()[2])
     far = np.any(np.abs(np.log2(np.append(case.steps, case.sizes_of_result))) > 330)

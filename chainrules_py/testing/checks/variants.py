@@ -292,7 +292,7 @@ def check_complex(case: Case) -> None:
         return
     if wrong:
         halves = " and ".join(wrong)
-        msg = f"its {halves} is wrong with complex operands: give some to have them judged"
+        msg = f"its {halves} is wrong with complex operands: give some to check it"
         raise SkippedCheckError(msg)
 
 

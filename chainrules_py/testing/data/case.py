@@ -455,8 +455,8 @@ class Case:
         text = ""
         if np.any(unsettled):
             text = (
-                f"not smooth here, or at the edge of the domain: cannot judge "
-                f"{int(unsettled.sum())} of {want.size} finite differences, which do not settle"
+                f"not smooth here, or at the edge of the domain: "
+                f"{int(unsettled.sum())} of {want.size} finite differences do not settle"
             )
         return want, np.where(unsettled, np.inf, allowed), text
 

@@ -1,4 +1,4 @@
-"""Every rule of the package is judged, where it is installed."""
+"""Check every rule of the package, as it is installed."""
 
 import numpy as np
 import scipy.special

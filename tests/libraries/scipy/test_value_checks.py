@@ -273,7 +273,7 @@ def test_uses_are_refused():
         "method": lambda x: x.sum(),
     }
     for use in uses.values():
-        with pytest.raises(NotDifferentiableError, match=r"minimize\(\.\.\.\)\.hess_inv hangs on"):
+        with pytest.raises(NotDifferentiableError, match=r"hess_inv depends on"):
             grad(lambda a, use=use: use(found(a).hess_inv))(0.3)
     assert grad(lambda a: a * found(a).hess_inv.plain[0, 0])(0.3) > 0
     assert "without a derivative" in repr(jvp(lambda a: repr(found(a)), (0.3,), (1.0,))[0])
@@ -318,7 +318,7 @@ def test_what_hangs_on_a_differentiation_outside_still_does():
     """Inside of it SciPy's number would have a derivative of zero."""
     inner = lambda a: grad(lambda z: (z * a, _minimum(z * a)), has_aux=True)(2.0)[1]
     assert isinstance(vjp(inner, 0.3)[0].hess_inv, np.ndarray)
-    with pytest.raises(NotDifferentiableError, match="hess_inv hangs on"):
+    with pytest.raises(NotDifferentiableError, match="hess_inv depends on"):
         grad(lambda a: np.sum(inner(a).hess_inv))(0.3)
     alone = lambda a: grad(lambda z: (z * a, _minimum(z)), has_aux=True)(2.0)[1]
     assert grad(lambda a: a * np.sum(alone(a).hess_inv))(0.3) > 0

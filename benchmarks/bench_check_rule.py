@@ -13,7 +13,7 @@ EVERY = 20
 """Of so many samples one is checked."""
 
 
-class Judge:
+class CheckRule:
     """Checks on NumPy with one seed, as `make test` runs them."""
 
     def setup(self) -> None:

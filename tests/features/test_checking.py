@@ -1,4 +1,4 @@
-"""Features of the judge: what it compares, what it finds, and what it does not call wrong."""
+"""Features of the checks: what they compare, what they find, and what they do not call wrong."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_differs_is_shown():
     with pytest.raises(RuleCheckError, match="factor") as caught:
         check_rule(_wrong("pull"), A)
     text = str(caught.value)
-    assert "test_judging.py" in text
+    assert "test_checking.py" in text
     jacobian = caught.value.report.jacobian
     assert np.shape(jacobian.have) == np.shape(jacobian.want)
 
@@ -98,10 +98,10 @@ def test_shapes_are_drawn():
 
     @settings(max_examples=3, derandomize=True, database=None, deadline=None)
     @given(strategies.arrays(strategies.shapes(max_side=2, max_dims=2)))
-    def judged(x):
+    def checked(x):
         assert not check_rule(v.sin, x).failures
 
-    judged()
+    checked()
 
 
 def _signs(n):
@@ -121,7 +121,7 @@ def test_signs_of_vectors_are_no_mistake(f, k):
 
 
 @feature("N7", "losses that do not see the choice are right, others are an error or a warning",
-         page="promises", best="asked for in JAX, PyTorch, TensorFlow")  # fmt: skip
+         page="promises", best="requested in JAX, PyTorch, TensorFlow")  # fmt: skip
 def test_losses_of_what_is_determined():
     same = np.eye(3)
     invariant = lambda x: np.sum(np.linalg.eigh(x)[1] ** 2)
@@ -130,8 +130,8 @@ def test_losses_of_what_is_determined():
     np.testing.assert_allclose(spectrum, np.e * np.eye(3))
 
 
-@feature("N14", "one call judges a rule in every engine and transformation", page="test-your-rule",
-         best="asked for in functorch, Thunder, JAX")  # fmt: skip
+@feature("N14", "one call checks a rule in every engine and transformation", page="test-your-rule",
+         best="requested in functorch, Thunder, JAX")  # fmt: skip
 @pytest.mark.slow
 def test_one_call_for_every_engine():
     @primitive
