@@ -254,7 +254,7 @@ class Hooked(Recipe):
             if not self.passing.linear:
                 msg = (
                     f"a hook is attached to {request.statement.primal.__name__}, which acts in "
-                    f"reverse mode: forward mode would skip it; remove it, or say linear=True if it is"
+                    f"reverse mode: forward mode would skip it; remove it, or write linear=True"
                 )
                 raise NotDifferentiableError(msg)
             y, y_dot = inner.run(tangents, *xs, **options)
