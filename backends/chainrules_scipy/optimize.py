@@ -316,7 +316,7 @@ _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
 
 
 @stands_for(native.minimize)
-@functools.wraps(native.minimize)
+@functools.wraps(native.minimize, ["__name__"])
 def minimize(*args: Any, **options: Any) -> Any:
     """Find the minimum of a function."""
     call = Search(NATIVE.minimize, args, options)
@@ -343,7 +343,7 @@ def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
 
 
 @stands_for(native.minimize_scalar)
-@functools.wraps(native.minimize_scalar)
+@functools.wraps(native.minimize_scalar, ["__name__"])
 def minimize_scalar(*args: Any, **options: Any) -> Any:
     """Find the minimum of a function of one number."""
     call = Search(NATIVE.minimize_scalar, args, options)
