@@ -31,6 +31,7 @@ _HOMES = {
     "imported_functions": "imported_from of_own own_function refuse_traced_captures",
     "numpy_halves": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
     "structures": "cotangents_in of_some tangents_in wanted_in",
+    "engine_config": "EngineConfig",
     "engine_support": "supported",
     "transform": "Transformation Transformations nestings",
 }

@@ -11,6 +11,7 @@ from chainrules_kit.bodies import (
 )
 from chainrules_kit.derived_aliases import derive, rows_of
 from chainrules_kit.directions import deliver_many, many_directions
+from chainrules_kit.engine_config import EngineConfig
 from chainrules_kit.engine_support import supported
 from chainrules_kit.export import (
     Kernel,
@@ -71,6 +72,7 @@ __all__ = [
     "resolved",
     "stated",
     "AskedError",
+    "EngineConfig",
     "CONSTANT",
     "Transformation",
     "Transformations",

@@ -115,6 +115,11 @@ ELSEWHERE = (
         "tests/faults/test_pickles.py",
         "by what is made in another process",
     ),
+    (
+        "backends/chainrules_kit/engine_config.py",
+        "tests/engines/torch/test_given_functions.py",
+        "by the solvers that ask an engine for derivatives",
+    ),
     ("backends/chainrules_kit/forms/*", "tests/engines/kit/forms/test_forms.py", ROOM),
     ("chainrules_py/cli/*", "tests/cli/test_commands.py", "by the commands"),
     ("chainrules_py/__init__.py", "tests/house/test_face.py", "it is the face"),

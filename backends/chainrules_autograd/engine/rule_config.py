@@ -11,12 +11,9 @@ import autograd.builtins
 import autograd.core
 
 from chainrules_autograd.engine.boxes import boxed
-from chainrules_kit import dense, densely
+from chainrules_kit import EngineConfig, dense
 from chainrules_py import (
     Capability,
-    Config,
-    ForwardMode,
-    ReverseMode,
     ZeroTangent,
     is_zero,
     space,
@@ -41,10 +38,11 @@ def conjugated(t: Any) -> Any:
     return conj(t) if kind_of(t) == "complex" else t
 
 
-class AutogradConfig(Config):
+class AutogradConfig(EngineConfig):
     """Capabilities of autograd for a rule: it differentiates function operands in both modes."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode, Capability("autograd")))
+    capabilities = EngineConfig.capabilities | {Capability("autograd")}
+    name = "autograd"
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
@@ -74,20 +72,6 @@ class AutogradConfig(Config):
             found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
         y = call.closed(_parts(found, call))
         return y, dense(unflatten_tangent(call.out, _parts(found_dot, call)), space(y))
-
-    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
-        y, pullback = self.rrule_via_ad(f, *operands)
-        return y, densely(pullback, operands)
-
-    def jvp(
-        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-    ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
-        return self.frule_via_ad(tuple(tangents), f, *primals)
-
-    def __repr__(self) -> str:
-        return "<autograd>"
 
 
 @contextlib.contextmanager

@@ -11,18 +11,13 @@ import numpy as np
 
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
-from chainrules_kit import dense as filled
-from chainrules_kit import densely, of_some
+from chainrules_kit import EngineConfig, of_some
 from chainrules_py import (
     Capability,
-    Config,
-    ForwardMode,
     NoTangent,
-    ReverseMode,
     ZeroTangent,
     is_zero,
     register_structure,
-    space,
     unthunk,
 )
 from chainrules_py.extend import (
@@ -35,10 +30,11 @@ from chainrules_py.extend import (
 )
 
 
-class JaxConfig(Config):
+class JaxConfig(EngineConfig):
     """Capabilities of JAX, and the derivatives of functions that a rule requests."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode, Capability("jax")))
+    capabilities = EngineConfig.capabilities | {Capability("jax")}
+    name = "JAX"
 
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
@@ -74,21 +70,6 @@ class JaxConfig(Config):
         along = lambda *xs: split(f(*xs), numbers=True)[0]
         given = [*map(jnp.asarray, at)]
         jax.eval_shape(jax.linear_transpose(along, *given), jax.eval_shape(along, *given))
-
-    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
-        y, pullback = self.rrule_via_ad(f, *operands)
-        return y, densely(pullback, operands)
-
-    def jvp(
-        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-    ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
-        y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
-        return y, filled(y_dot, space(y))
-
-    def __repr__(self) -> str:
-        return "<JAX>"
 
 
 config = JaxConfig()

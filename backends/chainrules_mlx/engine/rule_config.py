@@ -8,20 +8,21 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from chainrules_kit import EngineConfig
 from chainrules_kit import dense as filled
-from chainrules_kit import densely
 from chainrules_mlx import namespace as xp
 from chainrules_mlx.engine.values import dense, is_floating
-from chainrules_py import Capability, Config, ForwardMode, ReverseMode, ZeroTangent, space
+from chainrules_py import Capability, ZeroTangent, space
 from chainrules_py.extend import Opened, flatten, unflatten_tangent
 
 _mx: Any = mx
 
 
-class MlxConfig(Config):
+class MlxConfig(EngineConfig):
     """Capabilities of MLX for a rule: it differentiates function operands, in both modes."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode, Capability("mlx")))
+    capabilities = EngineConfig.capabilities | {Capability("mlx")}
+    name = "MLX"
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
@@ -67,20 +68,6 @@ class MlxConfig(Config):
             return super().sees(x) and all([np.ndim(self.numbers(t)) >= 0 for t in flatten(x)[0]])
         except ValueError:
             return False
-
-    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
-        """Return the value and pullback of f in the form that `plugins.hosted` expects."""
-        y, pullback = self.rrule_via_ad(f, *operands)
-        return y, densely(pullback, operands)
-
-    def jvp(
-        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-    ) -> tuple[Any, Any]:
-        """Return the value and tangent of f in the form that `plugins.hosted` expects."""
-        return self.frule_via_ad(tuple(tangents), f, *primals)
-
-    def __repr__(self) -> str:
-        return "<MLX>"
 
 
 def _moves(x: Any) -> bool:

@@ -11,15 +11,12 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_kit import AskedError, densely, exported_line, refused_half
+from chainrules_kit import AskedError, EngineConfig, exported_line, refused_half
 from chainrules_kit import dense as filled
 from chainrules_py import (
     Capability,
-    Config,
-    ForwardMode,
     MutationError,
     NotDifferentiableError,
-    ReverseMode,
     ZeroTangent,
     is_zero,
     space,
@@ -240,10 +237,11 @@ _PLAIN: dict[Any, tuple[Callable[[Any], bool], str, str]] = {
 }
 
 
-class TorchConfig(Config):
+class TorchConfig(EngineConfig):
     """Capabilities of PyTorch for a rule: it differentiates function operands, in both modes."""
 
-    capabilities = frozenset((ReverseMode, ForwardMode, Capability("torch")))
+    capabilities = EngineConfig.capabilities | {Capability("torch")}
+    name = "PyTorch"
 
     def numbers(self, x: Any) -> Any:
         """Return the plain numbers of a value; for a mapped value, those of the whole batch."""
@@ -300,14 +298,13 @@ class TorchConfig(Config):
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` expects."""
-        y, pullback = _watched(self.rrule_via_ad, f, *operands)
-        return y, densely(pullback, operands)
+        return _watched(super().vjp, f, *operands)  # type: ignore[no-any-return]
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
         """Return the value and tangent of f in the form that `plugins.hosted` expects."""
-        return _watched(self.frule_via_ad, tuple(tangents), f, *primals)  # type: ignore[no-any-return]
+        return _watched(super().jvp, f, primals, tangents)  # type: ignore[no-any-return]
 
 
 def _watched(run: Callable[..., Any], *operands: Any) -> Any:
