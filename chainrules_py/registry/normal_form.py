@@ -47,9 +47,10 @@ def _row(f: Any) -> Alias | None:
 
 def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Return the normal form of a call of a library function: see `normalise_call`."""
-    operation, native = row.operation, row.native
-    if not options and isinstance(operation, Primitive) and _is_whole(operation, operands):
-        return operation, operands, options, native
+    operation: Any = row.operation
+    bare = isinstance(operation, Primitive) and not options and not operation.options
+    if bare and len(operands) == len(operation.operands):
+        return operation, operands, options, row.native
     classes = map(type, (*operands, *options.values()))
     at_home = next((cls for cls in classes if type_info(cls).home is not None), None)
     call = arrays.called_beside(_home_of(at_home), row.call, operands, options)
@@ -74,11 +75,6 @@ def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> A
         plugins.see(f, (at_home or type(None),))
     row = aliases[f]
     return arrays.called_beside(_home_of(at_home), lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
-
-
-def _is_whole(operation: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:
-    """Return whether an operation takes exactly these operands and no options."""
-    return len(operands) == len(operation.operands) and not operation.options
 
 
 def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:

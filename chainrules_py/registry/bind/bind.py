@@ -18,8 +18,7 @@ from chainrules_py import debugging
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops.views import gives_views
 from chainrules_py.primitives.closures.convert import settled
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
 from chainrules_py.tangents.rule_results import homing
 from chainrules_py.tangents.space import fit, space
@@ -148,8 +147,8 @@ class Bound:
         self.may_be_zero = may_be_zero
         self.is_plain = is_plain
         recipe: Recipe = request.statement.recipe
-        self.may_view = recipe.may_view(request.statement.primal)
         written = request.statement.primal
+        self.may_view = not recipe.computes_all and gives_views(written)
         self.may_share = written.fixed or not written.__module__.startswith("chainrules_")
         self.always = recipe.always
         self.is_elementwise = recipe.is_elementwise
@@ -183,6 +182,8 @@ class Recipe:
         Whether only operands and results, unchanged, or their spaces are saved.
     always : bool
         Whether a pull also runs for a zero cotangent.
+    computes_all : bool
+        Whether every element is computed, so that the result is no view of an operand.
     is_hooked : bool
         Whether a hook is attached, so that no engine's own derivative may replace it.
     functions : tuple of callable or None
@@ -191,12 +192,8 @@ class Recipe:
 
     constructor = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
-    saves_values = is_hooked = always = False
+    saves_values = is_hooked = always = computes_all = False
     functions: tuple[Any, ...] = ()
-
-    def may_view(self, primal: Primitive[..., Any]) -> bool:
-        """Return whether the function of a statement may return a view of its operand."""
-        return gives_views(primal)
 
     def checked(self, request: Request) -> Callable[..., Any]:
         """Return the function that computes the value of a call, after checking its operands."""
@@ -389,33 +386,32 @@ def _separately(
     config: Config | None,
 ) -> Bound | None:
     """Bind both halves, of two statements, or of one if the other is missing."""
-    halves: dict[str, Bound | None] = {}
-    for mode in ("forward", "reverse"):
-        if rule.statement(mode) is not None:
-            halves[mode] = bind(rule, operands, wanted, mode, primal=primal, config=config)
-    if all([half is None for half in halves.values()]):
+    forward, reverse = [
+        rule.statement(mode) and bind(rule, operands, wanted, mode, primal=primal, config=config)
+        for mode in MODES
+    ]
+    if forward is reverse:  # neither flows
         return None
-    statement = rule.reverse or rule.forward
-    assert statement is not None
+    statement: Any = rule.reverse or rule.forward
     request = Request(statement, operands, wanted, primal, config)
-    forward, reverse = halves.get("forward"), halves.get("reverse")
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
+        given = _as_at_the_call(xs), options
         if reverse is None:
-            return primal(*xs, **options), (push, pull, (_as_at_the_call(xs), options), None)
+            return primal(*xs, **options), (push, pull, given, None)
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
-        return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
+        return y, (push, pull, given, half, *saved)
 
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
         if forward is None:
-            return _missing_half(rule, "forward", halves)
+            return _missing_half(rule, "forward")
         xs, options = given
         among = [t for t, i in zip(tangents, request.active, strict=True) if forward.wanted[i]]
         return forward.run(tuple(among), *xs, **options)[1]
 
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
         if reverse is None:
-            return _missing_half(rule, "reverse", halves)
+            return _missing_half(rule, "reverse")
         bars = half(y_bar, *saved)
         found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
         return tuple([next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active])
@@ -430,8 +426,8 @@ def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([settled(x) if callable(x) else x for x in xs])
 
 
-def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any:
-    if mode in halves:  # the statement says that nothing flows
+def _missing_half(rule: Rule, mode: str) -> Any:
+    if rule.statement(mode) is not None:  # it says that nothing flows
         return ZeroTangent()
     raise NotDifferentiableError(_no_mode(rule, mode))
 

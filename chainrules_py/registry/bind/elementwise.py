@@ -31,7 +31,7 @@ class ElementwiseRecipe(Pushes):
     """Recipe with one partial per operand, of the result and the operands."""
 
     constructor = "scalar_rule"
-    is_elementwise = saves_values = True
+    is_elementwise = saves_values = computes_all = True
 
     def __init__(
         self, partials: tuple[Partial | None, ...], singular: bool, complex: str | None
@@ -45,10 +45,6 @@ class ElementwiseRecipe(Pushes):
         if complex is None and any([type(c) is _COMPLEX for _, c in self.forms]):
             msg = "a partial derivative of a real function is a complex number; give a real one"
             raise RuleError(msg)
-
-    def may_view(self, primal: Any) -> bool:
-        """Return False: it computes every element."""
-        return False
 
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""

@@ -142,10 +142,10 @@ class GeneralRecipe(_Written, SharedRun):
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            kept = [
-                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
-                for m in [maps[i] for i in active]
-            ]
+            kept = []
+            for i in active:
+                m = maps[i]
+                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
             return y, push(tangents, y if type(y) in with_dtype else space(y), *kept)
 
         return Bound(request, run)
@@ -191,10 +191,10 @@ class GeneralRecipe(_Written, SharedRun):
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y, maps = stated(xs, options)
             of = space(y)
-            kept = [
-                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
-                for m in [maps[i] for i in active]
-            ]
+            kept = []
+            for i in active:
+                m = maps[i]
+                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
             return y, (known_space(y) if type(of) in ZEROS else of, *kept)
 
         push = annotate(make(0), request, batched=make(1) if self.batched else None)
@@ -219,7 +219,7 @@ class GeneralRecipe(_Written, SharedRun):
         annotate(several, request, tuple([alone(k) for k in range(len(active))]), batched=many)
 
         near, alone_in = compares(request), len(active) == 1
-        own = type_info(request.operands[active[0]]).library.half if alone_in else {}
+        own: Any = type_info(request.operands[active[0]]).library.half if alone_in else {}
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)

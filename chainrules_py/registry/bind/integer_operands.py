@@ -28,12 +28,6 @@ def whole_operands(xs: Sequence[Any]) -> list[int]:
     return found
 
 
-def in_reals(xs: Sequence[Any], places: Sequence[int], y: Any) -> tuple[Any, ...]:
-    """Replace integers at some indices by real numbers, as wide as a result or the default."""
-    read = lambda leaf: real_numbers(leaf, y) if _is_whole(leaf) else leaf
-    return tuple([map_leaves(read, x) if i in places else x for i, x in enumerate(xs)])
-
-
 def once_more(
     run: Callable[..., Any],
     xs: Sequence[Any],
@@ -64,30 +58,25 @@ def once_more(
     object or None
         The result of the run, or None if there was none.
     """
-    among = statement.signature
-    kept = {i for i, annotated in enumerate(among) if annotated in (int, bool)}
+    annotated = enumerate(statement.signature)
+    kept = {i for i, annotation in annotated if annotation in (int, bool)}
     whole = [i for i in whole_operands(xs) if i < len(ts) and i not in kept]
-    places = [i for i in whole if not is_zero(ts[i])]
-    if not pushes or places == whole:
-        return with_reals(run, xs, places, y, statement) if places else None
-    try:
-        return run(in_reals(xs, whole, y))
-    except (TypeError, IndexError):
-        return with_reals(run, xs, places, y, statement) if places else None
-
-
-def with_reals(
-    run: Callable[..., Any], xs: Sequence[Any], places: Sequence[int], y: Any, statement: Statement
-) -> Any:
-    """Run a rule with real numbers at some indices."""
-    try:
-        return run(in_reals(xs, places, y))
-    except (TypeError, IndexError) as error:
-        error.add_note(
-            f"{statement!r} has a derivative in a whole number, and is run with the real number "
-            f"that it is; give NoTangent() for it, or annotate it int, if it is an index or a count"
-        )
-        raise
+    flowing = [i for i in whole if not is_zero(ts[i])]
+    read = lambda leaf: real_numbers(leaf, y) if _is_whole(leaf) else leaf
+    for places in [whole, flowing] if pushes and flowing != whole else [flowing]:
+        try:
+            reals = tuple([map_leaves(read, x) if i in places else x for i, x in enumerate(xs)])
+            return run(reals) if places else None
+        except (TypeError, IndexError) as error:
+            if places is not flowing:
+                continue
+            error.add_note(
+                f"{statement!r} has a derivative in a whole number, and is run with the real "
+                f"number that it is; give NoTangent() for it, or annotate it int, if it is an "
+                f"index or a count"
+            )
+            raise
+    return None
 
 
 def _is_whole(x: Any) -> bool:

@@ -252,17 +252,13 @@ class BilinearRecipe(SharedRun):
     """Linear in each of two operands: the two adjoints, with parameters ``(y_bar, a, b)``."""
 
     constructor = "bilinear_rule"
-    is_smooth = saves_values = True
+    is_smooth = saves_values = computes_all = True
 
     def __init__(
         self, left: Callable[..., Any], right: Callable[..., Any], batched: Any = False
     ) -> None:
         self.adjoints = self.functions = (left, right)
         self.batched = batched
-
-    def may_view(self, primal: Primitive[..., Any]) -> bool:
-        """Return False: it computes every element."""
-        return False
 
     def halves(self, request: Request) -> Halves:
         """Return the function itself, applied to one tangent and one operand, and its adjoints."""
@@ -358,10 +354,7 @@ class BilinearRecipe(SharedRun):
             kept = (a if 1 in active else space(a), b if 0 in active else space(b))
             return y, (pull, links, options, *kept)
 
-        def run_both(links: Any, a: Any, b: Any, **options: Any) -> Any:
-            return primal(a, b, **options), (pull, links, options, a, b)
-
-        return Bound(request, run_both if len(active) == 2 else run)
+        return Bound(request, run)
 
 
 class ConstantRecipe(Recipe):
