@@ -214,31 +214,27 @@ def form_of(partial: Partial) -> tuple[str, Any]:
 
     A computed one comes with its quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
-    code = getattr(partial, "__code__", None)
-    if type(partial) is not FunctionType or code is None or code.co_freevars:
+    code: Any = getattr(partial, "__code__", None)
+    if type(partial) is not FunctionType or code.co_freevars:
         return ("computed", None)
-    if code.co_names:
-        return ("computed", _quotient_of(partial, code))
+    named = [partial.__globals__.get(name) for name in code.co_names]
+    if named and not (len(named) == 1 and any([named[0] is quotient for quotient in QUOTIENTS])):
+        return ("computed", None)
+    # The quotient gives its operands, as nothing can be computed with slots.
+    stubs = dict.fromkeys(code.co_names, lambda above, below: (above, below))
     try:
-        value = partial(*[_Slot(i) for i in range(code.co_argcount)])
+        value = FunctionType(code, stubs)(*[_Slot(i) for i in range(code.co_argcount)])
     except TypeError:  # it computes with its parameters
         return ("computed", None)
     if type(value) in NUMBERS:
         return ("constant", value)
-    return ("slot", value.place) if type(value) is _Slot and value.sign > 0 else ("computed", None)
+    if type(value) is _Slot and value.sign > 0:
+        return ("slot", value.place)
+    return ("computed", _quotient_of(*value) if named and type(value) is tuple else None)
 
 
-def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
+def _quotient_of(above: Any, below: Any) -> tuple[float, int | None, int] | None:
     """Return constant, slot above and slot below of ``divide(2, x)`` or ``divide(-z, y)``."""
-    name, *others = code.co_names
-    operation = getattr(partial, "__globals__", {}).get(name)
-    if others or not any([operation is quotient for quotient in QUOTIENTS]):
-        return None
-    slots = [_Slot(i) for i in range(code.co_argcount)]
-    try:
-        above, below = FunctionType(code, {name: lambda x, y: (x, y)})(*slots)
-    except TypeError:  # it computes with its parameters, or with the quotient
-        return None
     if type(below) is not _Slot or below.sign < 0:
         return None
     if type(above) is _Slot:
