@@ -18,7 +18,6 @@ PACKAGES = {
     "jax": "JAX",
     "autograd": "autograd",
     "mygrad": "MyGrad",
-    "plum-dispatch": "plum-dispatch",
 }
 
 

@@ -9,7 +9,6 @@ import sys
 PACKAGES = (
     "chainrules-py",
     "numpy",
-    "plum-dispatch",
     "array-api-compat",
     "scipy",
     "torch",

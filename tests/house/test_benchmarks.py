@@ -36,8 +36,6 @@ HEAVY = (
     "dataclasses",
     "ast",
     "email",
-    "plum",
-    "beartype",
     "numpy",
     "chainrules_tape",
     "chainrules_py.testing",
