@@ -12,7 +12,7 @@ import re
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from chainrules_py.errors import RuleError
 
@@ -35,7 +35,7 @@ _KEYWORDS = 0x08
 
 
 @final
-class Parameters:
+class Parameters(NamedTuple):
     """Parameters of a function, by kind.
 
     Attributes
@@ -54,30 +54,12 @@ class Parameters:
         The default of each parameter that has one.
     """
 
-    __slots__ = (
-        "by_position_only",
-        "defaults",
-        "keyword_only",
-        "keywords",
-        "positional",
-        "variadic",
-    )
-
-    def __init__(
-        self,
-        positional: tuple[str, ...],
-        by_position_only: bool,
-        variadic: str | None,
-        keyword_only: tuple[str, ...],
-        keywords: str | None,
-        defaults: dict[str, Any],
-    ) -> None:
-        self.positional = positional
-        self.by_position_only = by_position_only
-        self.variadic = variadic
-        self.keyword_only = keyword_only
-        self.keywords = keywords
-        self.defaults = defaults
+    positional: tuple[str, ...]
+    by_position_only: bool
+    variadic: str | None
+    keyword_only: tuple[str, ...]
+    keywords: str | None
+    defaults: dict[str, Any]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import copy
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, NamedTuple, TypeVar, final
 
 from chainrules_py import debugging
 from chainrules_py.errors import RuleError, describe, register_description
@@ -30,7 +30,7 @@ _NONE: dict[str, Any] = {}
 
 
 @final
-class Structure(Generic[T]):
+class Structure(NamedTuple, Generic[T]):
     """Structure of a class: how its values are taken apart and rebuilt; see `structure_of`.
 
     Attributes
@@ -50,23 +50,12 @@ class Structure(Generic[T]):
         The keys that values had so far, if the class does not determine them.
     """
 
-    __slots__ = ("hollow", "items", "kind", "names", "rebuild", "seen")
-
-    def __init__(
-        self,
-        kind: str,
-        names: tuple[str, ...] | None,
-        items: Callable[[T], list[tuple[Any, Any]]],
-        rebuild: Callable[[T, Sequence[Any]], T],
-        hollow: bool = True,
-        seen: dict[Any, None] = _NONE,
-    ) -> None:
-        self.kind: Final = kind
-        self.names: Final = names
-        self.items: Final = items
-        self.rebuild: Final = rebuild
-        self.hollow: Final = hollow
-        self.seen: Final = seen
+    kind: str
+    names: tuple[str, ...] | None
+    items: Callable[[T], list[tuple[Any, Any]]]
+    rebuild: Callable[[T, Sequence[Any]], T]
+    hollow: bool = True
+    seen: dict[Any, None] = _NONE
 
     def __repr__(self) -> str:
         names = "" if self.names is None else f": {', '.join(self.names)}"

@@ -7,7 +7,7 @@ Libraries and engines register their classes; each fact about a class is an attr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NoReturn, TypeAlias, final
+from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
@@ -17,15 +17,22 @@ from chainrules_py.values.locks import lock_of_a_table
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
+
+class Hosted(NamedTuple):
+    """What another engine registered about its traced values; see `register_host`."""
+
+    host: Host | None = None
+    hidden: bool = False
+    constant: Callable[[Any], Any] | None = None
+    varies: Callable[[Any], bool] | None = None
+
+
 libraries: dict[type, Library] = {}
 """The `Library` of each registered class of arrays or scalars."""
-hosts: dict[type, Host] = {}
-"""The hosts that other engines registered, by the class of their traced values."""
-_constant: dict[type, Callable[[Any], Any]] = {}
-_varies: dict[type, Callable[[Any], bool]] = {}
+hosts: dict[type, Hosted] = {}
+"""What other engines registered about their traced values, by class."""
 finite_tests: dict[type, Callable[[Any], bool]] = {}
 """Tests of whether all elements are finite, by the class of an array or scalar."""
-_hidden: set[type] = set()
 _zero_d: dict[type, type] = {}
 _refused: dict[str, str] = {}
 _tracer_namespace: list[Any] = []
@@ -136,10 +143,9 @@ class TypeInfo:
         names = [f"{base.__module__}.{base.__qualname__}" for base in payload.__mro__]
         self.refusal = next((_refused[name] for name in names if name in _refused), None)
         self.has_device = stated.devices
-        self.is_hidden = not _hidden.isdisjoint(payload.__mro__)
-        self.host = next((hosts[base] for base in cls.__mro__ if base in hosts), None)
-        self.constant = next((_constant[b] for b in cls.__mro__ if b in _constant), None)
-        self.varies = next((_varies[b] for b in cls.__mro__ if b in _varies), None)
+        self.is_hidden = any([base in hosts and hosts[base].hidden for base in payload.__mro__])
+        theirs = next((hosts[base] for base in cls.__mro__ if base in hosts), Hosted())
+        self.host, _, self.constant, self.varies = theirs
         self.by_operations = stated.by_operations and payload is cls
         mine = [libraries[base] for base in cls.__mro__ if base in libraries]
         self.memory = next((each.memory for each in mine if each.memory is not None), None)
@@ -288,13 +294,7 @@ def register_host(
     if not callable(host):
         msg = f"register_host({cls.__qualname__}, {describe(host)}): a host is a callable"
         raise RuleError(msg)
-    if hidden:
-        _hidden.add(cls)
-    if constant is not None:
-        _constant[cls] = constant
-    if varies is not None:
-        _varies[cls] = varies
-    _enter(hosts, cls, host)
+    _enter(hosts, cls, Hosted(host, hidden, constant, varies))
 
 
 def refuse_type(cls: str, instead: str) -> None:
