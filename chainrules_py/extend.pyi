@@ -397,7 +397,6 @@ from chainrules_py.values.locks import (
     alone,
     at_once,
     in_own_context,
-    lock_of_a_table,
 )
 from chainrules_py.values.members import (
     attributes,
@@ -646,7 +645,6 @@ __all__ = [
     "leaf_cotangents",
     "leaf_tangents",
     "leaves_out",
-    "lock_of_a_table",
     "looked_into",
     "made",
     "made_again",

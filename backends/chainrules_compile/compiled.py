@@ -39,7 +39,6 @@ from chainrules_py import RuleError, debugging
 from chainrules_py.extend import (
     Tracer,
     flatten,
-    lock_of_a_table,
     made_again,
     on_change,
     where_defined,
@@ -354,7 +353,7 @@ class Compiled(Generic[P, R]):
 
 
 _compiled: weakref.WeakSet[Compiled[Any, Any]] = weakref.WeakSet()
-_adding = lock_of_a_table()
+_adding = threading.RLock()
 
 
 def _forget_all() -> None:

@@ -27,7 +27,6 @@ from chainrules_py.extend import (
     closed,
     flatten,
     joined,
-    lock_of_a_table,
     type_info,
 )
 from chainrules_scipy import other_engines
@@ -65,7 +64,7 @@ class _Place(NamedTuple):
 
 _ABSENT = object()
 _places: dict[tuple[Any, str], _Place] = {}
-_lock = lock_of_a_table()
+_lock = threading.RLock()
 _standing: set[Installed] = set()
 _standing_for: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}

@@ -7,14 +7,8 @@ import contextlib
 import contextvars
 import functools
 import operator
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
-
-
-def lock_of_a_table() -> Any:
-    """Return a reentrant lock for short updates of a table."""
-    return threading.RLock()
 
 
 def alone(lock: Any, call: Callable[..., Any], *args: Any) -> Any:

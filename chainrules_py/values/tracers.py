@@ -97,22 +97,16 @@ def seen_through(
         y = body(*operands, **options)
         if known and _PLAIN.issuperset(map(type, options.values())):
             return y
-        if moves(y) and not moves(operands):
-            if any(map(moves, options.values())):
-                operation.normalise(operands, options)  # raises
-            for name, option in options.items() if asked else ():
-                ran = hasattr(type(option), "__next__")  # an iterator, now exhausted
-                if ran or knows(option, moves):
-                    msg = (
-                        f"{name} of {operation.__qualname__} is an option, and "
-                        f"{describe(option)} holds "
-                        f"a value that is being differentiated: that gradient would be lost; make "
-                        f"it an operand"
-                    )
-                    raise TracerError(msg)
-            if not known:
-                held = [x for x in flatten(operands)[0] if is_opaque(type(x))]
-                raise hidden(held or operands, operation.__qualname__)
+        if not moves(y) or moves(operands):
+            return y
+        if any(map(moves, options.values())):
+            operation.normalise(operands, options)  # raises
+        given = options.values() if asked else ()  # iterators are exhausted by now
+        hiding = [x for x in given if hasattr(type(x), "__next__") or knows(x, moves)]
+        if not hiding and not known:
+            hiding = [x for x in flatten(operands)[0] if is_opaque(type(x))] or [*operands]
+        if hiding:
+            raise hidden(hiding, operation.__qualname__)
         return y
 
     return run
@@ -123,8 +117,8 @@ def hidden(operands: Iterable[Any], name: str) -> TracerError:
     held = " or ".join([describe(x) for x in operands])
     msg = (
         f"{held} holds a value that is being differentiated (or mapped over), where no rule of "
-        f"{name} sees it: pass the value itself, in a list, tuple or dict, or register_structure "
-        f"the class"
+        f"{name} sees it: pass the value itself as an operand, in a list, tuple or dict, or "
+        f"register_structure the class"
     )
     return TracerError(msg)
 
