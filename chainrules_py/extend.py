@@ -70,7 +70,7 @@ _HOMES: dict[str, str] = {
         "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.captured": "captured in_operations",
+    "chainrules_py.values.captured": "captured in_operations",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (

@@ -77,10 +77,6 @@ from chainrules_py.primitives.aliases.alias import (
     alias,
     aliases,
 )
-from chainrules_py.primitives.closures.captured import (
-    captured,
-    in_operations,
-)
 from chainrules_py.primitives.closures.convert import (
     Closure,
     Hole,
@@ -378,6 +374,10 @@ from chainrules_py.values.caches import (
     forgets,
     made,
     made_again,
+)
+from chainrules_py.values.captured import (
+    captured,
+    in_operations,
 )
 from chainrules_py.values.frames import (
     caller,
