@@ -161,7 +161,8 @@ def places_of_joined(operation: Primitive[..., Any]) -> Callable[..., Any] | Non
     ``places(arrays, options)`` returns the index of each array, or None if the operation flattens
     them. For an operation that does not join, `places_of_joined` returns None.
     """
-    return {stack: _stacked_places, concat: _joined_places}.get(operation)
+    places: dict[Any, Callable[..., Any]] = {stack: _stacked_places, concat: _joined_places}
+    return places.get(operation)
 
 
 def _stacked_places(arrays: list[Any], options: dict[str, Any]) -> Any:
