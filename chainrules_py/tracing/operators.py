@@ -25,7 +25,7 @@ from chainrules_py.ops.views import rounded, shape_back
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import Line, advised, instead_of, told
-from chainrules_py.primitives.plugins import BACKENDS, announced, see
+from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
 from chainrules_py.tracing.foreign_arrays import is_stranger
@@ -372,6 +372,10 @@ def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, A
         frame = caller()
         note_comparison(self, frame)
         y = compare(self, other)
+        if y is equal:  # of Python's numbers, which make no library known
+            home = str(frame.f_globals.get("__name__"))
+            see_roots({home.partition(".")[0]})
+            see_about(home)
         asks = frame.f_code in shortcuts and y is not NotImplemented
         if asks and not getattr(y, "shape", ()) and bool(y) is equal:
             refuse_shortcut(self, other, frame.f_code)
