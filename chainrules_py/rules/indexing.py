@@ -104,16 +104,11 @@ def take_along_axis_transpose(y_bar, x, indices, *, axis):
     return put_along_axis_add(zeros, y_bar, indices, axis=axis)
 
 
-def take_along_axis_pull_into(buffer, y_bar, indices, *, axis):
-    """Add the cotangents to a buffer where the elements were read."""
-    add_along_axis(buffer, y_bar, indices, axis=axis)
-
-
 linear_rule(
     take_along_axis,
     take_along_axis_transpose,
     None,
-    pull_into=take_along_axis_pull_into,
+    pull_into=add_along_axis,
     batched=along_places,
 )
 linear_rule(

@@ -83,13 +83,11 @@ def _from_end(axis, a, b):
 
 
 def vecdot_push_left(a_dot, a, b, *, axis):
-    ndim = max(a.ndim, b.ndim)
-    return vecdot(aligned(a_dot, ndim), b, axis=_from_end(axis, a, b))
+    return vecdot(aligned(a_dot, max(a.ndim, b.ndim)), b, axis=_from_end(axis, a, b))
 
 
 def vecdot_push_right(b_dot, a, b, *, axis):
-    ndim = max(a.ndim, b.ndim)
-    return vecdot(a, aligned(b_dot, ndim), axis=_from_end(axis, a, b))
+    return vecdot(a, aligned(b_dot, max(a.ndim, b.ndim)), axis=_from_end(axis, a, b))
 
 
 bilinear_rule(vecdot, vecdot_left, vecdot_right, batched=(vecdot_push_left, vecdot_push_right))
