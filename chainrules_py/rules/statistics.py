@@ -127,7 +127,7 @@ def _together_push(x_dot, x, y):
     The derivative of NaN is NaN.
     """
     of_x, of_y = _run_of_each(x, y)
-    sums = _added(x_dot, of_x, y)
+    sums = _added(x_dot, of_x, x.shape[-1] + y.shape[-1])
     y_dot = take_along_axis(sums, for_each(of_y, x_dot), axis=-1)
     return y_dot / _members(of_x, of_y, y, x_dot) + where(equal(y, y), 0, y)
 
@@ -135,7 +135,7 @@ def _together_push(x_dot, x, y):
 def _together_pull(y_bar, x, y):
     """x̄_i = Σ_k ȳ_k / n_k over the y_k that equal x_i."""
     of_x, of_y = _run_of_each(x, y)
-    sums = _added(y_bar / _members(of_x, of_y, y, y_bar), of_y, x)
+    sums = _added(y_bar / _members(of_x, of_y, y, y_bar), of_y, x.shape[-1] + y.shape[-1])
     x_bar = take_along_axis(sums, for_each(of_x, y_bar), axis=-1)
     return x_bar + sum(where(equal(y, y), 0, y), axis=-1, keepdims=True)
 
@@ -143,22 +143,21 @@ def _together_pull(y_bar, x, y):
 def _run_of_each(x, y):
     """Return the run of equal elements of each x and each y, in the sorted order of all."""
     order, start = _starts(concat(x, astype(y, dtype=x.dtype), axis=-1))
-    runs = put_along_axis_add(full_like(start, shape=start.shape, fill=0), start, order, axis=-1)
-    n = x.shape[-1]
+    runs, n = _added(start, order, start.shape[-1]), x.shape[-1]
     return index(runs, (..., slice(n))), index(runs, (..., slice(n, None)))
 
 
-def _added(t, runs, others):
-    """Sum over runs; there are at most as many as elements."""
-    shape = (*t.shape[:-1], t.shape[-1] + others.shape[-1])
-    zeros = full_like(t, shape=shape, fill=0)
-    return put_along_axis_add(zeros, t, for_each(runs, t), axis=-1)
+def _added(t, places, n):
+    """Sum the elements along the last axis that go to each of n places."""
+    zeros = full_like(t, shape=(*t.shape[:-1], n), fill=0)
+    return put_along_axis_add(zeros, t, for_each(places, t), axis=-1)
 
 
 def _members(of_x, of_y, y, like):
     """Count the x in the run of each y; return 1 for NaN, which has none, to divide by."""
-    ones = full_like(like, shape=of_x.shape, fill=1)
-    return where(equal(y, y), take_along_axis(_added(ones, of_x, of_y), of_y, axis=-1), 1)
+    n = of_x.shape[-1] + of_y.shape[-1]
+    count = _added(full_like(like, shape=of_x.shape, fill=1), of_x, n)
+    return where(equal(y, y), take_along_axis(count, of_y, axis=-1), 1)
 
 
 # --------------------------------------------------------------------------- sums of weights
@@ -174,8 +173,7 @@ def bincount_rule(x, weights, *, minlength):
 def _bincount_push(weights_dot, x, n):
     if weights_dot.ndim == 1:
         return bincount(x, weights_dot, minlength=n)
-    zeros = full_like(weights_dot, shape=(*weights_dot.shape[:-1], n), fill=0)
-    return put_along_axis_add(zeros, weights_dot, for_each(x, weights_dot), axis=-1)
+    return _added(weights_dot, x, n)
 
 
 def _bincount_pull(y_bar, x, n):
