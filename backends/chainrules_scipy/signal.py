@@ -166,41 +166,26 @@ def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any,
     return _chirp(t, f0, t1, f1, method, *args, **how)
 
 
+_lfilter_zi, _lfiltic = follow(native.lfilter_zi), follow(native.lfiltic)
+
+
+def _to_divide(b: Any, a: Any) -> tuple[Any, Any]:
+    """Double coefficients whose first one is 1: SciPy divides by it only where it is not 1."""
+    b, a = array_of(b), array_of(a)
+    leading = np.trim_zeros(np.atleast_1d(readable(a)), "f")[:1]
+    return (2 * b, 2 * a) if leading == 1 else (b, a)
+
+
 @stands_for(native.lfilter_zi)
 def lfilter_zi(b: Any, a: Any) -> Any:
-    """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, for any a[0].
-
-    SciPy divides by a[0] only if it is not 1, so that its source has no derivative in it at 1.
-    """
-    b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
-    if not np.any(readable(a)):
-        reject("There must be at least one nonzero `a` coefficient.", ValueError)
-    leading = int(np.flatnonzero(readable(a))[0])
-    a = a[leading:]
-    b, a = b / a[0], a / a[0]
-    missing = len(a) - len(b)
-    b, a = (np.concatenate([x, np.zeros(max(k, 0))]) for x, k in ((b, missing), (a, -missing)))
-    n = len(a) - 1
-    stays = np.eye(n) - np.concatenate([-a[None, 1:], np.eye(n - 1, n)]).T
-    return np.linalg.solve(stays, b[1:] - a[1:] * b[0])
+    """Compute the state of a filter at rest, for any a[0]."""
+    return _lfilter_zi(*_to_divide(b, a))
 
 
 @stands_for(native.lfiltic)
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     """Compute the state of a filter from its outputs, for any a[0]."""
-    b, a, y = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a)), np.atleast_1d(array_of(y))
-    b, a = b / a[0], a / a[0]
-    x = np.zeros(0) if x is None else np.atleast_1d(array_of(x))
-    n, m = a.shape[0] - 1, b.shape[0] - 1
-    before = [
-        np.concatenate([p[:k], np.zeros(max(k - p.shape[0], 0))]) for p, k in ((y, n), (x, m))
-    ]
-    state = [
-        np.sum(b[k + 1 :] * before[1][: max(m - k, 0)])
-        - np.sum(a[k + 1 :] * before[0][: max(n - k, 0)])
-        for k in range(max(n, m))
-    ]
-    return np.stack(state) if state else np.zeros(0)
+    return _lfiltic(*_to_divide(b, a), y, x)
 
 
 _LINEAR = common_base(native.lti, native.dlti)

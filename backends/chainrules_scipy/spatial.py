@@ -14,7 +14,7 @@ from chainrules_py.extend import varies
 from chainrules_scipy.helpers import array_of, attribute, of_precision, readable, reject, stands_for
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.source_copies import follow, follow_all, with_shortcuts
-from chainrules_scipy.value_checks import unstated
+from chainrules_scipy.value_checks import Beside, plainly
 
 with_shortcuts(native.minkowski_distance_p)
 FOLLOWED: dict[str, Any] = follow_all(
@@ -31,23 +31,18 @@ def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
     return _slerp(start, end, t, tol)
 
 
-class _Hull:
+class _Hull(Beside):
     """A convex hull of SciPy, whose sizes have derivatives in the points."""
-
-    __holds__ = True
 
     def __init__(self, points: Any, *args: Any, **options: Any) -> None:
         self.points = of_precision(array_of(points), np.dtype(float))
-        self.native = native.ConvexHull(readable(self.points), *args, **options)
+        self.theirs = native.ConvexHull(readable(self.points), *args, **options)
         self.max_bound, self.min_bound = (f(self.points, axis=0) for f in (v.max, v.min))
-
-    def __getattr__(self, name: str) -> Any:
-        return unstated(f"ConvexHull(...).{name}", getattr(self.native, name), [self.points])
 
     @property
     def facets(self) -> Any:
         """The corners of each facet."""
-        return v.take(self.points, self.native.simplices, axis=0)
+        return v.take(self.points, self.theirs.simplices, axis=0)
 
     @property
     def volume(self) -> Any:
@@ -75,25 +70,22 @@ def ConvexHull(points: Any, *args: Any, **options: Any) -> _Hull:  # noqa: N802
     return _Hull(points, *args, **options)
 
 
-class _Tree:
+class _Tree(Beside):
     """A tree of SciPy, whose distances have derivatives in the points."""
-
-    __holds__ = True
 
     def __init__(self, data: Any, *args: Any, **options: Any) -> None:
         self.data = of_precision(array_of(data), np.dtype(float))
-        self.native = native.KDTree(readable(self.data), *args, **options)
+        self.theirs = native.KDTree(readable(self.data), *args, **options)
         self.maxes, self.mins = (f(self.data, axis=0) for f in (v.max, v.min))
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.native, name)
-        if callable(found):
-            return functools.partial(_of_trees, self.native, name)
-        return unstated(f"KDTree(...).{name}", found, [self.data])
+        if callable(getattr(native.KDTree, name, None)):
+            return functools.partial(_of_trees, self.theirs, name)
+        return super().__getattr__(name)
 
     def query(self, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
         """Find the nearest points, and the distances to them."""
-        return _nearest(self.native, self.data, x, k, eps, p, options)
+        return _nearest(self.theirs, self.data, x, k, eps, p, options)
 
 
 def _nearest(tree: Any, data: Any, x: Any, k: Any, eps: Any, p: float, options: Any) -> Any:
@@ -113,9 +105,8 @@ def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
             "sparse_distance_matrix of a tree that is being differentiated has no derivative; take "
             "the pairs of query_ball_tree, and np.linalg.norm of the differences of their points"
         )
-    plain = [x.native if isinstance(x, _Tree) else x for x in args]
-    named = {k: x.native if isinstance(x, _Tree) else x for k, x in options.items()}
-    return getattr(native.KDTree, name)(tree, *plain, **named)
+    args, options = plainly(args), {k: plainly(x) for k, x in options.items()}
+    return getattr(native.KDTree, name)(tree, *args, **options)
 
 
 def KDTree(data: Any, *args: Any, **options: Any) -> _Tree:  # noqa: N802

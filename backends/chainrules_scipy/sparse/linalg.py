@@ -118,8 +118,6 @@ class Factors:
         SciPy's factors of the plain matrix.
     """
 
-    __holds__ = True
-
     def __init__(self, a: Any, found: Any) -> None:
         self.a, self.found = a, found
 

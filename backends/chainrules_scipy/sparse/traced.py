@@ -261,8 +261,7 @@ class TracedSparse:
             return getattr(self._laid(), name)
         if name[0] == "_" or name in TracedSparse.__slots__ or not hasattr(self.pattern.cls, name):
             reject(f"{type(self).__name__} has no attribute {name}", AttributeError)
-        self.refuse(name)
-        return None
+        return self.refuse(name)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
         name = _TURNED.get(ufunc)
