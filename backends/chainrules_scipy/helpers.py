@@ -336,20 +336,6 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     return v.astype(x, dtype=np.dtype(float))
 
 
-def real_array_of(x: Any, name: str) -> Any:
-    """Convert a signal to an array; SciPy would take only the real part of a complex one.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If it is complex.
-    """
-    x = array_of(x)
-    if kind_of(x) == "complex":
-        reject(f"{name} is of the real part of a complex signal alone: give it x.real, and x.imag")
-    return x
-
-
 def in_kind_of(y: Any, known: Any) -> Any:
     """Return a result without axes as an array or a number, whichever SciPy returns."""
     if np.ndim(y):

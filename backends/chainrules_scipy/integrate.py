@@ -697,15 +697,11 @@ def _as_scipy(
 
 def _plain_jacobian(jac: Any, args: Any) -> Any:
     """Return a given Jacobian with plain numbers; it may be sparse."""
+    plain: Any = lambda x: readable(array_of(x)) if varies(x) else x
     if not callable(jac):
-        return readable(array_of(jac)) if varies(jac) else jac
+        return plain(jac)
     known = of_values(jac, args)
-
-    def plain(t: Any, y: Any) -> Any:
-        found = known(t, y)
-        return readable(array_of(found)) if varies(found) else found
-
-    return plain
+    return lambda t, y: plain(known(t, y))
 
 
 def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:

@@ -274,8 +274,7 @@ class PiecewisePolynomial(Beside):
 
 def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePolynomial:
     """Make the cubic polynomials with given values and slopes at knots, along the first axis."""
-    h = v.reshape(x[1:] - x[:-1], shape=(-1,) + (1,) * (y.ndim - 1))
-    slope = (y[1:] - y[:-1]) / h
+    h, slope = steps(x, y)
     t = (s[:-1] + s[1:] - 2 * slope) / h
     c = v.stack(t / h, (slope - s[:-1]) / h - t, s[:-1], y[:-1], axis=0)
     return PiecewisePolynomial(c, x, extrapolate, axis)
@@ -412,17 +411,6 @@ def Akima1DInterpolator(  # noqa: N802
 
 FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
-
-
-_KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
-refused(
-    native,
-    {
-        "lagrange": "write np.linalg.solve(np.vander(x), w), and np.polyval",
-        "BarycentricInterpolator": _KROGH,
-        "barycentric_interpolate": _KROGH,
-    },
-)
 
 
 # -------- splines with knots and coefficients, and interpolation by splines and by lines
@@ -565,12 +553,17 @@ def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
     return v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
 
 
+_KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
 _SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
 _FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(n), k)(x), y)[0], k)"
 _GRID = "write RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
 refused(
     native,
     {
+        "lagrange": "write np.linalg.solve(np.vander(x), w), and np.polyval",
+        "BarycentricInterpolator": _KROGH,
+        "barycentric_interpolate": _KROGH,
+        "Rbf": "write RBFInterpolator(points, values)(places)",
         "InterpolatedUnivariateSpline": _SPLINE,
         "UnivariateSpline": _SPLINE,
         "splrep": _SPLINE,
@@ -777,9 +770,6 @@ def RBFInterpolator(  # noqa: N802
         return v.reshape(found, shape=(found.shape[0], *values.shape[1:]))
 
     return interpolated
-
-
-refused(native, {"Rbf": "write RBFInterpolator(points, values)(places)"})
 
 
 def _places(args: tuple[Any, ...]) -> Any:

@@ -24,7 +24,6 @@ from chainrules_scipy.helpers import (
     of_precision,
     operations,
     readable,
-    real_array_of,
     refused,
     reject,
     stands_for,
@@ -545,7 +544,9 @@ def savgol_filter(
     cval: float = 0.0,
 ) -> Any:
     """Fit polynomials to windows, with derivatives in the signals."""
-    x = real_array_of(x, "savgol_filter")
+    x = array_of(x)
+    if kind_of(x) == "complex":  # SciPy would take only the real part
+        reject("savgol_filter is of the real part of a signal alone: give it x.real, and x.imag")
 
     def smoothed(y: Any, beyond: float = 0.0) -> Any:
         return native.savgol_filter(y, window_length, polyorder, deriv, 1.0, -1, mode, beyond)

@@ -302,22 +302,29 @@ def _of_elements(a: TracedSparse, operation: Callable[[Any], Any]) -> TracedSpar
     return a._with(operation(a.elements))
 
 
-for _name in (
-    *("arcsin", "arcsinh", "arctan", "arctanh", "expm1", "log1p", "sin", "sinh", "sqrt", "tan"),
-    *("tanh", "deg2rad", "rad2deg"),
-):
-    setattr(TracedSparse, _name, functools.partialmethod(_of_elements, getattr(np, _name)))
-for _name in (
-    *("asformat", "diagonal", "reshape", "transpose", "tocsr", "tocsc", "tocoo", "tobsr", "todia"),
-    *("tolil", "todok"),
-):
-    setattr(TracedSparse, _name, functools.partialmethod(_moved, _name))
-for _name, _what in (
-    *(("__array__", "a dense copy by NumPy"), ("__bool__", "the truth")),
-    *(("__iter__", "a loop over the rows"), ("__rtruediv__", "a quotient")),
-    ("__setitem__", "a write to a part"),
-):
-    setattr(TracedSparse, _name, functools.partialmethod(TracedSparse.refuse, _what))
+_METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
+    **{
+        name: (_of_elements, getattr(np, name))
+        for name in (
+            *("arcsin", "arcsinh", "arctan", "arctanh", "expm1", "log1p", "sin", "sinh", "sqrt"),
+            *("tan", "tanh", "deg2rad", "rad2deg"),
+        )
+    },
+    **{
+        name: (_moved, name)
+        for name in (
+            *("asformat", "diagonal", "reshape", "transpose", "tocsr", "tocsc", "tocoo", "tobsr"),
+            *("todia", "tolil", "todok"),
+        )
+    },
+    "__array__": (TracedSparse.refuse, "a dense copy by NumPy"),
+    "__bool__": (TracedSparse.refuse, "the truth"),
+    "__iter__": (TracedSparse.refuse, "a loop over the rows"),
+    "__rtruediv__": (TracedSparse.refuse, "a quotient"),
+    "__setitem__": (TracedSparse.refuse, "a write to a part"),
+}
+for _name, (_function, _what) in _METHODS.items():
+    setattr(TracedSparse, _name, functools.partialmethod(_function, _what))
 
 
 # ------------------------------------------------------------------ where elements are, and go

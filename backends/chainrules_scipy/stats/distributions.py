@@ -342,13 +342,13 @@ def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
 _NUMBERS = 100_000
 
 
-def _of_negative_binomial(n: Any, p: Any) -> Any:
-    """Return four moments, which SciPy computes in C."""
-    failing = n * (1 - p)
-    return failing / p, failing / p**2, (2 - p) / v.sqrt(failing), 6 / n + p**2 / failing
-
-
-_STANDARD = {"nbinom": _of_negative_binomial}
+# Four moments, which SciPy computes in C.
+_STANDARD: dict[str, _Compute] = {
+    "nbinom": lambda n, p: (
+        *(n * (1 - p) / p, n * (1 - p) / p**2),
+        *((2 - p) / v.sqrt(n * (1 - p)), 6 / n + p**2 / (n * (1 - p))),
+    )
+}
 _SUMMED = ("bernoulli", "zipfian", "nchypergeom_fisher")
 
 
