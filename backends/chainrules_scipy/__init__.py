@@ -10,12 +10,11 @@ import importlib
 from typing import Any
 
 from chainrules_py.extend import later
-from chainrules_scipy import refusals
 from chainrules_scipy._private import OF_ALL_SPARSE_ARRAYS, OF_SPARSE_ARRAYS
 from chainrules_scipy.installing import OURS, Installed, install
 from chainrules_scipy.other_engines import by_numpy
 
-__all__ = ["Installed", "by_numpy", "install", "refusals"]
+__all__ = ["Installed", "by_numpy", "install"]
 
 chainrules_contract = 1
 

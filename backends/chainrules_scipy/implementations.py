@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -18,7 +18,6 @@ from chainrules_py.extend import number_homes
 from chainrules_py.ops.matrix_functions import LUFactors
 from chainrules_scipy.helpers import as_precise, permutation_of
 
-F = TypeVar("F", bound=Callable[..., Any])
 number_homes["scipy"] = np
 
 FUNCTIONS: tuple[Primitive[..., Any], ...] = (
@@ -118,9 +117,9 @@ def of_numbers(operation: Primitive[..., Any], function: Callable[..., Any]) -> 
     return operation
 
 
-def of_operands(operation: Any, function: F) -> F:
+def of_operands(operation: Any, function: Any) -> Any:
     """Declare that a variadic function takes the operands of an operation."""
-    return functools.update_wrapper(function, operation.__wrapped__, assigned=(), updated=())  # type: ignore[return-value]
+    return functools.update_wrapper(function, operation.__wrapped__, assigned=(), updated=())
 
 
 def _operands(x: Any, y: Any, z: Any, w: Any, /) -> Any:

@@ -460,7 +460,7 @@ def recursive_filter_rule(a: Array, x: Array) -> Any:
     """
     y = recursive_filter(a, x)
     return y, (
-        LinearMap(lambda a_dot, a, y: -_solve(tapped(a_dot, y), a), _factors_pull, a, y),
+        LinearMap(_factors_push, _factors_pull, a, y),
         LinearMap(_solve, _solve_back, a),
     )
 
@@ -472,6 +472,10 @@ def _solve(x_dot: Any, a: Any) -> Any:
 def _solve_back(y_bar: Any, a: Any) -> Any:
     turned = v.flip(y_bar, axis=-1)
     return v.flip(recursive_filter(v.conj(a), turned), axis=-1)
+
+
+def _factors_push(a_dot: Any, a: Any, y: Any) -> Any:
+    return -_solve(tapped(a_dot, y), a)
 
 
 def _factors_pull(y_bar: Any, a: Any, y: Any) -> Any:

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.special
@@ -118,7 +118,6 @@ def _is_numpys(x: Any) -> bool:
 u: Any = SimpleNamespace()
 """The operations that this module states, by the names of their ufuncs."""
 Partial = Callable[..., Any]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def row(ufunc: Any, to: Any, operands: tuple[str, ...]) -> None:
@@ -273,13 +272,13 @@ def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def composite(name: str) -> Callable[[F], F]:
+def composite(name: str) -> Callable[[Any], Any]:
     """Declare a ufunc to be this function, with operands of the same names (a decorator).
 
     The value is the ufunc's own.
     """
 
-    def enter(function: F) -> F:
+    def enter(function: Any) -> Any:
         code, ufunc = function.__code__, ufunc_of(name)
 
         @functools.wraps(function)
