@@ -51,6 +51,13 @@ from chainrules_py.composites.decompositions import (
 from chainrules_py.composites.products import (
     adjugate_by_svd,
 )
+from chainrules_py.composites.roots import (
+    derivative_order,
+    even_of_root,
+    from_square,
+    may_be_root,
+    root_of_zero,
+)
 from chainrules_py.engines.default import (
     any_engine,
 )
@@ -585,6 +592,7 @@ __all__ = [
     "default_engine",
     "deliver",
     "demand_rule",
+    "derivative_order",
     "describe",
     "direction",
     "dot_standard",
@@ -592,6 +600,7 @@ __all__ = [
     "elements",
     "elementwise_composites",
     "enter",
+    "even_of_root",
     "exactly",
     "explain_error",
     "fields_of",
@@ -605,6 +614,7 @@ __all__ = [
     "flowing",
     "forgets",
     "fourier_composites",
+    "from_square",
     "full",
     "functions_in",
     "gamma_density",
@@ -654,6 +664,7 @@ __all__ = [
     "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
+    "may_be_root",
     "mirrored",
     "missing",
     "move",
@@ -717,6 +728,7 @@ __all__ = [
     "register_tangent",
     "remedies",
     "remove",
+    "root_of_zero",
     "roots_standard",
     "row",
     "rules_in",

@@ -30,7 +30,9 @@ from chainrules_py.extend import (
     as_arrays,
     bind,
     demand_rule,
+    derivative_order,
     describe,
+    even_of_root,
     fields_of,
     find_rule,
     find_tracers,
@@ -46,7 +48,6 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops import report
-from chainrules_tape.memory.roots import even_of_root, order
 from chainrules_tape.tools.recurrences import RECURRENCES, Constant, computed, zeros
 
 
@@ -137,7 +138,7 @@ def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
     >>> hessian(lambda x: even(np.sum(x * x), phi=matern))(np.zeros(2)).tolist()
     [[-1.0, 0.0], [0.0, -1.0]]
     """
-    terms = taylor(phi, 0.0, 1.0, 2 * order(s) + 1)
+    terms = taylor(phi, 0.0, 1.0, 2 * derivative_order(s) + 1)
     message = "a function that even() is given has a slope at 0: it is not even"
     report(np.any((untraced(s) == 0) & (abs(untraced(terms[1])) > 1e-8)), message=message)
     return even_of_root(phi, s, terms[::2])
