@@ -52,8 +52,8 @@ class Root(Outdated):
         self, f: Any, operands: tuple[Any, ...], options: dict[str, Any], primal: Any = None
     ) -> Any:
         s, call = self.as_view.how
-        root = lambda g, t: Root.of(self.tracing, g(self.payload), self, t, lambda: g(call()))
-        made = from_square(f, operands, self, s, root)
+        deferred = lambda g, t: Root.of(self.tracing, g(self.payload), self, t, lambda: g(call()))
+        made = from_square(f, operands, self, s, deferred)
         if made is not None:
             return made
         self._read_again()
