@@ -113,6 +113,7 @@ def blocks(page: str) -> list[Block]:
         return [
             Block(code.lstrip("\n"), "", "raises-exception" in tags, "remove-cell" in tags)
             for tags, code in CELL.findall(text)
+            if code.strip()
         ]
     return [
         Block(found["code"], found["shown"] or "", bool(ERROR.search(found["shown"] or "")))

@@ -114,3 +114,11 @@ def test_places_in_any_form(places):
     y = np.array([0.5, 1.1, 2.0])
     slopes = grad(lambda y: ours.curve_fit(lambda t, a, b: a + b * t, places, y)[0][1])(y)
     np.testing.assert_allclose(slopes, [-0.5, 0.0, 0.5], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["minimize", "minimize_scalar", "root", "least_squares"])
+def test_a_line_of_ours_precedes_scipys_text(name):
+    """Those of ``minimize`` had SciPy's text twice, of which no reference could be built."""
+    own, *texts = getattr(ours, name).__doc__.split("SciPy's text:")
+    assert len(texts) == 1
+    assert "Parameters\n" not in own
