@@ -25,7 +25,7 @@ _HOMES = {
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_aliases": "derive rows_of",
     "directions": "deliver_many many_directions",
-    "tangent_entries": "assembled canonical conjugated dense densely flat opened",
+    "tangent_entries": "assembled canonical conjugated dense flat opened",
     "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",
     "unregistered_objects": "check_hidden",
     "imported_functions": "imported_from of_own own_function refuse_traced_captures",

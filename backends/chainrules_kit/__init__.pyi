@@ -49,7 +49,6 @@ from chainrules_kit.tangent_entries import (
     canonical,
     conjugated,
     dense,
-    densely,
     flat,
     opened,
 )
@@ -88,7 +87,6 @@ __all__ = [
     "conjugated",
     "deliver_many",
     "dense",
-    "densely",
     "derive",
     "exported_line",
     "flat",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.tangent_entries import dense, densely
+from chainrules_kit.tangent_entries import dense
 from chainrules_py import Config, ForwardMode, ReverseMode, space
 
 
@@ -24,7 +24,8 @@ class EngineConfig(Config):
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` expects."""
         y, pullback = self.rrule_via_ad(f, *operands)
-        return y, densely(pullback, operands)
+        spaces = list(map(space, operands))
+        return y, lambda y_bar: tuple(map(dense, pullback(y_bar), spaces))
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from chainrules_py import ProjectionError, Tangent, is_zero, space, unthunk
+from chainrules_py import ProjectionError, Tangent, is_zero, unthunk
 from chainrules_py.extend import (
     LEAF,
     PLAIN,
@@ -76,19 +76,6 @@ def conjugated(t: Any) -> Any:
     if isinstance(t, Tangent):
         return map_fields(conjugated, t)
     return t if is_zero(t) or kind_of(t) != "complex" else conj(t)
-
-
-def densely(
-    pullback: Callable[[Any], tuple[Any, ...]], operands: tuple[Any, ...]
-) -> Callable[[Any], tuple[Any, ...]]:
-    """Wrap a pullback to return its cotangents in the form that users get."""
-    spaces = [space(x) for x in operands]
-
-    def dense_pullback(y_bar: Any) -> tuple[Any, ...]:
-        bars = pullback(y_bar)
-        return tuple([dense(bar, of) for bar, of in zip(bars, spaces, strict=True)])
-
-    return dense_pullback
 
 
 def canonical(t: Any, of: Any, statement: Any) -> Any:

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.pytrees import as_values
+from chainrules_kit.forms.import_rule import moves
 from chainrules_kit.solvers.stepping import Tableau, rate_of, stages, tableau, weighted
 from chainrules_kit.solvers.vectors import eps_of
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
@@ -26,7 +27,6 @@ from chainrules_py.extend import (
     applied,
     find_tracers,
     flatten_tangent,
-    kind_of,
     mirrored,
     partition,
     register_frule,
@@ -177,7 +177,7 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
 
     def pullback(ys_bar: Any) -> tuple[Any, ...]:
         tree, times = started(y0, t), t * 1.0
-        known, treedef = partition((f, params), _moves)
+        known, treedef = partition((f, params), moves)
         known = [arrayed(x, t) for x in known]
         states, seeds = Tree(ys).leaves, Tree(ys).read(ys_bar)
 
@@ -216,7 +216,7 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
         y_bar = [a + s[0] for a, s in zip(adjoint, seeds, strict=True)]
         bars = unflatten_tangent(treedef, sums)
         f_bar, p_bars = (bars, bars) if is_zero(bars) else (bars[0], bars[1])
-        f_bar = f_bar if partition(f, _moves)[0] else NoTangent()
+        f_bar = f_bar if partition(f, moves)[0] else NoTangent()
         return (
             f_bar,
             Tree(y0).tangent(y_bar),
@@ -225,10 +225,6 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
         )
 
     return ys, pullback
-
-
-def _moves(x: Any) -> bool:
-    return kind_of(x) in ("real", "complex")
 
 
 def _scan_backwards(step: Callable[..., Any], carried: Any, along: tuple[Any, ...]) -> Any:

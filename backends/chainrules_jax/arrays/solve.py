@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.sparse import linalg as sparse
 
-from chainrules_jax.engine.pytrees import COMPUTED, is_value
+from chainrules_jax.engine.linear import floating
+from chainrules_jax.engine.pytrees import COMPUTED
 from chainrules_jax.engine.rule_config import config
 from chainrules_kit.solvers import SMALL, Coordinates
 from chainrules_py import ops as v
@@ -30,7 +31,7 @@ class Problem:
 
     def __init__(self, f: Function, like: Any, params: tuple[Any, ...], batch: int) -> None:
         tree = Tree(like)
-        leaves = [_floating(x) for x in tree.leaves]
+        leaves = [floating(x) for x in tree.leaves]
         self.tree = Tree(tree.build(leaves))
         self.f = f
         self.params = params
@@ -62,11 +63,6 @@ class Problem:
         eye = jnp.eye(self.coordinates.size, dtype=x.dtype)
         push = lambda e: jax.jvp(function, (x,), (jnp.broadcast_to(e, x.shape),))[1]
         return jnp.moveaxis(jax.vmap(push)(eye), 0, -1)
-
-
-def _floating(x: Any) -> Any:
-    x = x if is_value(x) else jnp.asarray(x)
-    return x * 1.0 if jnp.issubdtype(x.dtype, jnp.integer) else x
 
 
 def _norm(x: Array) -> Array:

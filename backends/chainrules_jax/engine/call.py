@@ -23,6 +23,7 @@ from chainrules_jax.engine.linear import (
     batch_tracer,
     batched_type,
     element_type,
+    floating,
     is_inexact,
     is_moved,
     linear_p,
@@ -281,7 +282,7 @@ def run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]
         if operation not in _SOLVING:
             raise
         f, x, *params = operands
-        x, given = jax.tree.map(_floating, (x, tuple(params)))
+        x, given = jax.tree.map(floating, (x, tuple(params)))
         at = (x, given[0][0], *given[1:]) if operation is v.odeint else (x, *given)
         converted, found = jax.closure_convert(f, *at)
         if not found:
@@ -291,11 +292,6 @@ def run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]
 
 _SOLVING = {v.root, v.fixed_point, v.minimize, v.linear_solve, v.odeint}
 """Operations whose first operand is a function of the others."""
-
-
-def _floating(x: Any) -> Any:
-    x = as_array(x)
-    return x * 1.0 if jnp.issubdtype(x.dtype, jnp.integer) else x
 
 
 def _run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -155,10 +155,6 @@ def _is_key(x: Any) -> bool:
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
-def _moves(x: Any) -> bool:
-    return kind_of(x) in ("real", "complex")
-
-
 def _like(ts: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(
         [jnp.broadcast_to(jnp.asarray(t, x.dtype), x.shape) for t, x in zip(ts, xs, strict=True)]

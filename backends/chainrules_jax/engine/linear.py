@@ -259,6 +259,12 @@ def as_array(x: Any) -> Any:
     return x if isinstance(x, (Concrete, jax.core.Tracer)) else jnp.asarray(x)
 
 
+def floating(x: Any) -> Any:
+    """Convert to a JAX array, of integers to one of floating-point numbers."""
+    x = as_array(x)
+    return x * 1.0 if jnp.issubdtype(x.dtype, jnp.integer) else x
+
+
 ad.primitive_jvps[linear_p] = _jvp
 
 

@@ -6,7 +6,6 @@ import builtins
 import math
 from typing import Any
 
-from chainrules_kit.fallbacks import in_operations
 from chainrules_py import Array
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace, type_info
@@ -33,11 +32,7 @@ def _contracted(x1: Any, x2: Any, behind: int) -> Any:
     return v.tensordot(x1, x2, axes=((x1.ndim - 1,), (builtins.max(x2.ndim - behind, 0),)))
 
 
-in_operations(
-    {
-        v.svdvals: lambda x: v.svd(x, full_matrices=False)[1],
-    }
-)
+v.svdvals.fallback(lambda x: v.svd(x, full_matrices=False)[1])
 
 
 @v.outer.fallback

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.fallbacks import in_operations
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
 
@@ -44,11 +43,6 @@ def _accumulated(of: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:
     return y
 
 
-in_operations(
-    {
-        v.cumulative_max: lambda x, *, axis: _accumulated(v.maximum, x, axis),
-        v.cumulative_min: lambda x, *, axis: _accumulated(v.minimum, x, axis),
-        # Sort all elements.
-        v.partition: lambda x, *, kth, axis=-1: v.sort(x, axis=axis),
-    }
-)
+v.cumulative_max.fallback(lambda x, *, axis: _accumulated(v.maximum, x, axis))
+v.cumulative_min.fallback(lambda x, *, axis: _accumulated(v.minimum, x, axis))
+v.partition.fallback(lambda x, *, kth, axis=-1: v.sort(x, axis=axis))

@@ -159,15 +159,12 @@ def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
         If an operand holds arrays; the message says how to call the function.
     """
     for x in operands:
-        if is_structure_type(type(x)) and any([kind_of(y) in _MOVES for y in flatten(x)[0]]):
+        if is_structure_type(type(x)) and any(map(moves, flatten(x)[0])):
             msg = (
                 f"{name_of(f)}, which is imported, is given {describe(x)}: it has derivatives in "
                 f"arrays and numbers alone; import a function of these, as lambda a, b: f([a, b])"
             )
             raise NotDifferentiableError(msg)
-
-
-_MOVES = ("real", "complex")
 
 
 def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
@@ -246,8 +243,8 @@ class ImportedRule:
         leaves, given = partition(xs, self._is_leaf)
         ts = flatten_tangent(given, canonicalize(xs, tangents))
         pairs = zip(leaves, ts, strict=True)
-        places = tuple([i for i, (x, t) in enumerate(pairs) if _moves(x) and not is_zero(t)])
-        found, layout = partition(y, _moves)
+        places = tuple([i for i, (x, t) in enumerate(pairs) if moves(x) and not is_zero(t)])
+        found, layout = partition(y, moves)
         if not (places and found):
             return y, ZeroTangent()
         push = self._half("push", given, places, len(places), options)
@@ -259,8 +256,8 @@ class ImportedRule:
             check_flat(self.f, xs)
         y = self.primal(*xs, **options)
         leaves, given = partition(xs, self._is_leaf)
-        places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
-        found, layout = partition(y, _moves)
+        places = tuple([i for i, x in enumerate(leaves) if moves(x)])
+        found, layout = partition(y, moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             parts = zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
@@ -305,8 +302,9 @@ class ImportedRule:
         return made
 
 
-def _moves(x: Any) -> bool:
-    return kind_of(x) in _MOVES
+def moves(x: Any) -> bool:
+    """Return whether a value is a floating-point array or number."""
+    return kind_of(x) in ("real", "complex")
 
 
 def state_imported(

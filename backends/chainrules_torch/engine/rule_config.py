@@ -49,9 +49,8 @@ def varies(x: Any) -> bool:
     """Return whether a value is a tensor that is being differentiated or mapped over."""
     if not isinstance(x, torch.Tensor):
         return False
-    if _is_wrapped(x) or (x.requires_grad and torch.is_grad_enabled()):
-        return True
-    return in_forward_mode() and _has_tangent(x)
+    moves = _is_wrapped(x) or (x.requires_grad and torch.is_grad_enabled())
+    return moves or (in_forward_mode() and _has_tangent(x))
 
 
 def _has_tangent(x: Any) -> bool:
