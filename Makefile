@@ -1,7 +1,7 @@
 # Needs make and Python >= 3.11 with pip; everything else is installed into .venv, once.
 #   make demo        first gradients on real data            make lint       all linters and type checkers
 #   make test        five minutes: a tenth, drawn            make docs       the documentation, offline
-#   make test-all    everything but test-nightly's           make bench      the benchmarks
+#   make test-all    forty minutes: a tenth of what is slow  make bench      the benchmarks
 #   make test-matrix    the distribution and the suites under every Python that is there, oldest to newest versions
 #   make test-development  make test with development versions of the libraries
 #   make lock        writes constraints.txt, the versions that were tested, anew
@@ -88,13 +88,16 @@ GROUPED := --by=function --dist=worksteal
 QUICK := -m "not slow and not nightly and not gpu"
 # The commit draws (tests/draw.py). What is chosen by a name, by a path or by its failure is run whole.
 CHOSEN := $(foreach choice,-k tests/ --last-failed --lf,$(findstring $(choice),$(ARGS)))
-CHAINRULES_DRAW ?= $(if $(strip $(CHOSEN)),,$(or $(shell git rev-parse --short HEAD 2>/dev/null),release))
+DRAWN_BY := $(or $(shell git rev-parse --short HEAD 2>/dev/null),release)
+CHAINRULES_DRAW ?= $(if $(strip $(CHOSEN)),,$(DRAWN_BY))
+CHAINRULES_DRAW_SLOW ?= $(if $(strip $(CHOSEN)),,$(DRAWN_BY))
 
 test: $(VENV)/.stamp-test
 	CHAINRULES_DRAW=$(CHAINRULES_DRAW) $(PYTEST) -n $(JOBS) $(GROUPED) $(QUICK) $(ARGS)
 
 test-all: $(VENV)/.stamp-test
-	CHAINRULES_DRAW= $(PYTEST) -n $(JOBS) $(GROUPED) -m "not nightly and not gpu" $(ARGS)
+	CHAINRULES_DRAW= CHAINRULES_DRAW_SLOW=$(CHAINRULES_DRAW_SLOW) $(PYTEST) -n $(JOBS) $(GROUPED) \
+		-m "not nightly and not gpu" $(ARGS)
 
 # Ten faults, one at a time in a copy: each is to be found by `make test`, in three draws.
 test-planted: $(VENV)/.stamp-test

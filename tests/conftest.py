@@ -16,7 +16,7 @@ import pytest
 # Before anything is collected: under --import-mode=importlib a package that is first met as a file
 # to collect is imported under its path, and a second time under its name.
 import chainrules_py  # noqa: F401
-from tests.draw import DRAW
+from tests.draw import DRAW, DRAW_SLOW
 from tests.grouped import (  # noqa: F401 (hooks)
     left_out,
     pytest_addoption,
@@ -83,6 +83,8 @@ def pytest_report_header(config):
     lines = []
     if DRAW:
         lines.append(f"drawn: a tenth of generated cases, by CHAINRULES_DRAW={DRAW}")
+    if DRAW_SLOW:
+        lines.append(f"drawn: a tenth of slow cases, by CHAINRULES_DRAW_SLOW={DRAW_SLOW}")
     if config.option.shuffle is not None:
         lines.append(f"random order: --shuffle={config.option.shuffle}")
     return lines

@@ -1,7 +1,9 @@
-"""Which tests `make test` runs: suites of value whole, and a part of all others.
+"""Which tests are run: by `make test` suites of value, and a part of all others that are not slow.
 
 The draw is by a hash of each test's name and of `CHAINRULES_DRAW`, for which `make test` takes the
-commit: the same on every worker and in every run of a commit, another after each change.
+commit: the same on every worker and in every run of a commit, another after each change. `make
+test-all` runs all that is not slow, and a tenth of the slow cases of each function, drawn by
+`CHAINRULES_DRAW_SLOW`; `make test-nightly` runs them all.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import random
 import zlib
 
 DRAW = os.environ.get("CHAINRULES_DRAW", "")
+DRAW_SLOW = os.environ.get("CHAINRULES_DRAW_SLOW", "")
 LEAST = 3  # cases of a function that is run
 
 # One of how many functions is run, and of these one of how many cases.
@@ -51,7 +54,7 @@ RUN = {
 
 
 def number(name):
-    return zlib.crc32(f"{DRAW}:{name}".encode())
+    return zlib.crc32(f"{DRAW or DRAW_SLOW}:{name}".encode())
 
 
 def run_of(name):
@@ -67,10 +70,12 @@ def is_drawn(function):
 
 def drawn(cases):
     """The cases of a function that are run, in their order."""
-    share = run_of(cases[0].nodeid)[1] if cases else 1
-    count = max(LEAST, -(-len(cases) // share))
-    few = {*sorted(cases, key=lambda case: number(case.nodeid))[:count]}
-    return [case for case in cases if case in few]
+    due, share = cases, run_of(cases[0].nodeid)[1] if cases else 1
+    if DRAW_SLOW:
+        due, share = [case for case in cases if case.get_closest_marker("slow")], 10
+    count = max(LEAST, -(-len(due) // share))
+    left = {*sorted(due, key=lambda case: number(case.nodeid))[count:]}
+    return [case for case in cases if case not in left]
 
 
 def shuffled(items, seed):

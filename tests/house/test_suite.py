@@ -122,8 +122,11 @@ def test_functions_are_found_in_the_text():
 
 
 class Case:
-    def __init__(self, nodeid):
-        self.nodeid = nodeid
+    def __init__(self, nodeid, *marks):
+        self.nodeid, self.marks = nodeid, marks
+
+    def get_closest_marker(self, name):
+        return name if name in self.marks else None
 
 
 def test_a_tenth_is_drawn_another_with_each_draw(monkeypatch):
@@ -139,6 +142,19 @@ def test_a_tenth_is_drawn_another_with_each_draw(monkeypatch):
     assert draw.drawn(cases) != one
     whole = [Case(f"tests/rules/test_kinks.py::test[{n}]") for n in range(200)]
     assert draw.drawn(whole) == whole
+
+
+def test_of_slow_cases_a_tenth_is_drawn_by_a_name_of_its_own(monkeypatch):
+    slow = [Case(f"tests/rules/test_kinks.py::test[{n}]", "slow") for n in range(200)]
+    quick = [Case(f"tests/rules/test_kinks.py::test[{n}, quick]") for n in range(200)]
+    monkeypatch.setattr(draw, "DRAW", "")
+    monkeypatch.setattr(draw, "DRAW_SLOW", "one")
+    one = draw.drawn([*quick, *slow])
+    assert one[:200] == quick
+    assert len(one) == 220
+    assert len(draw.drawn(slow[:5])) == 3
+    monkeypatch.setattr(draw, "DRAW_SLOW", "two")
+    assert draw.drawn([*quick, *slow]) != one
 
 
 def test_files_of_the_draw_are_there():
