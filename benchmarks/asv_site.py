@@ -76,9 +76,12 @@ TITLES = {
         "time of the first gradient of an operation whose rules wait in a file"
     ),
     "bench_import.Import.timeraw_numpy": "time of importing NumPy, for comparison",
-    "bench_import.Import.timeraw_numpy_and_the_tape": "time of importing NumPy and the tape",
-    "bench_import.Import.timeraw_numpy_and_its_tables": (
-        "time of importing NumPy and the rows of NumPy"
+    "bench_import.Import.timeraw_numpy_and_plum": "time of importing NumPy and plum, to compare",
+    "bench_import.Import.timeraw_numpy_and_plum_and_the_tape": (
+        "time of importing NumPy, plum and the tape"
+    ),
+    "bench_import.Import.timeraw_numpy_and_plum_and_their_tables": (
+        "time of importing NumPy, plum and the rows of NumPy"
     ),
     "bench_lookup.Lookup.time_hot": "time of finding a rule that was found before",
     "bench_lookup.Lookup.time_miss": "time of finding a rule for the first time",

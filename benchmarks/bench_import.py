@@ -19,13 +19,14 @@ import numpy as np
 from chainrules_tape import grad
 grad(lambda x: {})(np.ones(4))
 """
-BASE = "import numpy"
+BASE = "import numpy, plum"
 CODES = {
     "nothing": "pass",
-    "numpy": BASE,
+    "numpy": "import numpy",
+    "numpy and plum": BASE,
     "core": "import chainrules_py",
-    "numpy and chainrules_numpy": f"{BASE}, chainrules_numpy",
-    "numpy and chainrules_tape": f"{BASE}, chainrules_tape",
+    "numpy, plum and chainrules_numpy": f"{BASE}, chainrules_numpy",
+    "numpy, plum and chainrules_tape": f"{BASE}, chainrules_tape",
     "... and a gradient of sin": BASE + FIRST.format("np.sum(np.sin(x))"),
     "... of mean and norm": BASE + FIRST.format("np.mean(x) * np.linalg.norm(x)"),
     "... of all that waits": BASE
@@ -42,11 +43,14 @@ class Import:
     def timeraw_core(self) -> str:
         return CODES["core"]
 
-    def timeraw_numpy_and_its_tables(self) -> str:
-        return CODES["numpy and chainrules_numpy"]
+    def timeraw_numpy_and_plum(self) -> str:
+        return CODES["numpy and plum"]
 
-    def timeraw_numpy_and_the_tape(self) -> str:
-        return CODES["numpy and chainrules_tape"]
+    def timeraw_numpy_and_plum_and_their_tables(self) -> str:
+        return CODES["numpy, plum and chainrules_numpy"]
+
+    def timeraw_numpy_and_plum_and_the_tape(self) -> str:
+        return CODES["numpy, plum and chainrules_tape"]
 
     def timeraw_first_gradient(self) -> str:
         return CODES["... and a gradient of sin"]

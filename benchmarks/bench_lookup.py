@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 
 from benchmarks.registries import Own, many_operations, operation, state
 from chainrules_py import ops as v

@@ -18,6 +18,7 @@ PACKAGES = {
     "jax": "JAX",
     "autograd": "autograd",
     "mygrad": "MyGrad",
+    "plum-dispatch": "plum-dispatch",
 }
 
 

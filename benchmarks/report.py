@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+import plum  # noqa: F401  (its import, 60 ms, is no part of a first call)
 
 from benchmarks import derivatives, facts
 from benchmarks.chain import OPERATIONS, PEERS, SHAPES, by_hand, by_tape, inputs, measure_tape, peer

@@ -9,6 +9,7 @@ import sys
 PACKAGES = (
     "chainrules-py",
     "numpy",
+    "plum-dispatch",
     "array-api-compat",
     "scipy",
     "torch",

@@ -1,7 +1,7 @@
 """Arrays, numbers and tracers: the types that rules and engines dispatch on.
 
-Rules are dispatched on types, and look-ups are cached by type, so the types have to be nominal: a
-Protocol is not. Backends register with the abstract classes ``Array`` and ``Scalar``; for static
+Rules are dispatched on types, so the types have to be nominal: plum caches by type, and cannot
+cache a Protocol. Backends register with the abstract classes ``Array`` and ``Scalar``; for static
 checkers, an array is any object that has the members below.
 """
 

@@ -57,7 +57,7 @@ def interpreter() -> str:
     found = [os.environ.get("CHAINRULES_FREE_THREADED"), *map(shutil.which, NAMES)]
     found += [str(path) for path in pyenv.glob("*t/bin/python")]
     for python in filter(None, found):
-        has = [python, "-c", "import numpy, array_api_compat"]
+        has = [python, "-c", "import numpy, plum, array_api_compat"]
         if subprocess.run(has, capture_output=True, check=False).returncode == 0:
             return python
     pytest.skip("no free-threaded CPython with NumPy is installed (pyenv install 3.14t)")

@@ -36,6 +36,8 @@ HEAVY = (
     "dataclasses",
     "ast",
     "email",
+    "plum",
+    "beartype",
     "numpy",
     "chainrules_tape",
     "chainrules_py.testing",

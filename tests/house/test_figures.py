@@ -127,7 +127,7 @@ def test_aims_are_kept():
 def test_import_looks_at_no_entry_points():
     """They are read when a type is first seen: with many packages installed that takes 30 ms."""
     code = (
-        "import importlib.metadata as m, numpy, sys\n"
+        "import importlib.metadata as m, numpy, plum, sys\n"
         "def read(*_, **__): raise AssertionError('entry points were read')\n"
         "m.entry_points = read\n"
         "import chainrules_numpy"
@@ -140,9 +140,9 @@ def test_import_looks_at_no_entry_points():
 
 
 def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
-    """What it costs beyond NumPy is in docs/design/coverage.md."""
+    """What it costs beyond NumPy and plum is in docs/design/coverage.md."""
     code = (
-        "import inspect, numpy, sys\n"
+        "import inspect, numpy, plum, sys\n"
         "before = {*sys.modules}\n"
         "def read(*_, **__): raise AssertionError('a signature was inspected')\n"
         "inspect.signature = read\n"

@@ -116,9 +116,14 @@ def test_names_are_stated_where_they_may_be_imported_from(package):
     assert not [name for name, text in texts.items() if re.search("^__all__", text, re.MULTILINE)]
 
 
-def test_hard_dependencies_are_these_two():
+def test_hard_dependencies_are_these_three():
     names = {re.match(r"[\w-]+", d)[0] for d in SETTINGS["project"]["dependencies"]}
-    assert names == {"numpy", "array-api-compat"}
+    assert names == {"numpy", "plum-dispatch", "array-api-compat"}
+
+
+def test_plum_2_10_0_is_excluded():
+    (plum,) = (d for d in SETTINGS["project"]["dependencies"] if d.startswith("plum"))
+    assert "!=2.10.0" in plum
 
 
 def test_extras_never_name_the_cupy_source_package():

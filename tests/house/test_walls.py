@@ -23,6 +23,7 @@ ARRAY_LIBRARIES = (
     "array_api_compat",
     "array_api_strict",
 )
+DISPATCH = ("plum", "beartype")
 
 
 def fresh_python(code: str) -> str:
@@ -64,6 +65,11 @@ def test_importing_the_core_loads_no_array_library():
     assert loaded_by("import chainrules_py", ARRAY_LIBRARIES) == []
 
 
+def test_importing_the_core_loads_no_dispatcher():
+    """plum and beartype take 66 ms; they wait for the first lookup."""
+    assert loaded_by("import chainrules_py", DISPATCH) == []
+
+
 def test_importing_the_core_loads_no_backend():
     names = ("chainrules_numpy", "chainrules_tape", "chainrules_py.testing")
     assert loaded_by("import chainrules_py", names) == []
@@ -83,8 +89,8 @@ def test_operations_and_rules_load_no_array_library(operation):
     ],
     ids=lambda p: p.relative_to(ROOT).as_posix(),
 )
-def test_core_module_imports_only_the_standard_library(source):
-    allowed = sys.stdlib_module_names | {"chainrules_py"}
+def test_core_module_imports_only_the_standard_library_and_plum(source):
+    allowed = sys.stdlib_module_names | {"chainrules_py", "plum"}
     if source.name == "arrays.py":  # what only type checkers read, and bring along
         allowed |= {"typing_extensions"}
     tree = ast.parse(source.read_text(encoding="utf-8"))
