@@ -245,9 +245,9 @@ def _tensordot(s: Lowering, call: Call) -> View:
 
 def _einsum(s: Lowering, call: Call) -> View:
     """Lower sums of products by subscripts, of one array or of two."""
-    only(call, "subscripts", "optimize")  # of which a sum of two arrays' products has one order
-    given = [x for name, x in call.options.items() if name != "optimize"]
-    text, *xs = (*given, *call.operands)
+    only(call, "subscripts", "optimize")  # the order of products, which of two arrays is one
+    named = [x for name, x in call.options.items() if name != "optimize"]
+    text, *xs = (*named, *call.operands)
     if type(text) is not str or "." in text or "->" not in text or len(xs) > 2:
         raise UnwritableError
     given, _, wanted = text.replace(" ", "").partition("->")

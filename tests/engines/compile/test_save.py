@@ -200,8 +200,9 @@ def test_programs_that_are_saved_have_their_bits(tmp_path, name):
     try:
         check(tmp_path, *ALL[name])
     except RecordingError as refused:
-        assert name not in PROGRAMS
-        assert "which a module that needs NumPy alone cannot have" in str(refused)
+        said = "which a module that needs NumPy alone cannot have" in str(refused)
+        if name in PROGRAMS or not said:
+            raise
 
 
 @pytest.mark.parametrize("name", REFUSED)
