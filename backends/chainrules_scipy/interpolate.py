@@ -136,13 +136,17 @@ def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
     return lambda function: stands_for(native)(agreeing(native, function))
 
 
-def refuse(*xs: Any) -> None:
+_KNOTS = (
+    "this spline has derivatives in values, coefficients and the places where it is taken; "
+    "PchipInterpolator and Akima1DInterpolator have them in their knots as well"
+)
+_SCATTERED = "interpolation of scattered points has derivatives in values and places; not in points"
+
+
+def refuse(*xs: Any, says: str = _KNOTS) -> None:
     """Raise for points, knots and weights that are differentiated."""
     if varies(xs):
-        reject(
-            "this spline has derivatives in values, coefficients and the places where it is taken; "
-            "PchipInterpolator and Akima1DInterpolator have them in their knots as well"
-        )
+        reject(says)
 
 
 def first(y: Any, axis: int) -> tuple[Any, int]:
@@ -642,8 +646,7 @@ def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], A
     SciPy solves for these iteratively, to some five digits: so the coefficients have its values,
     for derivatives in the points, and the derivatives of the exact coefficients.
     """
-    if any(map(varies, axes)):
-        reject(f"RegularGridInterpolator(method={method!r}) has no derivative in its points")
+    refuse(axes, says=f"RegularGridInterpolator({method=}) has no derivative in its points")
     plain, degree = tuple(map(readable, axes)), DEGREES[method]
     fits = [native.make_interp_spline(x, np.eye(len(x)), degree) for x in plain]
     bases = [Spline(fit.t, np.eye(len(x)), degree) for fit, x in zip(fits, plain, strict=True)]
@@ -781,14 +784,6 @@ def _places(args: tuple[Any, ...]) -> Any:
     return v.stack(*[v.broadcast_to(p, shape=shape) for p in parts], axis=-1)
 
 
-def _plain(points: Any) -> Any:
-    if varies(points):
-        reject(
-            "interpolation of scattered points has derivatives in values and places; not in points"
-        )
-    return points
-
-
 @constructs(
     native.LinearNDInterpolator,
     lambda f: (None, np.reshape(f.values, (f.values.shape[0], *f.values_shape))),
@@ -797,7 +792,7 @@ def LinearNDInterpolator(  # noqa: N802
     known: Any, points: Any, values: Any, *_: Any, **__: Any
 ) -> Callable[..., Any]:
     """Interpolate in simplices: as ``scipy.interpolate.LinearNDInterpolator``."""
-    _plain(points)
+    refuse(points, says=_SCATTERED)
     triangles, values = known.tri, array_of(values)
     d = triangles.points.shape[1]
     offset, size = (0.0, 1.0) if known.scale is None else (known.offset, known.scale)
@@ -825,7 +820,7 @@ def NearestNDInterpolator(  # noqa: N802
     known: Any, x: Any, y: Any, *_: Any, **__: Any
 ) -> Callable[..., Any]:
     """Return the nearest value: as ``scipy.interpolate.NearestNDInterpolator``."""
-    _plain(x)
+    refuse(x, says=_SCATTERED)
     values, number = array_of(y), copy.copy(known)
     number.values = np.arange(len(values))
     return lambda *args, **how: v.take(
@@ -844,16 +839,14 @@ def CloughTocher2DInterpolator(  # noqa: N802
     rescale: bool = False,
 ) -> Callable[..., Any]:
     """Interpolate smoothly in the values: as ``scipy.interpolate.CloughTocher2DInterpolator``."""
+    refuse(points, says=_SCATTERED)
     values = array_of(values)
     units = np.eye(values.shape[0])
-    unit = native.CloughTocher2DInterpolator(_plain(points), units, math.nan, 1e-12, 4000, rescale)
+    unit = native.CloughTocher2DInterpolator(points, units, math.nan, 1e-12, 4000, rescale)
 
     def interpolated(*args: Any) -> Any:
         at = _places(args)
-        if varies(at):
-            reject(
-                "CloughTocher2DInterpolator has derivatives in the values, and none in the places"
-            )
+        refuse(at, says="CloughTocher2DInterpolator has derivatives in the values alone")
         basis = unit(at)
         outside = np.isnan(basis).any(axis=-1)
         y = v.tensordot(np.where(outside[..., None], 0.0, basis), values, axes=((-1,), (0,)))

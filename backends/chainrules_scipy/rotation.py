@@ -107,10 +107,8 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
 
 
 with_shortcuts(native.Rotation.__pow__)
-instead_of(private("from_matrix"), _from_matrix)
-instead_of(private("from_rotvec"), _from_rotvec)
-instead_of(private("as_rotvec"), _as_rotvec)
-instead_of(private("reduce"), _reduce)
+for _function in (_from_matrix, _from_rotvec, _as_rotvec, _reduce):
+    instead_of(private(_function.__name__[1:]), _function)
 Rotation = _followed(
     native.Rotation,
     "_rotation_xp",

@@ -98,7 +98,7 @@ def _made(native: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(native)
     def made(*args: Any, **options: Any) -> Any:
         y = native(
-            *map(_static, args), **{k: _static(x) for k, x in options.items() if k != "device"}
+            *map(readable, args), **{k: readable(x) for k, x in options.items() if k != "device"}
         )
         model = getattr(_state, "model", None)
         return (
@@ -108,10 +108,6 @@ def _made(native: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     return made
-
-
-def _static(x: Any) -> Any:
-    return readable(x) if isinstance(x, Tracer) else x
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:

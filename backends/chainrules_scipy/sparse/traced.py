@@ -210,14 +210,6 @@ class TracedSparse:
         """Sum the elements in a diagonal."""
         return v.sum(self.diagonal(offset))
 
-    def max(self, axis: int | None = None) -> Any:
-        """Return the greatest element, including those that are not stored."""
-        return v.max(self.toarray()) if axis is None else self.refuse("max along an axis")
-
-    def min(self, axis: int | None = None) -> Any:
-        """Return the least element, including those that are not stored."""
-        return v.min(self.toarray()) if axis is None else self.refuse("min along an axis")
-
     # -- parts, and other forms
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
@@ -302,6 +294,11 @@ def _of_elements(a: TracedSparse, operation: Callable[[Any], Any]) -> TracedSpar
     return a._with(operation(a.elements))
 
 
+def _extreme(a: TracedSparse, of_array: Callable[[Any], Any], axis: int | None = None) -> Any:
+    """Return the greatest or least element, including those that are not stored."""
+    return of_array(a.toarray()) if axis is None else a.refuse("max or min along an axis")
+
+
 _METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
     **{
         name: (_of_elements, getattr(np, name))
@@ -317,6 +314,8 @@ _METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
             *("todia", "tolil", "todok"),
         )
     },
+    "max": (_extreme, v.max),
+    "min": (_extreme, v.min),
     "__array__": (TracedSparse.refuse, "a dense copy by NumPy"),
     "__bool__": (TracedSparse.refuse, "the truth"),
     "__iter__": (TracedSparse.refuse, "a loop over the rows"),

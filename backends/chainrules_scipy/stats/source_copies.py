@@ -309,9 +309,6 @@ def pmean(a: Any, p: Any, **how: Any) -> Any:
     return _pmean(a, p, **how)
 
 
-FOLLOWED["pmean"] = pmean
-
-
 @stands_for(native.boxcox_llf)
 def boxcox_llf(
     lmb: Any, data: Any, *, axis: int = 0, keepdims: bool = False, nan_policy: str = "propagate"
@@ -328,7 +325,7 @@ def boxcox_llf(
     return known - x.shape[axis] / 2 * spread
 
 
-FOLLOWED["boxcox_llf"] = boxcox_llf
+FOLLOWED |= {"pmean": pmean, "boxcox_llf": boxcox_llf}
 
 
 class _Kernel:
