@@ -464,6 +464,13 @@ def adjoint(x: Any) -> Any:
     return v.conj(v.matrix_transpose(x))
 
 
+def of_phase(V: Any, known: Any) -> Any:
+    """Give vectors the phases of SciPy's, which are free, and constant here."""
+    overlap = np.sum(np.conj(readable(V)) * known, axis=0)
+    phase = overlap / np.abs(overlap)
+    return V * (phase if np.iscomplexobj(known) else phase.real)
+
+
 def static(axis: Any) -> Any:
     """Return an axis, or several, as a static argument of an operation."""
     if axis is None:

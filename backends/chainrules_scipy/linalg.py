@@ -28,6 +28,7 @@ from chainrules_scipy.helpers import (
     constant,
     nested,
     of_lapack,
+    of_phase,
     of_stacks,
     operations,
     permutation_of,
@@ -481,13 +482,6 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     vectors = [of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
     found = [y for y, wanted in zip(vectors, (left, right), strict=True) if wanted]
     return (_complex(w), *found) if found else _complex(w)
-
-
-def of_phase(V: Any, known: Any) -> Any:
-    """Give vectors the phases of SciPy's, which are free, and constant here."""
-    overlap = np.sum(np.conj(readable(V)) * known, axis=0)
-    phase = overlap / np.abs(overlap)
-    return V * (phase if np.iscomplexobj(known) else phase.real)
 
 
 OF_SPECTRA = operations(

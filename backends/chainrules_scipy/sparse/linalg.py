@@ -22,13 +22,13 @@ from chainrules_scipy.helpers import (
     anchored,
     array_of,
     attribute,
+    of_phase,
     of_values,
     readable,
     refused,
     reject,
 )
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
-from chainrules_scipy.linalg import of_phase
 from chainrules_scipy.sparse.patterns import sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse, traced_of
 
