@@ -33,14 +33,12 @@ def find_primal(
     if not callable(f):
         msg = f"{constructor}({f!r}): not a function; pass the function itself"
         raise RuleError(msg)
-    primal = primal_of(f)
-    if primal is None:
+    if primal_of(f) is None:
         see(f, ())
-        primal = primal_of(f)
-    if primal is None and isinstance(f, type) and primal_of(f.__call__):
-        primal = primal_of(f.__call__)
-    if primal is None and isinstance(f, MethodType) and isinstance(f.__self__, type):
-        primal = primal_of(f.__func__)  # of a class method, whose class is an operand
+    call: Any = f.__call__ if isinstance(f, type) else f
+    if isinstance(f, MethodType) and isinstance(f.__self__, type):
+        call = f.__func__  # of a class method, whose class is an operand
+    primal = primal_of(f) or primal_of(call)
     at = f" at {where_defined(written)}" if written is not None else ""
     name = name_of(f)
     if primal is not None:

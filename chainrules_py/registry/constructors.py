@@ -138,7 +138,7 @@ def scalar_rule(
         check_half(f"setup of {said}", setup, primal, "y")
     check_option(said, "singular", singular, isinstance(singular, bool), "True or False")
     choices = "'holomorphic' or 'real', or leave it out"
-    check_option(said, "complex", complex, complex in (None, "holomorphic", "real"), choices)
+    check_option(said, "complex", complex, _is_one(complex, None, "holomorphic", "real"), choices)
     check_option(said, "outputs", outputs, type(outputs) is int and outputs >= 1, "1 or more")
     check_any(said, primal, any([p is not None for p in partials]))
     recipe: Recipe = ElementwiseRecipe(partials, singular, complex)
@@ -257,7 +257,12 @@ def bilinear_rule(
 
 def _check_batched(said: str, batched: Any, fits: bool) -> None:
     choices = "False, True, 'broadcast', or the functions that its documentation asks for"
-    check_option(said, "batched", batched, fits or batched in (False, "broadcast"), choices)
+    check_option(said, "batched", batched, fits or _is_one(batched, False, "broadcast"), choices)
+
+
+def _is_one(value: Any, *choices: Any) -> bool:
+    """Return whether an option is one of its choices; an array is none of them."""
+    return any([type(value) is type(choice) and value == choice for choice in choices])
 
 
 def non_differentiable(f: Callable[..., Any]) -> None:

@@ -123,7 +123,8 @@ class GeneralRecipe(_Written, SharedRun):
             if (type(y), getattr(y, "dtype", None)) not in known_results:
                 check_result(y)
                 if is_structure_type(type(y)):
-                    given = y, reading(y, given[1])
+                    of = space(y)
+                    given = y, tuple([_reading(m, of) for m in given[1]])
             if functions:
                 told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
@@ -227,7 +228,7 @@ class GeneralRecipe(_Written, SharedRun):
             for i in active:
                 m, x = maps[i], xs[i]
                 if type(m) is not LinearMap:
-                    kept.append((_nothing, None, (m,)))
+                    kept.append((_saved, None, (m,)))
                     continue
                 half = own.get(m.pull, m.pull) or _half(None, "pull", statement)
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
@@ -278,9 +279,9 @@ def _axes(y: Any) -> int:
     return max([int(of.ndim) for of in parts])
 
 
-def _nothing(y_bar: Any, zero: Any) -> Any:
-    """Return zero, the cotangent of an operand that no derivative flows to."""
-    return zero
+def _saved(_t: Any, value: Any) -> Any:
+    """Return what was saved: zero where no derivative flows, or the reason that there is none."""
+    return value
 
 
 class FruleRecipe(_Written, OneMode):
@@ -452,15 +453,10 @@ def _of_reals(
     return pulled
 
 
-def reading(y: Any, maps: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return maps whose pulls receive the cotangent of a dict as a dict with all keys."""
-    of = space(y)
-    return tuple(
-        [
-            LinearMap(m.push, reading_by_keys(m.pull, of), *m.saved) if type(m) is LinearMap else m
-            for m in maps
-        ]
-    )
+def _reading(m: Any, of: Any) -> Any:
+    """Return a map whose pull receives the cotangent of a dict as a dict with all keys."""
+    reads = type(m) is LinearMap
+    return LinearMap(m.push, reading_by_keys(m.pull, of), *m.saved) if reads else m
 
 
 def reading_by_keys(pull: Any, of: Any) -> Any:
@@ -516,17 +512,13 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
         raise RuleError(msg)
     # An unimplemented or undefined derivative is so in both directions.
     told = [
-        LinearMap(_reason, _reason, m) if isinstance(m, NotImplementedTangent) else m for m in maps
+        LinearMap(_saved, _saved, m) if isinstance(m, NotImplementedTangent) else m for m in maps
     ]
     return answer[0], tuple(told)
 
 
 def _returned(answer: Any) -> str:
     return "None: did you forget return?" if answer is None else describe(answer)
-
-
-def _reason(_t: Any, reason: Any) -> Any:
-    return reason
 
 
 def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
