@@ -55,7 +55,8 @@ _HOMES: dict[str, str] = {
         "attributes cells content elements holds holds_numbers inside parts_of slots"
     ),
     "chainrules_py.values.tracers": (
-        "call_plain find_tracers hidden highest_tracer is_opaque knows moves untraced varies"
+        "call_plain captured find_tracers hidden highest_tracer in_operations is_opaque knows "
+        "moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
         "finite_tests hosts is_mutable_destination namespace namespace_of refuse_labelled "
@@ -70,7 +71,6 @@ _HOMES: dict[str, str] = {
         "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.values.captured": "captured in_operations",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (

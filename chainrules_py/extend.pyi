@@ -382,10 +382,6 @@ from chainrules_py.values.caches import (
     made,
     made_again,
 )
-from chainrules_py.values.captured import (
-    captured,
-    in_operations,
-)
 from chainrules_py.values.frames import (
     caller,
 )
@@ -446,9 +442,11 @@ from chainrules_py.values.structure import (
 )
 from chainrules_py.values.tracers import (
     call_plain,
+    captured,
     find_tracers,
     hidden,
     highest_tracer,
+    in_operations,
     is_opaque,
     knows,
     moves,

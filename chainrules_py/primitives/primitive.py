@@ -41,10 +41,16 @@ from chainrules_py.primitives.plugins import (
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import checked_name
-from chainrules_py.values.captured import captured, in_operations
 from chainrules_py.values.frames import caller
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer, seen_through
+from chainrules_py.values.tracers import (
+    captured,
+    find_host,
+    find_tracers,
+    highest_tracer,
+    in_operations,
+    seen_through,
+)
 from chainrules_py.values.type_info import Host, type_info
 
 if TYPE_CHECKING:
