@@ -112,7 +112,7 @@ class Space:
 
     def __init__(self, x: Any) -> None:
         cls = type(x)
-        self.like = type_info(cls).dispatch_type
+        self.like: Any = type_info(cls).dispatch_type
         self.shape: tuple[int, ...] = getattr(x, "shape", ())
         self.dtype = getattr(x, "dtype", None)
         self.device = getattr(x, "device", None) if type_info(cls).has_device else None
