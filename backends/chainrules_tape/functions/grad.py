@@ -538,7 +538,8 @@ def pulled(
     found = run.pull(seeds, consume=True)
     for bar in found if helps else ():
         cls = type(bar)
-        total = bar if numbers[cls] else _totals[cls](bar, bar)
+        # Inline, since a program may have thousands of zeros.
+        total = bar if numbers[cls] else 0.0 if cls is ZeroTangent else _totals[cls](bar, bar)
         if total != total and is_lost(bar) and can_repair(run):
             run.tape.guard.unlock()  # f may write to arrays that it captures
             try:
