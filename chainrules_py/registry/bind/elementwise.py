@@ -86,7 +86,8 @@ class ElementwiseRecipe(Pushes):
                 return projected(links, y, *xs)
             if same:
                 return y, (fast[dtype], links, *keep((y, *xs)))
-            plans = planned(shape, *[xs[i].shape for i in active])
+            # In C: a comprehension is a call.
+            plans = planned(shape, *map(operator.attrgetter("shape"), map(xs.__getitem__, active)))
             return y, (broadcast[dtype], links, *keep((y, *xs)), *plans)
 
         return Bound(request, run)
