@@ -531,6 +531,7 @@ TOPICS = {
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
     "tests/libraries/scipy/test_values.py": "values of special functions, traced and plain",
+    "tests/libraries/scipy/test_precision.py": "the precision of results, as SciPy's",
     "tests/engines/kit/solvers/test_minima.py": "saddle points and maxima, which minimize refuses",
     "tests/libraries/scipy/sparse/test_engines.py": "elements of PyTorch, JAX and MLX",
     "tests/libraries/scipy/sparse/test_layouts.py": "elements of sparse arrays, where they lie",
