@@ -294,9 +294,9 @@ def _of_elements(a: TracedSparse, operation: Callable[[Any], Any]) -> TracedSpar
     return a._with(operation(a.elements))
 
 
-def _extreme(a: TracedSparse, of_array: Callable[[Any], Any], axis: int | None = None) -> Any:
+def _extreme(a: TracedSparse, name: str, axis: int | None = None) -> Any:
     """Return the greatest or least element, including those that are not stored."""
-    return of_array(a.toarray()) if axis is None else a.refuse("max or min along an axis")
+    return getattr(v, name)(a.toarray()) if axis is None else a.refuse(f"{name} along an axis")
 
 
 _METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -314,8 +314,8 @@ _METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
             *("todia", "tolil", "todok"),
         )
     },
-    "max": (_extreme, v.max),
-    "min": (_extreme, v.min),
+    "max": (_extreme, "max"),
+    "min": (_extreme, "min"),
     "__array__": (TracedSparse.refuse, "a dense copy by NumPy"),
     "__bool__": (TracedSparse.refuse, "the truth"),
     "__iter__": (TracedSparse.refuse, "a loop over the rows"),
