@@ -21,7 +21,7 @@ from chainrules_py.registry.bind.bind import Bound, Request
 from chainrules_py.registry.bind.partials import ByDtype, Partial, Pushes, Slots, form_of
 from chainrules_py.registry.bind.pulls import Pulls
 from chainrules_py.tangents.space import space
-from chainrules_py.tangents.sum_to_shape import planned
+from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
 from chainrules_py.values.type_info import type_info
 
 _COMPLEX = complex
@@ -48,74 +48,111 @@ class ElementwiseRecipe(Pushes):
 
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""
-        primal, active = request.primal, request.active
-        saved = tuple(sorted({slot for i in active for slot in self.used[i]}))
-        pulls, keep = Pulls(self, request, saved), _keeper(saved)
-        general = pulls.general()
+        saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
+        pulls = Pulls(self, request, saved)
+        shaped = [cls for cls in request.operands if not type_info(cls).is_plain_number]
+        if not shaped:
+            return Bound(request, self._run_numbers(request, saved, pulls))
+        fast, broadcast = ByDtype(shaped[0], pulls.fast), ByDtype(shaped[0], pulls.broadcast)
+        general = self._general(request, saved, pulls, broadcast)
+        plain = [request.operands[i] for i in request.active]
+        numbers = [type_info(cls).is_plain_number for cls in plain]
+        if any(numbers) or len(request.operands) > 2:
+            primal = request.primal
+            return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
+        if len(request.operands) == 1:
+            return Bound(request, _run_unary(request.primal, saved, fast, general))
+        if len(request.active) == 1:
+            k = request.active[0]
+            alike = any(i != k for i in self._computed_with(request))
+            run = _run_half(request.primal, k, saved, fast, broadcast, general, alike)
+            return Bound(request, run)
+        return Bound(request, _run_binary(request.primal, saved, fast, broadcast, general))
 
-        def projected(links: Any, y: Any, *xs: Any) -> Any:
+    def _computed_with(self, request: Request) -> list[int]:
+        """List the arrays that a partial does not only multiply by, so that their dtype matters."""
+        if all([self.forms[i][0] != "computed" for i in request.active]):
+            return []
+        return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
+
+    def _general(
+        self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
+    ) -> Callable[..., Any]:
+        """Build the recorder of calls whose operands and result differ in shape or dtype."""
+        active, general, keep = request.active, pulls.general(), _keeper(saved)
+        alike = tuple(sorted({*active, *self._computed_with(request)}))
+
+        def record(links: Any, y: Any, *xs: Any) -> Any:
             self.check(request, y, *xs)
-            return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
+            kept = keep((y, *xs))
+            dtype = getattr(y, "dtype", None)
+            if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
+                shape = y.shape
+                plans = [unbroadcasting(shape, xs[i].shape) for i in active]
+                return y, (broadcast[dtype], links, *kept, *plans)
+            return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
-        infos = list(map(type_info, request.operands))
-        arrays = [i for i, info in enumerate(infos) if not info.is_plain_number]
-        if not arrays:
-            reals = complex not in [info.dispatch_type for info in infos]
-            return Bound(
-                request,
-                _run_numbers(primal, keep, pulls.fast("real") if reals else None, projected),
-            )
-        fast = ByDtype(request.operands[arrays[0]], pulls.fast)
-        if len(infos) == 1:
-            return Bound(request, _run_unary(primal, saved, fast, projected))
-        broadcast = ByDtype(request.operands[arrays[0]], pulls.broadcast)
-        # Of an operand that a partial only multiplies by, the dtype does not matter.
-        computes = any([self.forms[i][0] == "computed" for i in active])
-        alike = tuple({*active, *(arrays if computes else ())})
+        return record
+
+    def _run_numbers(self, request: Request, saved: Slots, pulls: Pulls) -> Callable[..., Any]:
+        primal, active, keep = request.primal, request.active, _keeper(saved)
+        fast, general = pulls.fast("real"), pulls.general()
+        reals = complex not in [type_info(cls).dispatch_type for cls in request.operands]
 
         def run(links: Any, *xs: Any) -> Any:
             y = primal(*xs)
-            try:
-                dtype, shape, same = y.dtype, y.shape, True
-                for i in alike:
-                    x = xs[i]
-                    if x.dtype != dtype:
-                        return projected(links, y, *xs)
-                    same = same and x.shape == shape
-            except AttributeError:  # of a number, such as 1j * np.float64(2)
-                return projected(links, y, *xs)
-            if same:
-                return y, (fast[dtype], links, *keep((y, *xs)))
-            # In C: a comprehension is a call.
-            plans = planned(shape, *map(operator.attrgetter("shape"), map(xs.__getitem__, active)))
-            return y, (broadcast[dtype], links, *keep((y, *xs)), *plans)
+            if reals and type(y) is float:
+                return y, (fast, links, *keep((y, *xs)))
+            self.check(request, y, *xs)
+            return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
 
-        return Bound(request, run)
+        return run
 
 
-def _run_numbers(primal: Any, keep: Any, fast: Any, projected: Any) -> Callable[..., Any]:
-    """Run Python numbers; ``fast`` is the pull where all are real."""
-
-    def run(links: Any, *xs: Any) -> Any:
-        y = primal(*xs)
-        if fast is not None and type(y) is float:
-            return y, (fast, links, *keep((y, *xs)))
-        return projected(links, y, *xs)
-
-    return run
-
-
-def _run_unary(primal: Any, saved: Slots, fast: ByDtype, projected: Any) -> Callable[..., Any]:
+def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
     keep_y, keep_x = 0 in saved, 1 in saved
 
     def run(links: Any, x: Any) -> Any:
         y = primal(x)
-        dtype = getattr(y, "dtype", None)
-        if dtype is None or dtype != x.dtype:
-            return projected(links, y, x)
+        try:
+            dtype = y.dtype
+        except AttributeError:  # no array, which `general` refuses
+            return general(links, y, x)
+        if dtype != x.dtype:
+            return general(links, y, x)
         if keep_x:
             return y, ((fast[dtype], links, y, x) if keep_y else (fast[dtype], links, x))
         return y, ((fast[dtype], links, y) if keep_y else (fast[dtype], links))
+
+    return run
+
+
+def _run_half(
+    primal: Any,
+    k: int,
+    saved: Slots,
+    fast: ByDtype,
+    broadcast: ByDtype,
+    general: Any,
+    alike: bool,
+) -> Callable[..., Any]:
+    """Run two operands, the k-th wanted; ``alike``: the other's dtype has to agree as well."""
+    keep = _keeper(saved)
+
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        wanted, other = (y, x) if k else (x, y)
+        try:
+            dtype = z.dtype
+        except AttributeError:  # 1j * np.float64(2) is a Python complex
+            return general(links, z, x, y)
+        if dtype != wanted.dtype or (alike and other.dtype != dtype):
+            return general(links, z, x, y)
+        result, shape = z.shape, wanted.shape
+        if result == shape:
+            return z, (fast[dtype], links, *keep((z, x, y)))
+        plan = unbroadcasting(result, shape)
+        return z, (broadcast[dtype], links, *keep((z, x, y)), plan)
 
     return run
 
@@ -126,6 +163,28 @@ def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
         return operator.itemgetter(*saved)
     slots = slice(saved[0], saved[0] + 1) if saved else slice(0)
     return operator.itemgetter(slots)
+
+
+def _run_binary(
+    primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
+) -> Callable[..., Any]:
+    """Run two operands, both wanted."""
+    keep = _keeper(saved)
+
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        try:
+            dtype = z.dtype
+        except AttributeError:
+            return general(links, z, x, y)
+        if dtype == x.dtype == y.dtype:
+            if x.shape == y.shape:
+                return z, (fast[dtype], links, *keep((z, x, y)))
+            plans = planned(z.shape, x.shape, y.shape)
+            return z, (broadcast[dtype], links, *keep((z, x, y)), *plans)
+        return general(links, z, x, y)
+
+    return run
 
 
 def _used(partial: Partial) -> Slots:
