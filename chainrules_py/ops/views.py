@@ -200,6 +200,11 @@ def duplicate(x: Any) -> Any:
     return copy(x)
 
 
+def added_to(x: Any, y: Any, index: Index) -> Any:
+    """Add to an array at a basic index, in a copy."""
+    return scatter_add(x, y, index=index)
+
+
 def converted(x: Any, dtype: Any) -> Any:
     """Convert an array to a dtype, if it has another."""
     return x if x.dtype == dtype else astype(x, dtype=dtype)

@@ -19,9 +19,9 @@ from chainrules_py.extend import (
     find_tracers,
     type_info,
 )
-from chainrules_py.ops import scatter_add
 from chainrules_py.ops.views import (
     Index,
+    added_to,
     adds_in_place,
     duplicate,
     read,
@@ -87,7 +87,7 @@ class AddInto:
                 total[where] += y_bar
                 return False
             if type(total) is type(y_bar) and issubclass(type(total), Tracer):
-                bars.adopt(link, scatter_add(total, y_bar, index=Index.split(where)[0]))
+                bars.adopt(link, added_to(total, y_bar, Index.split(where)[0]))
                 return False
         bar = record[0](y_bar, *record[2:])
         if total is None and of is not None and isinstance(bar, Tracer):
