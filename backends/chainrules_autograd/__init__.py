@@ -89,5 +89,4 @@ _OF_THE_ENGINE = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _OF_THE_ENGINE:  # importing it imports autograd
         return getattr(importlib.import_module("chainrules_autograd.engine"), name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -37,17 +37,15 @@ def _check_one_number(ans: Any) -> None:
     if kind == "f" and ans.shape == ():
         return
     if np.size(ans) != 1:
-        msg = (
+        raise TypeError(
             f"a gradient is of functions with one number for a result, and this one gave the shape "
             f"{np.shape(ans)}; write jacobian or elementwise_grad"
         )
-        raise TypeError(msg)
     if np.result_type(ans).kind not in "fiu":
-        msg = (
+        raise TypeError(
             f"a gradient is of real results, and this one is {np.result_type(ans)}; "
             f"write holomorphic_grad, make_vjp, or a function of floating-point numbers"
         )
-        raise TypeError(msg)
 
 
 def _ones(ans: Any) -> Any:
@@ -90,8 +88,7 @@ def elementwise_grad(fun: Function, x: Any) -> Any:
     """
     vjp, ans = _make_vjp(fun, x)
     if is_complex(ans):
-        msg = "elementwise_grad is of real results; write make_vjp"
-        raise TypeError(msg)
+        raise TypeError("elementwise_grad is of real results; write make_vjp")
     return vjp(_ones(ans))
 
 

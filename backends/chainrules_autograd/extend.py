@@ -59,11 +59,10 @@ class Primitive:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if options and find_tracers(options):
-            msg = (
+            raise NotDifferentiableError(
                 f"a keyword of {self.__name__} is being differentiated, and derivatives are stated "
                 f"in positions alone; pass it by position"
             )
-            raise NotDifferentiableError(msg)
         if not find_tracers(args):
             return self.fun(*args, **options)
         stated = self._stated
@@ -85,11 +84,10 @@ class Primitive:
             push = _Push(call, self.jvps)
             recipe = PushedRecipe(found, lambda push: push, (push,), instantiate=False)
         else:
-            msg = (
+            raise MissingDerivativeError(
                 f"{self.__name__} is a primitive without a derivative; "
                 f"state one, defvjp({self.__name__}, lambda ans, *args: lambda g: ...)"
             )
-            raise MissingDerivativeError(msg)
         enter(found, recipe)
         return found
 

@@ -15,11 +15,10 @@ def unary_to_nary(operator: Function) -> Function:
     @functools.wraps(operator)
     def nary(fun: Function, argnum: Any = 0, *rest: Any, **settings: Any) -> Function:
         if not isinstance(argnum, (int, tuple, list)):
-            msg = (
+            raise TypeError(
                 f"argnum is an int or a tuple of such, and not {argnum!r}; "
                 f"write {operator.__name__}(f)(x)"
             )
-            raise TypeError(msg)
 
         def call(*args: Any, **options: Any) -> Any:
             if isinstance(argnum, int):

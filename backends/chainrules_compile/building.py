@@ -198,11 +198,10 @@ class Making:
         if recorder.alive():
             gc.collect()  # frees reference cycles
         if recorder.alive():
-            msg = (
+            raise Unfit(
                 "a value that is computed lives on after the call, as one that is appended to a "
                 "list, or kept as an attribute; return it"
             )
-            raise Unfit(msg)
         noted = recorder.program(self.setting.name, outputs)
         for value, array in recorder.captured.items():
             entry.names[value] = scope.name(array, value.name)

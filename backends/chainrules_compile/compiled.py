@@ -95,11 +95,10 @@ class Compiled(Generic[P, R]):
         self._target = target
         write = writer_of(target)
         if threads > 1 and not getattr(write, "threads", False):
-            msg = (
+            raise RuleError(
                 f"programs for {target!r} run on one thread of their own; leave threads={threads} "
                 f"out, or write compile({self.__name__}, target='c', threads={threads})"
             )
-            raise RuleError(msg)
         self._setting = Setting(
             self.__name__, frozenset(static), target, passes_of(target), write, threads
         )
@@ -335,8 +334,7 @@ class Compiled(Generic[P, R]):
 
     def _newest(self) -> CompiledProgram:
         if not self.programs:
-            msg = f"{self.__name__} {self._why}"
-            raise RecordingError(msg)
+            raise RecordingError(f"{self.__name__} {self._why}")
         return self.programs[0]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -431,6 +429,5 @@ def compile_(
     listen()
     static = checked_static(f, static)
     if type(threads) is not int or threads < 1:
-        msg = f"a program runs on {threads!r} threads; give a whole number from 1 on"
-        raise RuleError(msg)
+        raise RuleError(f"a program runs on {threads!r} threads; give a whole number from 1 on")
     return Compiled(f, static, target, **options)

@@ -240,14 +240,16 @@ class Entry:
     def _leaf(self, x: Any, name: str) -> Any:
         cls = type(x)
         if hasattr(cls, "__next__"):
-            msg = (
+            raise RecordingError(
                 f"{name} is a {cls.__name__}, of which a program would see what was left when it "
                 f"was recorded; pass a list of what it gives, or an array"
             )
-            raise RecordingError(msg)
         if isinstance(x, (np.ndarray, np.void)) and x.dtype.names is not None:
-            msg = f"{name} is a structured array, whose fields no program computes with; pass each"
-            raise Unfit(msg, once=True, tell=True)
+            raise Unfit(
+                f"{name} is a structured array, whose fields no program computes with; pass each",
+                once=True,
+                tell=True,
+            )
         if not recordable(cls) or issubclass(cls, _STATIC) or has_own(x):
             if name not in self._opaque or isinstance(x, PLAIN):
                 return self._static(x, name)
@@ -257,18 +259,20 @@ class Entry:
             self._names[noted.current] = name
             return noted
         if type_info(cls).is_array and not isinstance(x, np.ndarray):
-            msg = (
+            raise Unfit(
                 f"{name} is an array of {cls.__module__.partition('.')[0]}, and programs compute "
-                f"with NumPy's; where that is meant, call or export the function itself"
+                f"with NumPy's; where that is meant, call or export the function itself",
+                once=True,
+                tell=True,
             )
-            raise Unfit(msg, once=True, tell=True)
         if type_info(cls).is_array:
             if type_info(cls).library.namespace is None:
-                msg = (
+                raise Unfit(
                     f"{name} is a {cls.__name__}, a class of arrays of which no library says how "
-                    f"it computes; pass np.asarray({name})"
+                    f"it computes; pass np.asarray({name})",
+                    once=True,
+                    tell=True,
                 )
-                raise Unfit(msg, once=True, tell=True)
             self._array(x, name)
         else:
             self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
@@ -360,17 +364,17 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
         If `f` has no such parameter.
     """
     if not callable(f):
-        msg = f"{describe(f)} cannot be called, so there is nothing to compile; give a function"
-        raise RuleError(msg)
+        raise RuleError(
+            f"{describe(f)} cannot be called, so there is nothing to compile; give a function"
+        )
     listed = not isinstance(static, (int, str, bytes)) and isinstance(static, Iterable)
     found: tuple[Any, ...] = tuple(cast("Any", static)) if listed else (static,)
     for name in found:
         if isinstance(name, bool) or not isinstance(name, (int, str)):
-            msg = (
+            raise RuleError(
                 f"static= names arguments by place or name, and {describe(name)} is neither; write "
                 f"static=1, static='n', or a tuple of such"
             )
-            raise RuleError(msg)
     try:
         parameters = inspect.signature(f).parameters if found else {}
     except (TypeError, ValueError):
@@ -383,8 +387,9 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
             many = inspect.Parameter.VAR_POSITIONAL in kinds
             known = name >= 0 and (many or name < len(kinds))
         if not known:
-            msg = f"static= names {name!r}, and the arguments are {', '.join(parameters)}"
-            raise TypeError(msg)
+            raise TypeError(
+                f"static= names {name!r}, and the arguments are {', '.join(parameters)}"
+            )
     return found
 
 

@@ -23,11 +23,10 @@ def hash_of(x: Noted) -> NoReturn:
     UnhashableError
         Always; the message says what to write instead.
     """
-    msg = (
+    raise UnhashableError(
         f"{describe(x.payload)} of a function that is being compiled cannot be a key of a dict or "
         f"a member of a set: it is another at the next call; name the argument in static="
     )
-    raise UnhashableError(msg)
 
 
 def rounded(x: Noted, digits: Any = None) -> Any:
@@ -39,11 +38,10 @@ def refuse_setting(name: str, instead: str) -> Any:
     """Return a setter that raises for an attribute of an array."""
 
     def refuse(x: Noted, value: Any) -> NoReturn:
-        msg = (
+        raise RecordingError(
             f"{name} of an array is set in a function that is being compiled; write {instead} "
             f"instead"
         )
-        raise RecordingError(msg)
 
     return refuse
 
@@ -108,8 +106,9 @@ def opaque_fields(cls: type) -> dict[str, Any]:
     """Return the namespace of the class for opaque objects, whose attributes cannot be read."""
 
     def look(x: Noted, name: str) -> NoReturn:
-        msg = f"a program reads {name} of {describe(x.payload)}, which differs in each call"
-        raise RecordingError(msg)
+        raise RecordingError(
+            f"a program reads {name} of {describe(x.payload)}, which differs in each call"
+        )
 
     known: dict[str, Any] = {"__getattr__": look, "__class__": property(shown_class)}
     known |= {"__slots__": (), "__module__": Noted.__module__}

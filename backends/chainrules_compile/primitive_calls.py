@@ -59,8 +59,9 @@ def inline(operation: Any, body: Any, operands: Any, options: Any) -> Any:
         return body(*operands, **options)
     recorder.operations.add(operation)
     if operation is report and bool(ops.any(operands[0])):
-        msg = "a derivative is not determined here"
-        raise Unfit(msg, once=True)  # the function itself warns, or raises
+        raise Unfit(
+            "a derivative is not determined here", once=True
+        )  # the function itself warns, or raises
     mark = recorder.mark()
     try:
         return body(*operands, **options)

@@ -302,12 +302,12 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     RecordingError
         Always; the message says what to write instead.
     """
-    msg = (
+    raise RecordingError(
         f"{describe(x.payload)} of a function that is being compiled does not become "
         f"{kind}: it is another at the next call, and the program would not see it; "
-        f"{_INSTEAD[kind]}; or name the argument in static="
+        f"{_INSTEAD[kind]}; or name the argument in static=",
+        arguments=x.recorder.arguments_of(x),
     )
-    raise RecordingError(msg, arguments=x.recorder.arguments_of(x))
 
 
 # ------------------------------------------------------------------------------------- operators

@@ -73,21 +73,19 @@ class Recorder(Notes):
         if keywords.get("out") is not None:
             return self.write_result(member, "", operands, keywords)
         if name in REFUSED_METHODS:
-            msg = (
+            raise RecordingError(
                 f"{name}() changes an array of a function that is being compiled; write "
                 f"{REFUSED_METHODS[name]}"
             )
-            raise RecordingError(msg)
         return self.compute(member, watched(member), operands, keywords)
 
     def attribute(self, x: Noted, name: str) -> Any:
         """Compute and record a property."""
         if name in ("flat", "ctypes", "data", "base"):
-            msg = (
+            raise RecordingError(
                 f"a compiled function reads {name} of an array, which no program has; "
                 f"write x.reshape(-1)"
             )
-            raise RecordingError(msg)
         function = PROPERTIES.setdefault(name, operator.attrgetter(name))
         return self.call(function, (x,), {})
 
@@ -152,8 +150,9 @@ class Recorder(Notes):
             return []
         arrays = [x for x in self.inputs if x.type is np.ndarray]
         if not are_apart(*[*given, *self.captured.values()]):
-            msg = "arrays that share memory are given, or captured, and written to"
-            raise Unfit(msg, once=True)
+            raise Unfit(
+                "arrays that share memory are given, or captured, and written to", once=True
+            )
         if len(arrays) < 2:
             return []
         test, miss = scope.name(are_apart, "are_apart"), scope.name(MISS, "MISS")
@@ -253,18 +252,16 @@ class Recorder(Notes):
             twice = held and any([n > 1 and not s for n, s in zip(shape, strides, strict=True)])
             if reading.place is None or twice:
                 what = "an array that holds elements twice" if twice else "a view of several arrays"
-                msg = (
+                raise RecordingError(
                     f"{what} is written to in a function that is being compiled; write to a copy, "
                     f"or to the array itself"
                 )
-                raise RecordingError(msg)
             parent = reading.parent
         if parent.current.memory not in (None, UNSURE) or parent.current in self.inputs:
-            msg = (
+            raise RecordingError(
                 "an argument, or an array that shares its memory, is written to in a function that "
                 "is being compiled; write to a copy: x = x.copy()"
             )
-            raise RecordingError(msg)
 
     def _become(self, x: Noted, function: Any, operands: Any, options: Any, y: Any = None) -> None:
         """Record the call that gives the new value of an array; update the arrays that it views."""
@@ -328,11 +325,10 @@ def refuse_plain(function: Any) -> NoReturn:
     RecordingError
         Always; the message says what to write instead.
     """
-    msg = (
+    raise RecordingError(
         f"np.{function.__name__} is to write into a plain array, which the next call would not see;"
         f" make the array in the function, as np.zeros_like(x, shape=n), or use the result"
     )
-    raise RecordingError(msg)
 
 
 def are_apart(*arrays: Any) -> bool:
@@ -356,11 +352,10 @@ def watched(function: Any) -> Any:
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
-            msg = (
+            raise RecordingError(
                 f"{name_of(function)} writes to an array that it is given, in a function that is "
                 f"being compiled; use what it gives, or name the array in out="
-            )
-            raise RecordingError(msg) from error
+            ) from error
         found = parts_of(function, y)[0] if type(y) is not np.ndarray else [y]
         if any([isinstance(x, np.ndarray) and not x.flags.writeable for x in found]):
             return function(*operands, **options)

@@ -172,12 +172,11 @@ class Notes:
         """
         for x, fingerprint, before in self._prints:
             if fingerprint(x, True) != before:
-                msg = (
+                raise RecordingError(
                     "a plain array is written to by a function that is being compiled, after it "
                     "was computed with; make it like an argument, as np.zeros_like(x, shape=n), or "
                     "write to a copy"
                 )
-                raise RecordingError(msg)
 
     def operand(self, x: Any) -> Any:
         """Return the operand of a call for a value."""
@@ -193,11 +192,10 @@ class Notes:
     def mine(self, x: Noted) -> Noted:
         """Return a recorded value of this run; raise for one of another run."""
         if x.recorder is not self:
-            msg = (
+            raise RecordingError(
                 "a value of one compiled function is used while another is recorded; pass it as an "
                 "argument, and return what is wanted of it"
             )
-            raise RecordingError(msg)
         return x
 
     def call(self, function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -232,13 +230,11 @@ class Notes:
         if now == self._errors and warnings.filters is self._filters:
             return
         if any([now[k] not in ("ignore", "warn", before) for k, before in self._errors.items()]):
-            msg = "np.errstate has errors raised, or handled, in the function"
-            raise Unfit(msg)
+            raise Unfit("np.errstate has errors raised, or handled, in the function")
         if warnings.filters is not self._filters and any(
             [each[0] == "error" for each in warnings.filters]
         ):
-            msg = "warnings are made errors in the function"
-            raise Unfit(msg)
+            raise Unfit("warnings are made errors in the function")
         self.quiet = True
 
     def _computed(

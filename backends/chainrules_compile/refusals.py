@@ -56,11 +56,10 @@ def check_nothing(function: Any) -> None:
     """
     if is_ours(function):
         return
-    msg = (
+    raise RecordingError(
         f"{name_of(function)} gives nothing, so it writes somewhere, and a program would not: "
         f"use what a function gives"
     )
-    raise RecordingError(msg)
 
 
 def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
@@ -74,10 +73,9 @@ def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
     try:
         return flatten(y)
     except NotDifferentiableError as error:
-        msg = (
+        raise Unfit(
             f"{name_of(function)} gives a {type(y).__name__}, of which no program is made: {error}"
-        )
-        raise Unfit(msg) from error
+        ) from error
 
 
 def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
@@ -93,20 +91,18 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
     """
     for y in leaves:
         if isinstance(y, Noted):
-            msg = (
+            raise RecordingError(
                 f"{name_of(function)} looks up, and is not given, a value that is computed in a "
                 f"function that is being compiled; give it as an argument"
             )
-            raise RecordingError(msg)
         known = y is None or isinstance(y, (bool, int, type, np.dtype)) or recordable(type(y))
         if known:
             continue
         if is_ours(function):
-            msg = (
+            raise Unfit(
                 f"{name_of(function)} chooses by numbers what is computed, as the steps of a "
                 f"solver, and would choose otherwise at the next call"
             )
-            raise Unfit(msg)
         msg = (
             f"{name_of(function)} gives a {type(y).__name__}, which is another at the next call "
             f"and which no program has"
@@ -197,11 +193,10 @@ def defects() -> Iterator[None]:
     except ChainRulesError:
         raise
     except _DEFECTS as error:
-        msg = (
+        raise Unfit(
             f"its calls were recorded, and could not be written ({type(error).__name__}: {error}), "
             f"which is a defect of chainrules_compile; please report it"
-        )
-        raise Unfit(msg) from error
+        ) from error
 
 
 _DEFECTS = (

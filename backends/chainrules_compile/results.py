@@ -28,8 +28,9 @@ def raise_first(recorder: Recorder) -> None:
     for error in refused.get() or ():
         raise error
     if recorder.failed is not None:
-        msg = f"it goes on after {type(recorder.failed).__name__}: {recorder.failed}"
-        raise Unfit(msg, once=True)
+        raise Unfit(
+            f"it goes on after {type(recorder.failed).__name__}: {recorder.failed}", once=True
+        )
 
 
 def check_results(leaves: list[Any], guards: Guards) -> None:
@@ -40,16 +41,14 @@ def check_results(leaves: list[Any], guards: Guards) -> None:
         if any([leaf is x.value for x in guards.lookups]):
             continue
         if callable(leaf) and not isinstance(leaf, type):
-            msg = (
+            raise Unfit(
                 "its result holds a function, which it makes anew at each call; compile what is "
                 "called: lambda x, y_bar: vjp(f, x)[1](y_bar) for the pullback of f"
             )
-            raise Unfit(msg)
-        msg = (
+        raise Unfit(
             f"its result holds a {type(leaf).__qualname__}, which it makes anew at each call; give "
             f"arrays and numbers, in tuples, lists, dicts or dataclasses"
         )
-        raise Unfit(msg)
 
 
 @np.errstate(all="ignore")

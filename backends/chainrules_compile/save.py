@@ -128,11 +128,10 @@ def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram
     for program in programs:
         if not program.guards.changed():
             return program
-    msg = (
+    raise RecordingError(
         f"what {name} captures, or a rule that it calls, has changed since it was called last, and "
         f"some of it is in the program; call it again, and save it then"
     )
-    raise RecordingError(msg)
 
 
 def write_module(path: Path, text: str) -> None:
@@ -158,19 +157,20 @@ def written(path: Any, write: Callable[[Path], object], folder: str = "") -> Non
     place = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(place, str) or not place or "\0" in place:
         said = describe(path) if place is None else repr(place)
-        msg = f"save takes where to write to, and {said} is not a path; name {wanted}"
-        raise RecordingError(msg)
+        raise RecordingError(
+            f"save takes where to write to, and {said} is not a path; name {wanted}"
+        )
     if folder and place.endswith(".py"):
-        msg = (
+        raise RecordingError(
             f"{folder} is saved as a folder, not as {place}; name one, or compile it for the "
             f"target 'numpy', and save that"
         )
-        raise RecordingError(msg)
     try:
         write(Path(place))
     except OSError as error:
-        msg = f"nothing can be written to {place!r} ({error.strerror}); name {wanted}, that may be"
-        raise RecordingError(msg) from error
+        raise RecordingError(
+            f"nothing can be written to {place!r} ({error.strerror}); name {wanted}, that may be"
+        ) from error
 
 
 def refuse(name: str, x: Any) -> NoReturn:
@@ -182,8 +182,7 @@ def refuse(name: str, x: Any) -> NoReturn:
         Always; the message contains the name.
     """
     what = "" if x is None else f", {describe(x)} of {getattr(x, '__module__', 'no module')},"
-    msg = (
+    raise RecordingError(
         f"the program uses {name}{what} which a module that needs NumPy alone cannot have; keep "
         f"the compiled function itself"
     )
-    raise RecordingError(msg)

@@ -260,11 +260,10 @@ class Turns:
             return
         if len(self.order) <= LONG:
             raise Changing
-        msg = (
+        raise RecordingError(
             f"a turn of scan asks about a number, as `if` does, and each of {len(self.order)} may "
             f"answer otherwise; write np.where(x > 0, y, z), or a `for` loop in place of scan"
         )
-        raise RecordingError(msg)
 
     def _note(self, left: range, turn: Turn, payloads: dict[Value, Any]) -> None:
         """Record the loop, and update the carry and the outputs."""
@@ -406,11 +405,10 @@ def payloads_of(recorder: Any, before: int, turn: Turn) -> dict[Value, Any]:
         if x is None or x.noted is None:
             continue
         if x.noted in made:
-            msg = (
+            raise RecordingError(
                 "a turn of scan writes to an array from outside of it; carry the array, and write "
                 "to a copy"
             )
-            raise RecordingError(msg)
         found[x.noted] = x.payload
     return found
 

@@ -139,12 +139,11 @@ def _refuse(error: BaseException) -> None:
             [reason in str(error) for reason in ("InsufficientDriver", "NoDevice")]
         )
     if missing:
-        msg = (
+        raise NotDifferentiableError(
             f"CuPy finds no device here, or no library of CUDA's ({str(error).splitlines()[0]}); "
             f"write NumPy's functions, which take arrays of CuPy's and of NumPy's, or run this "
             f"where there is a GPU"
-        )
-        raise NotDifferentiableError(msg) from error
+        ) from error
 
 
 refusers.append(_refuse)

@@ -159,8 +159,9 @@ def add_along_axis_cupy(
                 places.append(indices)
                 continue
             if indices.shape[i] not in (1, length):
-                msg = f"indices of shape {indices.shape} for an array of shape {buffer.shape}"
-                raise IndexError(msg)
+                raise IndexError(
+                    f"indices of shape {indices.shape} for an array of shape {buffer.shape}"
+                )
             alone = [-1 if j == i else 1 for j in range(ndim)]
             places.append(cupy.arange(length).reshape(alone))
         _add_repeatedly(buffer, y, tuple(places))

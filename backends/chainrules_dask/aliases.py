@@ -130,8 +130,7 @@ def _refuse(x: Tracer) -> NoReturn:
     """Raise: Dask would take a traced value for a constant, and silently lose its derivative."""
     instead = _instead(caller()) or "use ignore_derivatives(x), which is a constant"
     what = describe(x.__payload__)
-    msg = f"{what}, which is being differentiated, is not a part of a graph; {instead}"
-    raise TracerError(msg)
+    raise TracerError(f"{what}, which is being differentiated, is not a part of a graph; {instead}")
 
 
 # Dask tokenizes values that become part of a graph, to name them.

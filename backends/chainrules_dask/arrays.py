@@ -22,12 +22,11 @@ def check_known(shape: Any) -> None:
         With what to write.
     """
     if any(math.isnan(n) for n in shape):
-        msg = (
+        raise NotDifferentiableError(
             f"a Dask array of shape {tuple(shape)} has chunks of unknown size, so the shape of "
             f"its derivative is unknown; write x = x.compute_chunk_sizes() before differentiating, "
             f"or np.where(mask, x, 0) in place of x[mask]"
         )
-        raise NotDifferentiableError(msg)
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:

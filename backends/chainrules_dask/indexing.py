@@ -40,12 +40,15 @@ def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
         else:
             pattern.append(int(a))
     if any(a.dtype.kind == "b" for a in places):
-        msg = "a mask picks out as many elements as are true; write np.where(mask, x, 0)"
-        raise refusal("x[mask]", msg)
+        raise refusal(
+            "x[mask]", "a mask picks out as many elements as are true; write np.where(mask, x, 0)"
+        )
     numbers = any([type(e) is int for e in pattern])
     if len(places) > 1 or (places and numbers):
-        msg = "one array of places can be followed, beside slices: x[places], x[:, places]"
-        raise refusal("x[places, ...]", msg)
+        raise refusal(
+            "x[places, ...]",
+            "one array of places can be followed, beside slices: x[places], x[:, places]",
+        )
     return (places[0] if places else None), v.Index(pattern)
 
 
@@ -184,7 +187,9 @@ def _places(entry: Any) -> tuple[Any, ...]:
 def put_at_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
     """Replace elements by a choice between x and y."""
     if _followed(arrays, index)[0] is not None:
-        msg = "of places that repeat, only their values tell which is written last; write np.where"
-        raise refusal("x[places] = y", msg)
+        raise refusal(
+            "x[places] = y",
+            "of places that repeat, only their values tell which is written last; write np.where",
+        )
     written = _spread(x, np.ones((), dtype=bool), arrays, index)
     return da.where(written, _spread(x, da.asarray(y).astype(x.dtype), arrays, index), x)

@@ -103,29 +103,29 @@ def map_reduce_grad(
     (55.0, -110.0)
     """
     if not isinstance(fan_in, SupportsIndex) or operator.index(fan_in) < 2:
-        msg = f"fan_in={fan_in!r}: a sum of the tree has at least 2 parts"
-        raise ValueError(msg)
+        raise ValueError(f"fan_in={fan_in!r}: a sum of the tree has at least 2 parts")
     if engine is None and (engine := default_engine()) is None:
-        msg = "no engine is installed to differentiate a block with; pass engine="
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            "no engine is installed to differentiate a block with; pass engine="
+        )
     if not callable(getattr(engine, "value_and_grad", None)):
-        msg = (
+        raise NotDifferentiableError(
             f"engine={engine!r} has no value_and_grad to differentiate a block with; pass a module "
             f"that has it, as chainrules_tape and jax do"
         )
-        raise NotDifferentiableError(msg)
     if isinstance(params, Delayed):
-        msg = "the parameters are delayed, and are sent as they are; write params.compute()"
-        raise TypeError(msg)
+        raise TypeError(
+            "the parameters are delayed, and are sent as they are; write params.compute()"
+        )
     if client is not None and not hasattr(client, "gather"):
-        msg = f"client={client!r} computes nothing; pass a distributed.Client"
-        raise TypeError(msg)
+        raise TypeError(f"client={client!r} computes nothing; pass a distributed.Client")
     found = _Job(engine, loss, has_aux)
     found.gradient()
     arguments = _arguments(blocks)
     if not arguments:
-        msg = "map_reduce_grad was given no block, so there is nothing to differentiate"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            "map_reduce_grad was given no block, so there is nothing to differentiate"
+        )
     client = _default_client() if client is None else client
     if client is not None or _scheduler() in ("processes", "multiprocessing"):
         pickles = "cloudpickle" if client is None else "distributed.protocol.pickle"
@@ -164,8 +164,9 @@ def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
     [[(2, 2), (2,)], [(2, 2), (2,)], [(2, 2), (2,)]]
     """
     if not all([x.ndim for x in arrays]):
-        msg = "an array without axes cannot be cut into blocks; pass it to the loss by itself"
-        raise ValueError(msg)
+        raise ValueError(
+            "an array without axes cannot be cut into blocks; pass it to the loss by itself"
+        )
     first, columns = arrays[0], []
     for x in arrays:
         whole = (
@@ -173,8 +174,7 @@ def row_blocks(*arrays: DaskArray) -> list[tuple[Delayed, ...]]:
         )
         if not _cut_alike(whole, first):
             if x.shape[0] != first.shape[0]:
-                msg = f"blocks of arrays of lengths {first.shape[0]} and {x.shape[0]}"
-                raise ValueError(msg)
+                raise ValueError(f"blocks of arrays of lengths {first.shape[0]} and {x.shape[0]}")
             whole = whole.rechunk({0: first.chunks[0]})
         columns.append(whole)
     # Not optimized: otherwise each block would fuse, and repeat, the tasks that they share.
@@ -197,15 +197,15 @@ def _arguments(blocks: Any) -> list[tuple[Any, ...]]:
         return row_blocks(*blocks)
     if type(blocks) is tuple and any([isinstance(x, da.Array) for x in blocks]):
         kinds = ", ".join([type(x).__name__ for x in blocks])
-        msg = (
+        raise TypeError(
             f"blocks are a tuple of ({kinds}), of which only some are Dask's arrays, to be cut "
             f"alike; write da.from_array(y, chunks=x.chunks[0]), or a list with a tuple for each "
             f"block"
         )
-        raise TypeError(msg)
     if not isinstance(blocks, Iterable):
-        msg = f"blocks={blocks!r}: write a list with an entry for each block, or an array of Dask's"
-        raise TypeError(msg)
+        raise TypeError(
+            f"blocks={blocks!r}: write a list with an entry for each block, or an array of Dask's"
+        )
     return [block if type(block) is tuple else (block,) for block in blocks]
 
 
@@ -233,22 +233,23 @@ class _Job:
         try:
             found: Callable[..., Any] = self.engine.value_and_grad(self.loss, **options)
         except TypeError as error:
-            msg = f"engine={self.engine!r} takes no value_and_grad(loss, **{options}): {error}"
-            raise NotDifferentiableError(msg) from error
+            raise NotDifferentiableError(
+                f"engine={self.engine!r} takes no value_and_grad(loss, **{options}): {error}"
+            ) from error
         if callable(found):
             return found
-        msg = f"value_and_grad of engine={self.engine!r} gave {describe(found)}, not a function"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"value_and_grad of engine={self.engine!r} gave {describe(found)}, not a function"
+        )
 
     def __call__(self, params: Any, *block: Any) -> tuple[Any, Any, list[Any]]:
         """Compute the value and gradient of a block, and its auxiliary results."""
         found = self.gradient()(params, *block)
         if type(found) is not tuple or len(found) != 2:
-            msg = (
+            raise NotDifferentiableError(
                 f"value_and_grad of engine={self.engine!r} computed {describe(found)} of a block, "
                 f"which is not a pair of a value and a gradient"
             )
-            raise NotDifferentiableError(msg)
         value, gradient = found
         value, aux = (value[0], [value[1]]) if self.has_aux else (value, [])
         return value, gradient, aux
@@ -303,8 +304,9 @@ def _run(total: Delayed, client: Any, progress: bool | None) -> Any:
     except TypeError as error:
         if not any([said in str(error) for said in ("Could not serialize", "cannot pickle")]):
             raise
-        msg = f"what the loss returns cannot be sent back by a worker: {str(error).splitlines()[0]}"
-        raise PicklingError(msg) from error
+        raise PicklingError(
+            f"what the loss returns cannot be sent back by a worker: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def _scheduler() -> Any:
@@ -320,11 +322,10 @@ def _check_sent(
 ) -> None:
     """Raise for what cannot be sent to the workers, before anything is sent."""
     if find_tracers(by_name["parameters"]):
-        msg = (
+        raise TracerError(
             "the parameters are being differentiated in this process, and are to be sent to "
             "workers; map_reduce_grad gives the gradient itself, of plain parameters"
         )
-        raise TracerError(msg)
     parts = {
         f"block of index {k}": block
         for k, block in enumerate(blocks)
@@ -335,8 +336,9 @@ def _check_sent(
             # Buffers of arrays are not copied into the stream.
             dumps(sent, protocol=5, buffer_callback=lambda _: None)
         except Exception as error:
-            msg = f"the {what} of map_reduce_grad cannot be sent to workers: {error}"
-            raise PicklingError(msg) from error
+            raise PicklingError(
+                f"the {what} of map_reduce_grad cannot be sent to workers: {error}"
+            ) from error
 
 
 def _default_client() -> Any:

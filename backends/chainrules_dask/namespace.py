@@ -67,8 +67,7 @@ def _found(space: Any, name: str) -> Any:
     if name in _REFUSED:
         return _refused(name, _REFUSED[name])
     if name in _OTHER:
-        msg = f"Dask has no {name} that takes what the operation does"
-        raise AttributeError(msg)
+        raise AttributeError(f"Dask has no {name} that takes what the operation does")
     return getattr(space, name)
 
 

@@ -99,11 +99,10 @@ class _Operation(Operation):
         else:
             y, self._pullback = default_engine().vjp(call, *arrays)
         if is_structure_type(type(y)) or kind_of(y) == "none":
-            msg = (
+            raise NotDifferentiableError(
                 f"{name} gives {describe(y)}, and an operation of MyGrad's gives one array; export "
                 f"a function for each of the parts"
             )
-            raise NotDifferentiableError(msg)
         y = np.asarray(y)
         # MyGrad would not recognise a view of an operand.
         return y.copy() if any([np.may_share_memory(y, x) for x in arrays]) else y

@@ -32,11 +32,10 @@ from chainrules_py.extend import ContractError, flatten, made, name_of, partitio
 try:
     from pytensor.gradient import pushforward
 except ImportError:
-    msg = (
+    raise ContractError(
         f"PyTensor {pytensor.__version__} is too old, exports need 3.0 or later: "
         f"pip install 'pytensor>=3'; with PyMC, 'pymc>=6', which needs Python 3.12 or later"
-    )
-    raise ContractError(msg) from None
+    ) from None
 
 chainrules_contract = 1
 
@@ -194,12 +193,11 @@ class KernelOp(Op):
     def _refuse_complex(self, inputs: Any) -> None:
         for x in (*inputs, *self.types):
             if getattr(x, "dtype", "").startswith("complex"):
-                msg = (
+                raise NotDifferentiableError(
                     f"{self.kernel.name} is differentiated with complex128 among its operands or "
                     f"results, and PyTensor has no convention for such gradients; take the real "
                     f"and the imaginary part as two real arrays"
                 )
-                raise NotDifferentiableError(msg)
 
     def __str__(self) -> str:
         return self.kernel.name

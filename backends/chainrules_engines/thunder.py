@@ -98,11 +98,10 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
     def like(*operands: Any, **options: Any) -> Any:
         y = value(*map(_without_data, operands), **options)
         if not isinstance(y, torch.Tensor):
-            msg = (
+            raise NotDifferentiableError(
                 f"{name_of(f)} gives {describe(y)}, and an operator of Thunder's gives one tensor; "
                 f"export a function for each of the parts"
             )
-            raise NotDifferentiableError(msg)
         first = next(x for x in operands if isinstance(x, TensorProxy))
         dtype = dtypes.to_dtype(y.dtype)
         return TensorProxy(like=first, shape=tuple(y.shape), dtype=dtype, requires_grad=False)

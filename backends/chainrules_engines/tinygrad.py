@@ -199,12 +199,11 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         call = resolved(f, operands, options)
         operation = call.operation
         if operation is None or call.after:
-            msg = (
+            raise NotDifferentiableError(
                 f"{name_of(f)} is several operations here, each of which is differentiated by "
                 f"itself; "
                 f"call it as it is, with the operations in it exported"
             )
-            raise NotDifferentiableError(msg)
         operands = call.operands
         refuse_captured(operation, operands, lambda x: isinstance(x, Tensor), "tinygrad")
         places = [i for i, x in enumerate(operands) if isinstance(x, Tensor)]
@@ -221,8 +220,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         def value(*tensors: Tensor) -> Tensor:
             y = operation(*around(tensors), **call.options)
             if not isinstance(y, Tensor):
-                msg = f"{name_of(f)} gives {describe(y)}; a function of tinygrad's gives one tensor"
-                raise NotDifferentiableError(msg)
+                raise NotDifferentiableError(
+                    f"{name_of(f)} gives {describe(y)}; a function of tinygrad's gives one tensor"
+                )
             return y
 
         def gradient(y_bar: UOp, node: UOp) -> tuple[UOp, ...]:

@@ -11,8 +11,9 @@ from typing import Any
 try:
     import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]  # here, to say what to install
 except ModuleNotFoundError as error:
-    msg = f"chainrules_jax needs JAX ({error}): pip install 'chainrules-py[jax]'"
-    raise ModuleNotFoundError(msg, name=error.name) from error
+    raise ModuleNotFoundError(
+        f"chainrules_jax needs JAX ({error}): pip install 'chainrules-py[jax]'", name=error.name
+    ) from error
 
 held_weakly: set[type]
 try:  # the classes of parameters that JAX's caches hold weakly

@@ -41,8 +41,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 def __getattr__(name: str) -> Any:
     """Import a name on first use, because the first gradient needs few of them."""
     if name not in _HOME_OF:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
     globals()[name] = found
     return found

@@ -77,21 +77,18 @@ def tried(
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if f.shape_from_data:
-                msg = "results of other shapes for other numbers"
-                raise ValueError(msg)
+                raise ValueError("results of other shapes for other numbers")
             y = body(*map_leaves(_some, tuple(operands)), **options)
             # A compiler removes a call with empty results, so a wrong shape would go unnoticed.
             if _is_empty(y) and not any(map(_is_empty, operands)):
-                msg = "a result without elements"
-                raise ValueError(msg)
+                raise ValueError("a result without elements")
             return y
     except Exception as error:
-        msg = (
+        raise NoRuleError(
             f"{f.__name__} computes with NumPy, and has to say what it gives before it is called "
             f"with {', '.join(map(describe, operands))}: numbers of these shapes end in "
             f"{type(error).__name__}; write {module}.callback({f.__name__}, result=...)"
-        )
-        raise NoRuleError(msg) from error
+        ) from error
 
 
 def _is_empty(x: Any) -> bool:
@@ -133,12 +130,11 @@ def check_promised(
     if batched:
         given = [y[len(y) - len(x) :] for y, x in zip(given, shapes, strict=False)]
     if len(found) != len(shapes) or given != list(shapes):
-        msg = (
+        raise RuleError(
             f"{f.__name__} gave {', '.join(map(describe, found))}, and callback(result=...), or "
             f"its body for others, said shapes {', '.join(map(str, shapes))}; say the shapes that "
             f"it gives in callback({f.__name__}, result=...)"
         )
-        raise RuleError(msg)
 
 
 def unstated(f: Any) -> NoRuleError:
@@ -171,11 +167,10 @@ def refuse_captured(
         functions += lookups(f) if found is None else (found[0],)
     names = captured(functions, is_it=is_traced)
     if names:
-        msg = (
+        raise TracerError(
             f"{name_of(f)} depends on {' and '.join(names)}, which is {engine}'s and no operand: "
             f"its derivative would be lost; pass it as an operand, or its numbers"
         )
-        raise TracerError(msg)
 
 
 def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
@@ -253,12 +248,11 @@ def refuse_bare(f: Any, operands: Sequence[Any], options: Mapping[str, Any], eng
         return
     for x in flatten([*operands, *options.values()])[0]:
         if _is_foreign(x):
-            msg = (
+            raise NotDifferentiableError(
                 f"{name_of(f)} is {_LIBRARIES[_home_of(f)]}'s, and no derivative of it is stated: "
                 f"it may take {describe(x)} of {engine}'s for something else than an array; write "
                 f"the operations of chainrules_py.ops, or put it under primitive, with a rule"
             )
-            raise NotDifferentiableError(msg)
 
 
 _LIBRARIES = {"numpy": "NumPy", "scipy": "SciPy"}

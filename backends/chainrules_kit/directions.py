@@ -50,15 +50,13 @@ def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
         fits = type(of) is Space and length is not None and shape[1:] == of.shape
         real = kind_of(t) != "complex" or (fits and of.kind == "complex")
         if not fits or not real or n not in (None, length):
-            msg = (
+            raise ProjectionError(
                 f"{what} with batched=True takes for {describe(x)} an array with one more axis in "
                 f"front, which counts directions, and as long everywhere; it got {describe(t)}"
             )
-            raise ProjectionError(msg)
         n, found[i] = length, project(t, of, batch=1)
     if n is None:
-        msg = f"{what} with batched=True was given no direction that is not zero"
-        raise ProjectionError(msg)
+        raise ProjectionError(f"{what} with batched=True was given no direction that is not zero")
     return found
 
 
@@ -67,11 +65,10 @@ def deliver_many(
 ) -> Any:
     """Return dense derivatives of many directions, with the leading axis of those in ``given``."""
     if declares_space(tree):
-        msg = (
+        raise NotDifferentiableError(
             "batched=True gives tangents field by field, and a structure here declares its own: "
             "take the directions one by one"
         )
-        raise NotDifferentiableError(msg)
     like = next(t for t in given if not is_zero(t))
     dense = []
     for x, t in zip(xs, ts, strict=True):
@@ -82,7 +79,6 @@ def deliver_many(
         elif is_zero(t):
             t = of
         elif type(of) is not Space:
-            msg = f"{describe(x)} has no directions that could be counted"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(f"{describe(x)} has no directions that could be counted")
         dense.append(t)
     return unflatten_tangent(tree, own_all(xs, dense, (*given, *theirs)), plain=True)

@@ -186,8 +186,7 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
     if primal is not None:
         return Resolved(primal, *primal.normalise(operands, options))
     if not callable(f):
-        msg = f"{name_of(f)} cannot be called, so that there is nothing to export"
-        raise NoRuleError(msg)
+        raise NoRuleError(f"{name_of(f)} cannot be called, so that there is nothing to export")
     return Resolved(None, operands, options, lambda: f(*operands, **options))
 
 
@@ -246,31 +245,28 @@ def check_options(
     """
     for i in operation.fixed if operands else ():
         if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
-            msg = (
+            raise NotDifferentiableError(
                 f"{operation.operands[i]} of {operation.__name__} is held fixed "
                 f"(nondiff_argnums), and is "
                 f"being differentiated: its gradient would be lost; state a derivative in it, or "
                 f"pass a plain value, as ignore_derivatives gives"
             )
-            raise NotDifferentiableError(msg)
     for name, value in options.items():
         leaves = flatten(value)[0]
         hidden = [x for x in leaves if callable(x) or not (is_static(x) or is_traced(x))]
         if hidden and (names := _held_by(operation, name, value, is_traced)):
-            msg = (
+            raise TracerError(
                 f"{name} of {operation.__name__} is an option, and holds {' and '.join(names)}, "
                 f"which "
                 f"is being differentiated, mapped over or compiled: that gradient would be lost; "
                 f"make it an operand"
             )
-            raise TracerError(msg)
         if any(map(is_traced, leaves)):
-            msg = (
+            raise NotDifferentiableError(
                 f"{name} of {operation.__name__} is an option, and is being differentiated, "
                 f"mapped over "
                 f"or compiled; an option is static, without a derivative: make it an operand"
             )
-            raise NotDifferentiableError(msg)
 
 
 def _held_by(
@@ -314,13 +310,12 @@ def is_captured(
         held = hidden if seen else operands[i]
         names += _held_by(operation, operation.operands[i], held, is_traced)
     if names and among:
-        msg = (
+        raise TracerError(
             f"{operation.__name__} depends on {in_operations(names)}, which is being "
             f"differentiated, "
             f"mapped over or compiled, and is not an operand: that gradient would be lost; pass it "
             f"as an operand, or hold it fixed with ignore_derivatives"
         )
-        raise TracerError(msg)
     return bool(names)
 
 
@@ -410,8 +405,9 @@ class Kernel:
     def _engine(self) -> Any:
         engine = default_engine() if self.engine is None else self.engine
         if engine is None:
-            msg = "no engine is installed to differentiate with; pip install chainrules-py"
-            raise ContractError(msg)
+            raise ContractError(
+                "no engine is installed to differentiate with; pip install chainrules-py"
+            )
         return engine
 
     def __repr__(self) -> str:

@@ -21,8 +21,9 @@ def scipy_part(name: str) -> Any:
     try:
         return importlib.import_module(f"scipy.{name}")
     except ImportError as error:
-        msg = f"this needs scipy.{name} ({error}): pip install 'chainrules-py[scipy]'"
-        raise ImportError(msg) from error
+        raise ImportError(
+            f"this needs scipy.{name} ({error}): pip install 'chainrules-py[scipy]'"
+        ) from error
 
 
 def bare(x: Any) -> Any:

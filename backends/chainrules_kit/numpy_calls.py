@@ -111,12 +111,11 @@ class _Program:
         self.f, self.treedef = f, treedef
         for x in leaves:
             if _holds_hosted(x):
-                msg = (
+                raise NotDifferentiableError(
                     f"{describe(x)} holds a value of another engine, and {name_of(f)} computes "
                     f"with NumPy: write what makes {describe(x)} in one function with it, and call "
                     f"chainrules_scipy.by_numpy(function)"
                 )
-                raise NotDifferentiableError(msg)
         self.given = [_Like(x) if _moves(x) else None for x in leaves]
         self.leaves = [
             None if _moves(x) else np.asarray(untraced(x)) if is_hosted(x) else x for x in leaves
@@ -148,12 +147,11 @@ class _Program:
         self.found = [_Like(y) if _kind(y) else y for y in leaves]
         for y in self.found:
             if not isinstance(y, (_Like, *CONSTANT)):
-                msg = (
+                raise NotDifferentiableError(
                     f"{name_of(self.f)} gives {describe(y)}, and computes with NumPy, so that "
                     f"only arrays and numbers come out of it: write what takes its result in one "
                     f"function with it, and call chainrules_scipy.by_numpy(function)"
                 )
-                raise NotDifferentiableError(msg)
         return tuple([y for y in leaves if _kind(y)])
 
     def result(self, y: Any) -> Any:

@@ -38,12 +38,11 @@ def check_same(f: Any, y: Any, before: list[Any]) -> None:
     """
     now = samples(y)
     if len(now) != len(before) or not all(map(_alike, now, before)):
-        msg = (
+        raise MutationError(
             f"{name_of(f)} gave something else when it was run again for its derivative, "
             f"{describe(y)}; it has to be a function of its arguments: draw random numbers "
             f"outside, and do not write to what it reads"
         )
-        raise MutationError(msg)
 
 
 def samples(y: Any) -> list[Any]:

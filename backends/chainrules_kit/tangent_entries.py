@@ -100,5 +100,4 @@ def canonical(t: Any, of: Any, statement: Any) -> Any:
             return Tangent.of(of.primal_type, made, of.length)
     elif not (isinstance(t, Tangent) or is_structure_type(cls)):
         return t
-    msg = f"{statement!r} gave {describe(t)}, which is not a tangent of {of!r}"
-    raise ProjectionError(msg)
+    raise ProjectionError(f"{statement!r} gave {describe(t)}, which is not a tangent of {of!r}")

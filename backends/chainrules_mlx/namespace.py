@@ -109,11 +109,10 @@ def refuse_complex(name: str, *operands: Any) -> None:
         With what to do instead.
     """
     if is_complex(*operands):
-        msg = (
+        raise NoRuleError(
             f"nothing computes {name} of complex numbers: MLX's is of real ones alone; call it on "
             f"arrays of NumPy, or write it of real and imaginary parts"
         )
-        raise NoRuleError(msg)
 
 
 _REAL = ("cholesky", "det", "inv", "lu_factor", "pinv", "qr", "slogdet", "solve", "svd")

@@ -389,8 +389,9 @@ def add_along_axis_numpy(
     where: list[Any] = list(np.ix_(*map(np.arange, indices.shape)))
     for other, (have, read) in enumerate(zip(buffer.shape, indices.shape, strict=True)):
         if 1 not in (read, have) and read != have and other != axis % buffer.ndim:
-            msg = f"indices of shape {indices.shape} for an array of shape {buffer.shape}"
-            raise IndexError(msg)
+            raise IndexError(
+                f"indices of shape {indices.shape} for an array of shape {buffer.shape}"
+            )
         if read != have and other != axis % buffer.ndim:  # one of them is broadcast
             where[other] = np.arange(have).reshape(
                 [-1 if i == other else 1 for i in range(buffer.ndim)]

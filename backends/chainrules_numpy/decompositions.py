@@ -26,8 +26,7 @@ from chainrules_py.extend import cholesky_tangent_standard, describe
 def pinv_numpy(x: np.ndarray, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     """Call np.linalg.pinv, with the standard's name of the tolerance."""
     if hermitian and x.shape[-1] != x.shape[-2]:  # NumPy does not check this for empty matrices
-        msg = f"matrices of shape {x.shape[-2:]} are not Hermitian"
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError(f"matrices of shape {x.shape[-2:]} are not Hermitian")
     tolerance: Any = rtol  # NumPy's annotation omits None
     return np.linalg.pinv(x, rtol=tolerance, hermitian=hermitian)
 
@@ -69,8 +68,9 @@ def solve_triangular_numpy(
     """Solve by halves: nearly all work is matrix products, which use BLAS and its threads."""
     a, b = np.asarray(x1), np.asarray(x2)
     if a.shape[-1] != a.shape[-2]:
-        msg = f"the matrix of a triangular system is square, not {describe(x1)}"
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError(
+            f"the matrix of a triangular system is square, not {describe(x1)}"
+        )
     if is_one_column(a, b) and has_triangles(a):
         return solved(a, b, upper, unit_diagonal)
     if unit_diagonal:
@@ -200,8 +200,7 @@ def cholesky_tangent_numpy(x_dot: np.ndarray, factor: np.ndarray) -> Any:
 def _rows_of(factor: Any) -> int:
     n: int = factor.shape[-1]
     if factor.shape[-2] != n:
-        msg = f"a factor of shape {factor.shape}, which is not square"
-        raise ValueError(msg)
+        raise ValueError(f"a factor of shape {factor.shape}, which is not square")
     return n
 
 

@@ -42,8 +42,9 @@ def histogram(
     edges = _edges(a, bins, range, places)
     if _in_operations(weights) and counts.size:
         if data.dtype.kind == "c":
-            msg = "histogram() of complex data has no derivative; give it the real part"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                "histogram() of complex data has no derivative; give it the real part"
+            )
         where, inside = _places(data.reshape(-1), places)
         weights = v.reshape(weights, shape=(-1,))
         if density:

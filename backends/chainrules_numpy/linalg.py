@@ -37,8 +37,7 @@ def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int =
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     if x.shape[-1] != length:
         matrix_text = f"diagonal {offset} of a {rows} x {columns} matrix"
-        msg = f"{matrix_text} has {length} elements, not {x.shape[-1]}"
-        raise ValueError(msg)
+        raise ValueError(f"{matrix_text} has {length} elements, not {x.shape[-1]}")
     matrix = np.zeros((*x.shape[:-1], rows * columns), x.dtype)
     if length:  # otherwise the start may be beyond the end
         first = offset if offset >= 0 else -offset * columns
@@ -116,11 +115,10 @@ def _axis_from_end(call: Call, axis: int) -> None:
         return
     ends = {axis - x.ndim for x in call.operands.values()}
     if len(ends) > 1:
-        msg = (
+        raise NotDifferentiableError(
             f"np.vecdot(axis={axis}) of operands with different numbers of axes has no derivative "
             f"here; count the axis from the end"
         )
-        raise NotDifferentiableError(msg)
     call.options["axis"] = ends.pop()
 
 

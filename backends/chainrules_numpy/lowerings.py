@@ -61,8 +61,7 @@ def axis_of(value: Any) -> Any:
     if value is None or type(value) is int:
         return value
     if isinstance(value, (bool, np.bool_)):
-        msg = "an integer is required for the axis"
-        raise TypeError(msg)
+        raise TypeError("an integer is required for the axis")
     return operator.index(value)
 
 
@@ -205,8 +204,9 @@ def computed_in(call: Call, dtype: Any) -> None:
         have = numpy_dtype(x) if sized else np.result_type(type_info(type(x)).dispatch_type)
         if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
             name = call.operation.__name__
-            msg = f"{name} of {have} has no derivative with dtype={dtype}; use astype"
-            raise UnsupportedKeywordError(msg)
+            raise UnsupportedKeywordError(
+                f"{name} of {have} has no derivative with dtype={dtype}; use astype"
+            )
         if sized and have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
     call.after.append(in_scalar)
@@ -269,8 +269,9 @@ def masked_extreme(sign: float) -> Lowering:
         if mask is True:
             return
         if not call.after:
-            msg = "the reduction has no identity, so to use where= one has to specify initial="
-            raise ValueError(msg)
+            raise ValueError(
+                "the reduction has no identity, so to use where= one has to specify initial="
+            )
         if not np.size(mask):
             return  # nothing is excluded: with initial= there is an element
         x = call.operands["x"]
@@ -339,8 +340,7 @@ def started(operation: Callable[..., Any]) -> Lowering:
 def ddof(call: Call, value: Any) -> None:
     """Lower ``ddof=``, which the standard calls correction."""
     if "correction" in call.options:
-        msg = "ddof and correction can't be provided simultaneously."
-        raise ValueError(msg)
+        raise ValueError("ddof and correction can't be provided simultaneously.")
     call.options["correction"] = value
 
 
@@ -359,11 +359,10 @@ def flattened(call: Call, axis: Any) -> None:
 def element_order(call: Call, order: str) -> None:
     """Lower ``order="F"`` of reshape: C order, with the axes reversed before and after."""
     if order != "F":
-        msg = (
+        raise UnsupportedKeywordError(
             f"order={order!r} reads the memory of an array, which has no derivative; "
             f"order is 'C' or 'F'"
         )
-        raise UnsupportedKeywordError(msg)
     call.operands["x"] = v.permute_dims(call.operands["x"])
     call.options["shape"] = call.options["shape"][::-1]
     call.after.append(v.permute_dims)

@@ -248,8 +248,9 @@ alias(
 
 def flat(x: Any) -> Any:
     """Raise: the iterator that NumPy returns writes to x."""
-    msg = f"flat of {x!r} stands for its memory; write x.ravel() to read it, x[...] = y to write"
-    raise TracerError(msg)
+    raise TracerError(
+        f"flat of {x!r} stands for its memory; write x.ravel() to read it, x[...] = y to write"
+    )
 
 
 member("flat", flat)
@@ -297,14 +298,14 @@ def view(x: Any, *args: Any, **keywords: Any) -> Any:
     """View all of x; a view with another dtype would read its bytes, and is refused."""
     dtype = keywords.get("dtype", args[0] if args else x.dtype)
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
-        msg = (
+        raise TracerError(
             f"{x!r} cannot become a {dtype.__name__}, whose operators differ; write "
             f"np.asarray(m) for a {dtype.__name__} m beside it, np.asarray(m) @ x for a product"
         )
-        raise TracerError(msg)
     if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:
-        msg = f"view of {x!r} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
-        raise TracerError(msg)
+        raise TracerError(
+            f"view of {x!r} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
+        )
     return x[...]
 
 

@@ -42,14 +42,14 @@ def numbers_of(table: Any) -> Any:
     if array.dtype.kind not in "biufc":
         columns = table.dtypes if hasattr(table, "dtypes") else table.dtype
         if isinstance(table, pd.api.extensions.ExtensionArray):
-            msg = f"a {type(table).__name__} of {columns} is not an array of numbers"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"a {type(table).__name__} of {columns} is not an array of numbers"
+            )
         kinds = ", ".join(sorted({*map(str, _listed(columns))}))
-        msg = (
+        raise NotDifferentiableError(
             f"a {type(table).__name__} of {kinds} has no "
             f"array of numbers; choose its numeric columns, table[columns].to_numpy()"
         )
-        raise NotDifferentiableError(msg)
     return array
 
 

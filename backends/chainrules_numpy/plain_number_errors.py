@@ -29,12 +29,11 @@ def refuse(error: BaseException) -> None:
         return
     x = _taken(error)
     if x is not None and "__init__() missing" in str(error):
-        msg = (
+        raise TracerError(
             f"type(x) is a class of the engine's where x is being differentiated, and makes no "
             f"numbers ({error}); write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
             f"wide as x"
-        )
-        raise TracerError(msg) from error
+        ) from error
     if x is not None:
         line = Line.of(error)
         said = str(error).partition("\n")[0]
@@ -73,8 +72,9 @@ def _refuse_said(error: ValueError) -> None:
     line = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
     held = _held(error)
     if line and held:
-        msg = f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
-        raise TracerError(msg) from error
+        raise TracerError(
+            f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
+        ) from error
 
 
 def _held(error: BaseException) -> list[Any]:

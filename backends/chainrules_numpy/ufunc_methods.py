@@ -47,11 +47,9 @@ def accumulates(operation: Callable[..., Any]) -> Callable[..., Any]:
 
     def accumulate(x: Any, *, axis: Any = 0) -> Any:
         if not x.ndim:
-            msg = "cannot accumulate on a scalar"
-            raise TypeError(msg)
+            raise TypeError("cannot accumulate on a scalar")
         if axis is None and x.ndim > 1:
-            msg = "accumulate does not allow multiple axes"
-            raise ValueError(msg)
+            raise ValueError("accumulate does not allow multiple axes")
         if type(axis) is tuple and len(axis) == 1:
             axis = axis[0]
         return operation(x, axis=0 if axis is None else low.axis_of(axis))

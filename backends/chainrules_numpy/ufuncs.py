@@ -26,8 +26,9 @@ def in_dtype(ufunc: Any, operation: Primitive[..., Any]) -> Lowering:
     def lower(call: Call, dtype: Any) -> None:
         dtype = np.dtype(dtype)
         if not dtype.isnative:
-            msg = f"np.{ufunc.__name__} computes in no dtype={dtype!r}: write .astype behind it"
-            raise TypeError(msg)
+            raise TypeError(
+                f"np.{ufunc.__name__} computes in no dtype={dtype!r}: write .astype behind it"
+            )
         low.computed_in(call, dtype)
         if all(map(low.is_numpys, call.operands.values())):
             if dtype not in sites:

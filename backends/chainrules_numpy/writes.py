@@ -167,11 +167,10 @@ _INSTEAD = {
 
 def _refusal(name: str) -> Callable[..., Any]:
     def write(x: Any, *args: Any, **keywords: Any) -> Any:
-        msg = (
+        raise TracerError(
             f"{name}() writes to the memory of {x!r}, which is being differentiated; "
             f"{_INSTEAD[name]}"
         )
-        raise TracerError(msg)
 
     return write
 

@@ -35,5 +35,4 @@ later("chainrules_scipy.sparse.hints", OF_ALL_SPARSE_ARRAYS)
 def __getattr__(name: str) -> Any:
     if f"{__name__}.{name}" in OURS.values():
         return importlib.import_module(f"{__name__}.{name}")
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -162,8 +162,9 @@ def square(*matrices: Any) -> None:
     """Raise for numbers and matrices that are not square, which SciPy would misinterpret."""
     for a in matrices:
         if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-            msg = f"an array of shape {a.shape}, where square matrices are expected"
-            raise np.linalg.LinAlgError(msg)
+            raise np.linalg.LinAlgError(
+                f"an array of shape {a.shape}, where square matrices are expected"
+            )
 
 
 def _of_matrix(operation: Primitive[..., Any], function: Callable[..., Any]) -> None:
@@ -190,8 +191,9 @@ def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
     """Solve by SciPy, for matrices whose shapes fit."""
     square(a, b)
     if q.shape[-2:] != (a.shape[-1], b.shape[-1]):
-        msg = f"a right-hand side of shape {q.shape} for matrices of shapes {a.shape}, {b.shape}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"a right-hand side of shape {q.shape} for matrices of shapes {a.shape}, {b.shape}"
+        )
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
     if 0 in shape:
         return np.zeros((*shape, *q.shape[-2:]), np.result_type(a, b, q))

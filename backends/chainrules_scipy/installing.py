@@ -212,11 +212,10 @@ def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> An
     try:
         return function(*args, **options)
     except RecursionError as error:
-        msg = (
+        raise NotDifferentiableError(
             f"{of.__name__} has no derivative in one of its options that is being differentiated "
             "(use ignore_derivatives(x) for it), or calls a function that calls itself"
-        )
-        raise NotDifferentiableError(msg) from error
+        ) from error
 
 
 def place(

@@ -98,12 +98,11 @@ def in_our_words(arguments: Any) -> Iterator[None]:
         hosted = next((x for x in inside(arguments, ours=True) if is_hosted(x)), None)
         if hosted is None:
             raise
-        msg = (
+        raise NotDifferentiableError(
             f"{describe(hosted)} is another engine's value, in what computes with NumPy: write all "
             f"that is computed of it there as one function, and call by_numpy(function), which is "
             f"chainrules_scipy's"
-        )
-        raise NotDifferentiableError(msg) from error
+        ) from error
 
 
 def refuse(error: BaseException) -> None:

@@ -64,12 +64,11 @@ class Unstated:
         return Unstated(self.name, self.plain, of) if varies(of) or not self.of else self.plain
 
     def _refuse(self, *_: Any, error: type = NotDifferentiableError, **__: Any) -> NoReturn:
-        msg = (
+        raise error(
             f"{self.name} depends on what is being differentiated, and its derivative is not "
             "stated: compute it from the solution, or take it to be constant by writing "
             f"{self.name}.plain"
         )
-        raise error(msg)
 
     def __getattr__(self, name: str) -> Any:
         if name[:2] == "__" or not hasattr(self.plain, name):  # as ``hasattr`` expects

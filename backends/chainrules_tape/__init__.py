@@ -54,5 +54,4 @@ def __getattr__(name: str) -> Any:
         import chainrules_kit.sparsity
 
         return getattr(chainrules_kit.sparsity, name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

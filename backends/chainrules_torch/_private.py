@@ -18,8 +18,10 @@ try:
     import torch
     from torch.autograd import forward_ad
 except ModuleNotFoundError as error:
-    msg = f"chainrules_torch needs PyTorch ({error}): pip install 'chainrules-py[torch]'"
-    raise ModuleNotFoundError(msg, name=error.name) from error
+    raise ModuleNotFoundError(
+        f"chainrules_torch needs PyTorch ({error}): pip install 'chainrules-py[torch]'",
+        name=error.name,
+    ) from error
 
 from chainrules_py.extend import ContractError
 
@@ -47,11 +49,10 @@ class Absent:
         ContractError
             Names the supported versions.
         """
-        msg = (
+        raise ContractError(
             f"PyTorch {torch.__version__} has no {self.path.replace(':', '.')}, which "
             f"chainrules_torch needs here: pip install 'torch>=2.8,<2.14'"
         )
-        raise ContractError(msg)
 
 
 def _name(path: str, otherwise: Any = None) -> Any:

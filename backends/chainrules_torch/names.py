@@ -75,8 +75,9 @@ def row(names: str, *, views: bool = False) -> Callable[[Any], Any]:
             written = [n for n in ("out", "inplace") if _is_asked(given.pop(n, None))]
             lost = written or ([] if free else [n for n in given if n not in known])
             if lost:
-                msg = f"{names.split(maxsplit=1)[0]}() of a traced value takes no {', '.join(lost)}"
-                raise UnsupportedKeywordError(msg)
+                raise UnsupportedKeywordError(
+                    f"{names.split(maxsplit=1)[0]}() of a traced value takes no {', '.join(lost)}"
+                )
             more = (given.pop(rest),) if rest in given else ()
             return f(*operands, *more, **given)
 
@@ -277,8 +278,7 @@ def _full(x: Any, shape: Any, fill: Any, *, dtype: Any = None, device: Any = Non
 def reshape(self: Any, *shape: Any) -> Any:
     """Return the elements in another shape; a view with another dtype has no derivative."""
     if len(shape) == 1 and isinstance(shape[0], torch.dtype):
-        msg = "view() of a traced value takes a shape; write to(dtype) for another dtype"
-        raise TypeError(msg)
+        raise TypeError("view() of a traced value takes a shape; write to(dtype) for another dtype")
     return v.reshape(self, shape=_gathered(shape))
 
 

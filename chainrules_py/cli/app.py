@@ -63,8 +63,9 @@ def _operands(texts: tuple[str, ...]) -> tuple[Any, ...]:
 def _function(place: str) -> Any:
     f = _known(function_in, place)
     if not callable(f):
-        msg = f"{place} is not a function but a value of {type(f).__name__}; name a function"
-        raise click.ClickException(msg)
+        raise click.ClickException(
+            f"{place} is not a function but a value of {type(f).__name__}; name a function"
+        )
     return f
 
 
@@ -213,11 +214,13 @@ def check(
 def new_rule(name: str, operands: tuple[str, ...], kind: str) -> None:
     """Print a primitive NAME with a rule and a test to fill in."""
     if kind == "bilinear" and len(operands) != 2:
-        msg = f"a bilinear function has two operands, and these are {len(operands)}: name two"
-        raise click.ClickException(msg)
+        raise click.ClickException(
+            f"a bilinear function has two operands, and these are {len(operands)}: name two"
+        )
     if wrong := templates.unfit(name, operands, kind):
-        msg = f"{wrong}: name the function and its operands otherwise, each by a name of its own"
-        raise click.ClickException(msg)
+        raise click.ClickException(
+            f"{wrong}: name the function and its operands otherwise, each by a name of its own"
+        )
     click.echo(templates.new_rule(name, operands or ("x",), kind), nl=False)
 
 
@@ -229,8 +232,7 @@ def new_package(name: str, about: str) -> None:
     if wrong := templates.unfit_package(name, about):
         raise click.UsageError(wrong)
     if Path(name).exists():
-        msg = f"there is a {name} already; choose another name"
-        raise click.ClickException(msg)
+        raise click.ClickException(f"there is a {name} already; choose another name")
     for path, text in templates.new_package(name, about).items():
         at = Path(name) / path
         at.parent.mkdir(parents=True, exist_ok=True)
@@ -252,8 +254,7 @@ def doctor(script: str | None, as_json: bool) -> None:
     try:
         found = obstacles_in(Path(script).read_text(encoding="utf-8"))
     except SyntaxError as error:
-        msg = f"{script}:{error.lineno}: {error.msg}"
-        raise click.ClickException(msg) from error
+        raise click.ClickException(f"{script}:{error.lineno}: {error.msg}") from error
     if as_json:
         _json([vars(f) for f in found])
     for f in () if as_json else found:
@@ -313,11 +314,13 @@ def graph(function: str, operands: tuple[str, ...], output: str | None) -> None:
         return tape
 
     if output is not None and not output.endswith((".svg", ".dot")):
-        msg = f"-o {output}: a graph is written as .svg, or as text for Graphviz, .dot"
-        raise click.ClickException(msg)
+        raise click.ClickException(
+            f"-o {output}: a graph is written as .svg, or as text for Graphviz, .dot"
+        )
     if output is not None and not Path(output).parent.is_dir():
-        msg = f"there is no folder {str(Path(output).parent)!r} for -o {output}; make it first"
-        raise click.ClickException(msg)
+        raise click.ClickException(
+            f"there is no folder {str(Path(output).parent)!r} for -o {output}; make it first"
+        )
     tape = _called(function, operands, recorded)
     if output is None:
         click.echo(str(tape))
@@ -374,8 +377,7 @@ def _migrate(file: str, *, write: bool) -> None:
     try:
         moved = migrated(before)
     except SyntaxError as error:
-        msg = f"{file}:{error.lineno}: {error.msg}"
-        raise click.ClickException(msg) from error
+        raise click.ClickException(f"{file}:{error.lineno}: {error.msg}") from error
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), moved.text.splitlines(keepends=True), file, file
     )

@@ -33,8 +33,7 @@ def function_named(path: str) -> Any:
     """
     parts = path.split(".")
     if not all([part.isidentifier() for part in parts]):
-        msg = f"{path!r} names nothing in Python; write package.module.function"
-        raise LookupError(msg)
+        raise LookupError(f"{path!r} names nothing in Python; write package.module.function")
     sys.path.insert(0, "")
     try:
         for cut in range(len(parts), 0, -1):
@@ -51,14 +50,14 @@ def function_named(path: str) -> Any:
                     known = [n for n in dir(found) if not n.startswith("_")]
                     meant = difflib.get_close_matches(name, known, 1)
                     write = f"did you mean {meant[0]!r}?" if meant else "is it in another module?"
-                    msg = f"{'.'.join(parts[:cut])} has no {name!r}; {write}"
-                    raise LookupError(msg)
+                    raise LookupError(f"{'.'.join(parts[:cut])} has no {name!r}; {write}")
                 found = getattr(found, name)
             return found
     finally:
         sys.path.remove("")
-    msg = f"no module {parts[0]!r} can be imported; install it, or run this where it is"
-    raise LookupError(msg)
+    raise LookupError(
+        f"no module {parts[0]!r} can be imported; install it, or run this where it is"
+    )
 
 
 def function_in(place: str) -> Any:
@@ -77,8 +76,9 @@ def function_in(place: str) -> Any:
         names = [x.__name__ for x in own if callable(x) and hasattr(x, "__name__")]
         if len(names) != 1:
             listed = ", ".join(names) or "none"
-            msg = f"{place} defines several functions or none ({listed}); write {place}:function"
-            raise LookupError(msg)
+            raise LookupError(
+                f"{place} defines several functions or none ({listed}); write {place}:function"
+            )
         return getattr(module, names[0])
     path, colon, name = place.rpartition(":")
     if not colon:
@@ -86,8 +86,7 @@ def function_in(place: str) -> Any:
     found: Any = script(path)
     for part in name.split("."):
         if not hasattr(found, part):
-            msg = f"{path} defines no {name!r}"
-            raise LookupError(msg)
+            raise LookupError(f"{path} defines no {name!r}")
         found = getattr(found, part)
     return found
 
@@ -106,12 +105,10 @@ def script(path: str) -> types.ModuleType:
         If the script does not exist, or raises.
     """
     if not Path(path).is_file():
-        msg = f"there is no file {path!r}; write path/to/script.py:function"
-        raise LookupError(msg)
+        raise LookupError(f"there is no file {path!r}; write path/to/script.py:function")
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None:
-        msg = f"{path} is no script of Python; write path/to/script.py:function"
-        raise LookupError(msg)
+        raise LookupError(f"{path} is no script of Python; write path/to/script.py:function")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
@@ -152,11 +149,10 @@ def operands_of(texts: Iterable[str]) -> tuple[Any, ...]:
         try:
             found.append(_operand(text, rng))
         except Exception as error:  # an expression may raise anything
-            msg = (
+            raise ValueError(
                 f"the operand {text!r} cannot be read ({type(error).__name__}: {error}); write a "
                 f"shape, float64[3,2], or an expression with np, 'np.ones(3)'"
-            )
-            raise ValueError(msg) from error
+            ) from error
     return tuple(found)
 
 

@@ -95,8 +95,7 @@ def _placed(
     wanted: tuple[bool, ...] | None = None,
 ) -> tuple[Any, ...]:
     if wanted is not None and len(wanted) != n:
-        msg = f"wanted={wanted} has {len(wanted)} entries for {n} operands"
-        raise ProjectionError(msg)
+        raise ProjectionError(f"wanted={wanted} has {len(wanted)} entries for {n} operands")
     bars = dict(zip(places, pullback(y_bar), strict=True))
     given = [bars.get(i, NoTangent()) for i in range(n)]
     return tuple([t if wanted is None or wanted[i] else ZeroTangent() for i, t in enumerate(given)])
@@ -113,16 +112,16 @@ def push_through(
         If there is not one tangent per operand, or if an operand that cannot be perturbed has one.
     """
     if len(tangents) != len(operands):
-        msg = f"frule takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
-        raise ProjectionError(msg)
+        raise ProjectionError(
+            f"frule takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
+        )
     places, rest = _apart(f, operands)
     for i, t in enumerate(tangents):
         if i not in places and not is_zero(t):
-            msg = (
+            raise ProjectionError(
                 f"operand {i}, {operands[i]!r}, stands for itself, as an axis or a shape does, and "
                 f"{t!r} was given as its tangent; give NoTangent()"
             )
-            raise ProjectionError(msg)
     xs, ts = [operands[i] for i in places], [tangents[i] for i in places]
     return _installed(NoRuleError, _SEVERAL).jvp(rest, tuple(xs), tuple(ts))  # type: ignore[no-any-return]
 

@@ -45,18 +45,18 @@ def exporter(name: str) -> Any:
             found = plugins.load(module)
             if found is not None:
                 return found
-            msg = (
+            raise ContractError(
                 f"{module}, which exports to {name}, {plugins.failures[module]}; "
                 f"pip install chainrules-py[{name}]"
             )
-            raise ContractError(msg)
     import difflib  # only needed for a mistyped name
 
     names = exporters()
     meant = difflib.get_close_matches(name, names, 1)
     write = f"did you mean {meant[0]!r}?" if meant else "install a package that has one"
-    msg = f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; {write}"
-    raise ContractError(msg)
+    raise ContractError(
+        f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; {write}"
+    )
 
 
 def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any) -> Any:
@@ -92,8 +92,7 @@ def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any)
     1.0
     """
     if not callable(f):
-        msg = f"export({f!r}): not a function; pass the function itself"
-        raise RuleError(msg)
+        raise RuleError(f"export({f!r}): not a function; pass the function itself")
     if isinstance(to, str):
         return exporter(to).export(f, **options)
     return {name: exporter(name).export(f, **options) for name in to}

@@ -53,18 +53,18 @@ class _Frule:
         self, tangents: tuple[Any, ...], f: Any, /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         if type(tangents) is not tuple:
-            msg = f"frule((x_dot, ...), f, x, ...) takes a tuple first, not {describe(tangents)}"
-            raise ProjectionError(msg)
+            raise ProjectionError(
+                f"frule((x_dot, ...), f, x, ...) takes a tuple first, not {describe(tangents)}"
+            )
         f, native, bind_for, _, options, operands = _call(f, operands, options, "forward")
         if f is None:
             y, y_dot = push_through(native, operands, tangents)
             return y, NoTangent() if space_is_discrete(y) else y_dot
         if len(tangents) != len(operands):
-            msg = (
+            raise ProjectionError(
                 f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "
                 f"got {len(tangents)}"
             )
-            raise ProjectionError(msg)
         tangents = tuple(map(check_tangent_of, operands, tangents))
         bound = bind_for(tuple([not is_zero(t) for t in tangents]))
         if bound is None:
@@ -221,11 +221,10 @@ class Pullback:
     def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
         """Compute the cotangents that are wanted, with None for the others."""
         if len(wanted) != len(self.operands):
-            msg = (
+            raise ProjectionError(
                 f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
                 f"{name_of(self.f)}"
             )
-            raise ProjectionError(msg)
         active = [i for i, w in enumerate(self.wanted) if w]
         return self._placed(
             tuple(

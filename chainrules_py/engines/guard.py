@@ -89,8 +89,7 @@ class Guard:
         self._places: dict[int, int] = {}  # from the id of the owner of memory to its lock
         self._groups: list[tuple[list[Any], Any, Any, list[Any]]] = []  # of small arrays
         if mode not in MODES:
-            msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
-            raise ValueError(msg)
+            raise ValueError(f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}")
 
     def hold(self, x: Any, name: Any = None) -> None:
         """Guard an array from now on; values without memory are ignored.
@@ -279,11 +278,10 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     MutationError
         The message names the array, by the name passed to `Guard.hold`.
     """
-    msg = (
+    raise MutationError(
         f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
         f"at values that are gone; write to a copy (v = x.copy()), or after the gradient"
     )
-    raise MutationError(msg)
 
 
 def _role(name: Any) -> str:

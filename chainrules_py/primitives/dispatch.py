@@ -154,11 +154,10 @@ class MethodTable(Generic[T]):
             return found[0]
         shown = ", ".join(cls.__qualname__ for cls in target)
         each = [f"{signature_text(s)} at {where_defined(value)}" for s, value in found[:2]]
-        msg = (
+        raise AmbiguousRuleError(
             f"{self.name}({shown}) is ambiguous between\n  {', '.join(each)}\n"
             f"  write one for ({shown})"
-        )
-        raise AmbiguousRuleError(msg) from None
+        ) from None
 
     def _fitting(
         self, target: tuple[type, ...]
@@ -275,11 +274,10 @@ def operand_types(
     elif len(types) == len(names):
         hints = dict(zip(names, types, strict=True))
     else:
-        msg = (
+        raise RuleError(
             f"types={types!r} has {len(types)} entries for {len(names)} operands of "
             f"{where_defined(function)}"
         )
-        raise RuleError(msg)
     given = [(hints.get(name) or _unannotated(name, parameters.defaults), name) for name in names]
     found = tuple([checked_annotation(t, name, function, kinds) for t, name in given])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
@@ -308,12 +306,11 @@ def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, An
     try:
         return typing.get_type_hints(function)
     except Exception as error:
-        msg = (
+        raise RuleError(
             f"the annotations of {getattr(function, '__qualname__', function)} "
             f"({where_defined(function)}) cannot be resolved: {error}; "
             f"write @rule(f, types=(A, B)) to give the types as objects"
-        )
-        raise RuleError(msg) from error
+        ) from error
 
 
 _SIMPLE = {Numeric, object, Any}
@@ -349,13 +346,12 @@ def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = 
     # list[int], Literal, type[X], NDArray[...]
     parametric = typing.get_origin(annotation) is not None or type(annotation) is ArrayOf
     if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
-        msg = (
+        raise RuleError(
             f"{annotation!r}, the annotation of {name} in "
             f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
             f"dispatched on by type alone, and would slow every call of this function; annotate "
             f"with a class, a union of classes, Array, Scalar or Numeric"
         )
-        raise RuleError(msg)
     return annotation
 
 

@@ -124,11 +124,10 @@ class Primitive(Generic[P, R]):
         self.has_body = code is None or code.co_code not in _BODILESS
         parameters = parameters_of(declaration)
         if parameters.keywords is not None:
-            msg = (
+            raise RuleError(
                 f"{self.__name__} ({where_defined(declaration)}) takes **{parameters.keywords}; "
                 f"name each option, keyword-only, so that rules can be checked against them"
             )
-            raise RuleError(msg)
         self.operands = parameters.positional
         self.variadic = parameters.variadic
         self.options = {n: parameters.defaults.get(n, REQUIRED) for n in parameters.keyword_only}
@@ -185,18 +184,16 @@ class Primitive(Generic[P, R]):
             options = {**self.options, **options}
             if self._required and any(options[n] is REQUIRED for n in self._required):
                 missing = sorted(n for n in self._required if options[n] is REQUIRED)
-                msg = f"{self.__name__}() misses {', '.join(missing)}"
-                raise TypeError(msg)
+                raise TypeError(f"{self.__name__}() misses {', '.join(missing)}")
         for name, value in options.items():
             if type(value) in static_types or is_static(value):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
-                msg = (
+                raise NotDifferentiableError(
                     f"{name} of {self.__name__} is an option, in which no derivative is taken, "
                     f"and is {describe(value)}; declare {name} before the * in {self.__name__}, "
                     f"with a derivative in its rule"
                 )
-                raise NotDifferentiableError(msg)
         return operands, options
 
     def implement(
@@ -374,12 +371,11 @@ class Primitive(Generic[P, R]):
         call, around = (self, *operands, *options.values()), _traced.call
         if len(call) == len(around) and all(map(operator.is_, call, around)):
             engine = type(tracer).__qualname__
-            msg = (
+            raise TracerError(
                 f"{engine}.__trace__ was given {self.__name__} of {describe(operands)}, in which "
                 f"are values of {engine}, and called it with the same operands again; take them "
                 f"apart by chainrules_py.extend.partition, as docs/build-an-engine.md shows"
             )
-            raise TracerError(msg)
         _traced.call = call
         try:
             y = tracer.__trace__(self, operands, options)
@@ -399,13 +395,12 @@ class Primitive(Generic[P, R]):
         for tracer in find_tracers(y):
             if any([t.level >= tracer.level for t in find_tracers(tracer.__payload__)]):
                 names = in_operations(captured([self.__wrapped__]))
-                msg = (
+                raise TracerError(
                     f"the result of {self.__name__} ({where_defined(self)}) depends on "
                     f"{names} that is being differentiated and is no "
                     f"operand of it: that gradient would be lost; pass it as an operand, or hold "
                     f"it fixed with ignore_derivatives"
                 )
-                raise TracerError(msg)
         return y
 
     def __repr__(self) -> str:

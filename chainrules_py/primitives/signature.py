@@ -120,8 +120,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     kinds: dict[Any, list[str]] = {kind: [] for kind in each}
     defaults: dict[str, Any] = {}
     if not callable(function):
-        msg = f"expected a function, got {function!r}"
-        raise RuleError(msg)
+        raise RuleError(f"expected a function, got {function!r}")
     try:
         signature = inspect.signature(function)
     except ValueError:
@@ -131,8 +130,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
             remedy = (
                 stripped if sys.flags.optimize > 1 else "write a function that says what it takes"
             )
-            msg = f"{function!r} has no signature to read; {remedy}"
-            raise RuleError(msg) from None
+            raise RuleError(f"{function!r} has no signature to read; {remedy}") from None
         return parameters_of(documented)
     for p in signature.parameters.values():
         kinds[p.kind].append(p.name)

@@ -31,8 +31,7 @@ def find_primal(
     A rule for a function whose calls no engine sees would be silently ignored, so it raises.
     """
     if not callable(f):
-        msg = f"{constructor}({f!r}): not a function; pass the function itself"
-        raise RuleError(msg)
+        raise RuleError(f"{constructor}({f!r}): not a function; pass the function itself")
     if primal_of(f) is None:
         see(f, ())
     call: Any = f.__call__ if isinstance(f, type) else f
@@ -45,25 +44,24 @@ def find_primal(
         return primal
     try:
         if f in aliases and not hasattr(f, "nin"):
-            msg = (
+            raise RuleError(
                 f"{constructor}({name}){at}: {name} is written in words "
                 f"({aliases[f].operation!r}), not itself "
                 f"an operation; state rules for the operations, or g = primitive({name}) for an "
                 f"operation of its own"
             )
-            raise RuleError(msg)
         hash(f)
     except TypeError:
-        msg = f"{constructor}({name}){at}: rules are kept by function, and this one is not hashable"
-        raise RuleError(msg) from None
+        raise RuleError(
+            f"{constructor}({name}){at}: rules are kept by function, and this one is not hashable"
+        ) from None
     if _interceptable(f):
         return declare(f)
-    msg = (
+    raise RuleError(
         f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
         f"silently bypassed; write @primitive above {name} ({where_defined(f)}), or "
         f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
     )
-    raise RuleError(msg)
 
 
 def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
@@ -73,11 +71,10 @@ def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
         and f.__name__ != "<lambda>"
         and where_defined(f) == f"{at.f_code.co_filename}:{at.f_lineno}"
     ):
-        msg = (
+        raise RuleError(
             f"@{constructor} above {f.__name__} ({where_defined(f)}) does not say whose rule it "
             f"is; write @{constructor}(f) for the rule of f, which is a @primitive"
         )
-        raise RuleError(msg)
 
 
 def _interceptable(f: Any) -> bool:
@@ -112,8 +109,9 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
     """
     if not callable(half):
         wanted = _parameters(primal, first)
-        msg = f"{said} is {half!r}, not a function of ({wanted}); write lambda {wanted}: ..."
-        raise RuleError(msg)
+        raise RuleError(
+            f"{said} is {half!r}, not a function of ({wanted}); write lambda {wanted}: ..."
+        )
     found = parameters_of(half)
     n, given = len(first) + len(primal.operands), found.positional
     options = set(found.keyword_only) | (set() if found.by_position_only else set(given[n:]))
@@ -125,33 +123,31 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
     missing = () if found.keywords else [name for name in primal.options if name not in options]
     if not fits or missing:
         wanted = _parameters(primal, first)
-        msg = (
+        raise RuleError(
             f"{said} at {where_defined(half)} takes ({', '.join(found.names)}); it has to take "
             f"({wanted}), as {primal.__name__}{primal.signature} of {where_defined(primal)} does"
         )
-        raise RuleError(msg)
 
 
 def check_number(said: str, given: str, primal: Primitive[..., Any], fits: bool, use: str) -> None:
     """Raise if a statement gives another number of functions or types than its primal takes."""
     if not fits:
         wanted = _parameters(primal, ())
-        msg = f"{said} gives {given}, and {where_defined(primal)} takes ({wanted}); {use}"
-        raise RuleError(msg)
+        raise RuleError(
+            f"{said} gives {given}, and {where_defined(primal)} takes ({wanted}); {use}"
+        )
 
 
 def check_any(said: str, primal: Primitive[..., Any], gives: bool) -> None:
     """Raise if a statement gives no derivative at all."""
     if not gives:
-        msg = f"{said} gives no derivative; write non_differentiable({primal.__name__})"
-        raise RuleError(msg)
+        raise RuleError(f"{said} gives no derivative; write non_differentiable({primal.__name__})")
 
 
 def check_option(said: str, name: str, value: Any, fits: bool, choices: str) -> None:
     """Raise if an option of a constructor has another value than its choices."""
     if not fits:
-        msg = f"{name}={value!r} in {said}; write {choices}"
-        raise RuleError(msg)
+        raise RuleError(f"{name}={value!r} in {said}; write {choices}")
 
 
 def _parameters(primal: Primitive[..., Any], first: tuple[str, ...]) -> str:
@@ -177,10 +173,9 @@ def checked_types(
     elif parameters.keywords is None and options != set(primal.options):
         wrong = f"the options {sorted(options)}"
     if wrong is not None:
-        msg = (
+        raise RuleError(
             f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
             f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
             f"rule has the same: write def {function.__name__}{primal.signature}"
         )
-        raise RuleError(msg)
     return operand_types(function, skip=skip, types=types, kinds=True)

@@ -120,17 +120,17 @@ def scalar_rule(
     said = f"scalar_rule({name})"
     if primal.operands[:1] == ("self",):
         name = primal.__qualname__.rpartition("<locals>.")[2]
-        msg = f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
-        raise RuleError(msg)
+        raise RuleError(
+            f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
+        )
     n = -1 if primal.variadic else len(primal.operands)
     instead = f"give one for each, or write @rule({name})"
     check_number(said, f"{len(partials)} partial derivatives", primal, len(partials) == n, instead)
     if primal.options:
-        msg = (
+        raise RuleError(
             f"{said}: {name} has options ({', '.join(primal.options)}), which partials do not "
             f"get; write @rule({name}), or make operands of them"
         )
-        raise RuleError(msg)
     first = ("y",) if setup is None else ("u", "y")
     for k, partial in enumerate(partials):
         if partial is not None:

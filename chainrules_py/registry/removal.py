@@ -101,8 +101,9 @@ def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
     """
     known = sorted({module for _, module in announced(RULES)})
     if prefer not in known:
-        msg = f"no package of rules is called {prefer!r}, there are {', '.join(known) or 'none'}"
-        raise RuleError(msg)
+        raise RuleError(
+            f"no package of rules is called {prefer!r}, there are {', '.join(known) or 'none'}"
+        )
     see(f, ())
     preferred[f] = prefer
     choose_rows(f)

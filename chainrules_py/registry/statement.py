@@ -166,8 +166,9 @@ class Statement:
     def __reduce__(self) -> Any:
         """Pickle as a position in the table, which importing its module restores."""
         if "<locals>" in self.source.name or self.source.module not in sys.modules:
-            msg = f"{self!r} cannot be pickled; state it at the top level of a module"
-            raise PicklingError(msg)
+            raise PicklingError(
+                f"{self!r} cannot be pickled; state it at the top level of a module"
+            )
         return _stated, (self.primal, self.source.module, *self._place())
 
     def _place(self) -> tuple[Any, ...]:
@@ -190,8 +191,9 @@ def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:
     for statement in primal.stated[0]:
         if statement.source.module == module and statement._place() == place:
             return statement  # type: ignore[no-any-return]
-    msg = f"{module} does not state {place[0]} of {primal.__name__} when it is imported"
-    raise UnpicklingError(msg)
+    raise UnpicklingError(
+        f"{module} does not state {place[0]} of {primal.__name__} when it is imported"
+    )
 
 
 @final

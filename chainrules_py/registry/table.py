@@ -70,11 +70,10 @@ def enter(statement: Statement) -> None:
                 over = (
                     "" if statement.source.by_call else f", or write @rule({name}, override=True)"
                 )
-                msg = (
+                raise RuleError(
                     f"{name} has two rules for the same types, at {other.source.where} and at "
                     f"{statement.source.where}; delete one{over}"
                 )
-                raise RuleError(msg)
         stated[statement.primal] = None
         # A primal that was never looked up is in no cache: functions that are repeatedly created
         # and given a rule do not invalidate the caches of others.

@@ -63,5 +63,4 @@ def __getattr__(name: str) -> Any:
     """Import a function that needs engines, or pytest, when it is first used."""
     if name in _OUTSIDE:
         return getattr(importlib.import_module(_OUTSIDE[name]), name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

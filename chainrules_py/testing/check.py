@@ -222,8 +222,7 @@ class Settings:
     def chosen(self) -> list[tuple[str, Callable[[Case], None]]]:
         """Return the checks to run, with their names."""
         if unknown := set(self.checks or ()) - CHECKS.keys():
-            msg = f"there is no check {sorted(unknown)}; there are {', '.join(CHECKS)}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no check {sorted(unknown)}; there are {', '.join(CHECKS)}")
         default = [name for name in CHECKS if self.thorough or name not in THOROUGH]
         asked = default if self.checks is None else self.checks
         varied = self.vary is not False
@@ -255,8 +254,9 @@ def judge(
             g, given = unbind(f, operands)
             own = any(is_own(cls) for s in rules_for(g) for cls in s.signature)
             if own and find_rule(g, tuple(map(type, given))) is None:
-                msg = f"{call} raises {type(error).__name__}: {error}; {samples_wanted(g)}"
-                raise RuleError(msg) from error
+                raise RuleError(
+                    f"{call} raises {type(error).__name__}: {error}; {samples_wanted(g)}"
+                ) from error
             raise
         again = again_line(constructor, f, operands, options, settings)
         report = Report(call, place_of_rule(case), settings.seed, again, operands)

@@ -190,11 +190,10 @@ class Running:
         """Raise if a compiled program gave another result than its function."""
         if not same and (self.everywhere or _on.get()):
             problem = different(y, expected) or "it differs in its last digits"
-            msg = (
+            raise DebugError(
                 f"the compiled {name} gives another result than {name} itself: {problem}; what it "
                 f"looks up outside of its arguments has changed: pass that as an argument"
             )
-            raise DebugError(msg)
 
     # ----------------------------------------------------------------------------------- rules
 
@@ -276,11 +275,10 @@ class Running:
 
     def _check_nan(self, rule: Named, what: str, y: Any, given: Any) -> None:
         if ((self.everywhere and self.nans) or _trap.get()) and _has_nan(y) and not _has_nan(given):
-            msg = (
+            raise NanError(
                 f"{what}{rule} gave NaN for operands without one: look at what it divides by, and "
                 f"at the ends of what it is defined for"
             )
-            raise NanError(msg)
 
     def _run_half(
         self,

@@ -112,8 +112,7 @@ def _some(name: str, given: Iterable[T]) -> tuple[T, ...]:
     """Return the values of an argument as a tuple; raise if there are none."""
     if several := tuple(given):
         return several
-    msg = f"{name}={given!r}: nothing would be checked; give one, or leave it out"
-    raise ValueError(msg)
+    raise ValueError(f"{name}={given!r}: nothing would be checked; give one, or leave it out")
 
 
 def two_samples(of: Sequence[Instance]) -> list[Instance]:
@@ -190,8 +189,7 @@ def run_samples(
     rules x checks x backends: 2 x 3 x 1; samples: 4; checks: 12 passed, 0 failed, 0 skipped
     """
     if depth not in typing.get_args(Depth):
-        msg = f"depth={depth!r}; write 'full' or 'cheap'"
-        raise ValueError(msg)
+        raise ValueError(f"depth={depth!r}; write 'full' or 'cheap'")
     libraries, seeds = libraries_of(backends), _some("seeds", seeds)
     summary = Summary()
     for operation in map(SampledOperation.find, operations_of(operations)):

@@ -61,5 +61,4 @@ def _keys(pairs: list[tuple[Any, Any]]) -> str:
 
 
 def _refuse(x: Any, fact: str, remedy: str) -> NoReturn:
-    msg = f"register_structure of {type(x).__qualname__}: {fact}; {remedy}"
-    raise RuleError(msg)
+    raise RuleError(f"register_structure of {type(x).__qualname__}: {fact}; {remedy}")

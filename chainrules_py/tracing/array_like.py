@@ -140,11 +140,10 @@ class ArrayLike(PythonProtocols):
 
     def _with_out(self, ufunc: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a ufunc that writes its result into ``out``."""
-        msg = (
+        raise TracerError(
             f"np.{ufunc.__name__} is to write into an array, and {type(self).__name__} cannot be "
             f"written to; use its result: y = np.{ufunc.__name__}(...)"
         )
-        raise TracerError(msg)
 
     # -- NumPy's protocols
 
@@ -230,11 +229,10 @@ def refuse_assignment(x: Any, name: str) -> NoReturn:
     TracerError
         With the line to write.
     """
-    msg = (
+    raise TracerError(
         f"{name} of {describe(x.payload)}, which is being differentiated, is assigned to: NumPy "
         f"would change the array in place; write {_INSTEAD.get(name, 'another array')}"
     )
-    raise TracerError(msg)
 
 
 class _Size(int):

@@ -222,9 +222,8 @@ def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:
 
 
 def _refused(theirs: Any, x: Any) -> NoReturn:
-    msg = (
+    raise TracerError(
         f"{describe(theirs)} of {type(theirs).__module__.partition('.')[0]} stands before "
         f"{describe(x)} of NumPy, which is being differentiated, and takes it for an array of its "
         f"own; write np.asarray of it"
     )
-    raise TracerError(msg)

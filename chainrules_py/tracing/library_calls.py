@@ -348,11 +348,10 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
                 f"convert it before, or register_array_type({cls.__qualname__}, "
                 f"Library(namespace)) if its rules should count"
             )
-            msg = (
+            raise NoRuleError(
                 f"no rule for {name_of(f)} with a {cls.__qualname__}, which computes otherwise "
                 f"than {type_info(cls).base!r}; {instead}"
             )
-            raise NoRuleError(msg)
 
 
 _INSTEAD = {
@@ -371,8 +370,9 @@ def call_method(
     if native in aliases:
         return call_native(native, operands, keywords)
     instead = _INSTEAD.get(method, f"write it with {ufunc.__name__}, slice by slice")
-    msg = f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
-    raise TracerError(msg)
+    raise TracerError(
+        f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
+    )
 
 
 def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:

@@ -134,12 +134,11 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
     NotDifferentiableError
         With the name of the function.
     """
-    msg = (
+    raise NotDifferentiableError(
         f"{shortcuts[code]} takes another formula where {describe(x.__payload__)}, which is being "
         f"differentiated, equals {untraced(other)}: it has not its derivative; differentiate at a "
         f"number beside, or take ignore_derivatives of it, which is a constant"
     )
-    raise NotDifferentiableError(msg)
 
 
 def place_of_call(depth: int) -> Place:

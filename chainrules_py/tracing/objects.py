@@ -94,11 +94,10 @@ class Objects:
 
     def refuse(self, fact: str) -> NoReturn:
         """Raise because an array of numbers would compute differently with an element."""
-        msg = (
+        raise TracerError(
             f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
             f"take it for another number; {self.instead} there"
         )
-        raise TracerError(msg)
 
 
 _seen: dict[Any, Any] = {}

@@ -148,23 +148,21 @@ class _Plain:
         self.name = name
 
     def __get__(self, x: Any, owner: Any) -> Any:
-        msg = (
+        raise MemberError(
             f"{picture(x)} has no {self.name}, which {owner.__dispatch_type__.__name__} has; "
             f"use ignore_derivatives(x).{self.name}, which is a constant"
         )
-        raise MemberError(msg)
 
 
 def _own_attribute(x: Any, name: str) -> Any:
     """Raise for an instance attribute of an array whose class derives from a library's."""
     if name[0] == "_" or name in type(x).state or name not in getattr(innermost(x), "__dict__", ()):
         return object.__getattribute__(x, name)  # raises the original error
-    msg = (
+    raise MemberError(
         f"{name} is an attribute that this {x.__dispatch_type__.__name__} has by itself, and what "
         f"is made of it by a library need not have; read it before x is differentiated, and give "
         f"it beside x"
     )
-    raise MemberError(msg)
 
 
 _PLAIN = (
@@ -358,8 +356,9 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
     def method(self: Any, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
-            msg = "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
-            raise UnsupportedKeywordError(msg)
+            raise UnsupportedKeywordError(
+                "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
+            )
         return _squared(self) if type(other) is int and other == 2 else power(self, other)
 
     return method
@@ -413,12 +412,14 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
     )
     rational = issubclass(cls, numbers.Rational)
     if cls in (str, bytes) and native not in _COMPARISONS:
-        msg = f"{picture(x)} is computed with {other!r}, which is not a number; give a number"
-        raise TypeError(msg)
+        raise TypeError(
+            f"{picture(x)} is computed with {other!r}, which is not a number; give a number"
+        )
     if native in _COMPARISONS and not info.is_hidden:  # no derivative is lost: compare the value
         if ours and cls in (bytearray, memoryview):  # as the first operand, it compares bytes
-            msg = f"{describe(other)} is compared with {describe(x)}; write np.asarray of it"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"{describe(other)} is compared with {describe(x)}; write np.asarray of it"
+            )
         asks = issubclass(cls, numbers.Number) or (ours and not asked)
         return native(untraced(x), other) if asks else NotImplemented
     if rational and not info.is_array:
@@ -428,8 +429,9 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
     if rational or hasattr(cls, theirs):
         once = f"__array_ufunc__ = None in {cls.__qualname__}, for its {theirs} to be called once"
         instead = "float(...)" if rational else once
-        msg = f"{describe(other)} makes objects of the numbers of {describe(x)}; write {instead}"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"{describe(other)} makes objects of the numbers of {describe(x)}; write {instead}"
+        )
     return NotImplemented
 
 

@@ -101,11 +101,10 @@ def _name(kind: Any) -> str:
         name = getattr(shown, "__name__", None) or str(shown).rpartition(".")[2]
         name = _PYTHONS.get(name, name)
         if not (_DTYPE.fullmatch(name) or name in _GROUPS):
-            msg = (
+            raise RuleError(
                 f"Array[{kind!r}]: no dtype; write one (np.float32), a class of dtypes "
                 f"(np.floating), or the name of a device ('cuda')"
             )
-            raise RuleError(msg)
     return name.lower().replace("gpu", "cuda")
 
 

@@ -114,11 +114,10 @@ def _of_script(name: str) -> Any:
     try:
         return functools.reduce(getattr, name.split("."), found)
     except AttributeError as error:
-        msg = (
+        raise UnpicklingError(
             f"{name} was defined in a script, and this process, which was sent it, does not run "
             f"that script; define it in a module that both import"
-        )
-        raise UnpicklingError(msg) from error
+        ) from error
 
 
 def made_again(
@@ -135,11 +134,10 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
     """Return the ``__reduce__`` value of an object by name; raise if no module has that name."""
     if not is_lasting(x):
         stated = "".join([f", with {rule!r}," for rule in rules])
-        msg = (
+        raise PicklingError(
             f"{x!r} ({where}){stated} cannot be pickled: no module has it under its name; define "
             f"it at the top level of a module that can be imported, under the name of its function"
         )
-        raise PicklingError(msg)
     return by_name(x)
 
 
@@ -179,8 +177,9 @@ class Made(functools.partial[Any]):
 
     def __reduce__(self) -> Any:
         if self.recipe is None:  # a copy within a differentiation
-            msg = f"{self!r} is a copy within a differentiation, and cannot be pickled"
-            raise PicklingError(msg)
+            raise PicklingError(
+                f"{self!r} is a copy within a differentiation, and cannot be pickled"
+            )
         return made_again(self, *self.recipe)
 
     def __repr__(self) -> str:

@@ -196,5 +196,4 @@ _FIELDS: tuple[tuple[str, _Test, str], ...] = (
 def _check(of: Any, field: str, fits: bool, what: str) -> None:
     if not fits:
         given = describe(getattr(of, field))
-        msg = f"{type(of).__name__}({field}={given}): {field} has to be {what}"
-        raise RuleError(msg)
+        raise RuleError(f"{type(of).__name__}({field}={given}): {field} has to be {what}")

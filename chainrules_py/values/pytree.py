@@ -236,8 +236,7 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """
     leaves = tuple(leaves)
     if len(leaves) != treedef.num_leaves:
-        msg = f"{treedef!r} takes {treedef.num_leaves} leaves, not {len(leaves)}"
-        raise ValueError(msg)
+        raise ValueError(f"{treedef!r} takes {treedef.num_leaves} leaves, not {len(leaves)}")
     return leaves if treedef.is_flat else _unflatten(treedef, iter(leaves))
 
 

@@ -104,11 +104,10 @@ def register_structure(
     [('left', 1.0), ('right', 2.0)]
     """
     if not (isinstance(cls, type) and callable(to_fields) and callable(rebuild)):
-        msg = (
+        raise RuleError(
             f"register_structure({describe(cls)}, {describe(to_fields)}, {describe(rebuild)}) "
             f"takes a class and two functions: what lists its fields, and what rebuilds it"
         )
-        raise RuleError(msg)
     seen: dict[Any, None] = {}
 
     def items(x: T) -> list[tuple[Any, Any]]:
@@ -145,8 +144,7 @@ def register_leaf(cls: type) -> None:
     False
     """
     if not isinstance(cls, type):
-        msg = f"register_leaf({describe(cls)}) takes a class"
-        raise RuleError(msg)
+        raise RuleError(f"register_leaf({describe(cls)}) takes a class")
     _register(cls, None)
 
 
@@ -257,8 +255,9 @@ def rebuild(x: T, values: Sequence[Any]) -> T:
 def _structure(x: T) -> Structure[T]:
     found = structure_of(type(x))
     if found is None:
-        msg = f"{type(x).__qualname__} is a leaf, not a structure; see register_structure"
-        raise TypeError(msg)
+        raise TypeError(
+            f"{type(x).__qualname__} is a leaf, not a structure; see register_structure"
+        )
     return found
 
 
@@ -475,10 +474,9 @@ def _equal(x: Any, y: Any) -> bool:
 
 def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:
     if len(values) != expected:
-        msg = (
+        raise ValueError(
             f"a {type(x).__qualname__} of {expected} values cannot be rebuilt around {len(values)}"
         )
-        raise ValueError(msg)
 
 
 _MOST_ENTRIES: Final = 6

@@ -213,15 +213,15 @@ def register_array_type(cls: type, library: Library) -> None:
     """
     _check_class("register_array_type", cls)
     if type(library) is not Library:
-        msg = (
+        raise RuleError(
             f"register_array_type({cls.__qualname__}, ...) was given {describe(library)}; write "
             f"register_array_type({cls.__qualname__}, Library(namespace))"
         )
-        raise RuleError(msg)
     check_library(library)
     if issubclass(library.kind, cls):
-        msg = f"{cls.__qualname__} is a base of {library.kind.__qualname__}; register a class of it"
-        raise RuleError(msg)
+        raise RuleError(
+            f"{cls.__qualname__} is a base of {library.kind.__qualname__}; register a class of it"
+        )
     _check_owner(cls, library)
     library.kind.register(cls)  # type: ignore[attr-defined]
     for number in (cls, *type_info(cls).library.floats):  # of an earlier registration
@@ -243,10 +243,9 @@ def register_scalar_type(cls: type, *, array: type) -> None:
     """
     _check_class("register_scalar_type", cls)
     if array not in libraries:
-        msg = (
+        raise RuleError(
             f"register_scalar_type({cls.__qualname__}, array={describe(array)}): register it first"
         )
-        raise RuleError(msg)
     Scalar.register(cls)  # type: ignore[attr-defined]
     _zero_d[cls] = array
     _enter(libraries, cls, Library(libraries[array].namespace))
@@ -292,8 +291,9 @@ def register_host(
     """
     _check_class("register_host", cls)
     if not callable(host):
-        msg = f"register_host({cls.__qualname__}, {describe(host)}): a host is a callable"
-        raise RuleError(msg)
+        raise RuleError(
+            f"register_host({cls.__qualname__}, {describe(host)}): a host is a callable"
+        )
     _enter(hosts, cls, Hosted(host, hidden, constant, varies))
 
 
@@ -313,21 +313,22 @@ def refuse_type(cls: str, instead: str) -> None:
 
 def _check_class(function: str, cls: Any) -> None:
     if not isinstance(cls, type):
-        msg = f"{function} was given {describe(cls)} in place of a class; write its class"
-        raise RuleError(msg)
+        raise RuleError(
+            f"{function} was given {describe(cls)} in place of a class; write its class"
+        )
     if cls.__module__ == "builtins" and cls is not object:
-        msg = (
+        raise RuleError(
             f"{function} was given {cls.__qualname__}, a class of Python's own, with which "
             f"every program computes; write a class of your own, and register that"
         )
-        raise RuleError(msg)
 
 
 def _check_owner(cls: type, library: Library) -> None:
     """Raise if instances of a class are numbers, or another library has registered the class."""
     if issubclass(cls, Scalar):
-        msg = f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
-        raise RuleError(msg)
+        raise RuleError(
+            f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
+        )
     one = _named(library.namespace)
     root = one.partition(".")[0]
     if root != cls.__module__.partition(".")[0] and not root.startswith("chainrules_"):
@@ -335,11 +336,10 @@ def _check_owner(cls: type, library: Library) -> None:
             see(cls)
     other = _named(libraries.get(cls, library).namespace)
     if one != other:
-        msg = (
+        raise RuleError(
             f"register_array_type({cls.__qualname__}, Library({one})): {other} computes them "
             f"already; derive a class from {cls.__qualname__}, and register that"
         )
-        raise RuleError(msg)
 
 
 def _named(space: Any) -> str:
@@ -351,8 +351,9 @@ def _named(space: Any) -> str:
 def check_served(x: Any, cls: type) -> None:
     """Raise if ``cls``, the class of a value or of its payload, was refused by `refuse_type`."""
     if (instead := type_info(cls).refusal) is not None:
-        msg = f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
+        )
 
 
 def refuse_labelled(x: Any) -> None:
@@ -368,21 +369,19 @@ def refuse_labelled(x: Any) -> None:
         library = cls.__module__.partition(".")[0]
         of_one = "x.values, which is its array, and put the labels on what comes back"
         of_several = "{name: x[name].values for name in x}, which are its arrays"
-        msg = (
+        raise NotDifferentiableError(
             f"no derivative is taken in {library}.{cls.__qualname__}, which has labels: give "
             f"{of_several if issubclass(cls, Mapping) else of_one}"
         )
-        raise NotDifferentiableError(msg)
 
 
 def refuse_derived(x: Any) -> NoReturn:
     """Raise for a derivative with respect to a number whose class derives from Python's."""
     kind = next(cls.__name__ for cls in (complex, float, int) if isinstance(x, cls))
-    msg = (
+    raise NotDifferentiableError(
         f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and may "
         f"compute otherwise, or be tested for; give {kind}(x)"
     )
-    raise NotDifferentiableError(msg)
 
 
 def check_tangent(t: object) -> None:
@@ -392,19 +391,17 @@ def check_tangent(t: object) -> None:
     if instead is None and type_info(cls).is_foreign:
         instead = f"it computes otherwise than the {type_info(cls).base!r} that it derives from"
     if instead is not None:
-        msg = f"a {cls.__qualname__} is never a tangent; {instead}"
-        raise ProjectionError(msg)
+        raise ProjectionError(f"a {cls.__qualname__} is never a tangent; {instead}")
 
 
 def namespace_of(cls: type) -> Any:
     """Return the namespace of a registered type; a tracer's is that of its payload."""
     found = type_info(cls).namespace
     if found is None:
-        msg = (
+        raise RuleError(
             f"{cls.__module__}.{cls.__qualname__} is no registered array type; "
             f"register_array_type({cls.__qualname__}, Library(namespace)) makes it one"
         )
-        raise RuleError(msg)
     return found
 
 

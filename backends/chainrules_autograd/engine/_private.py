@@ -16,8 +16,10 @@ try:
     from autograd.extend import Box
     from autograd.numpy.numpy_boxes import ArrayBox
 except ModuleNotFoundError as error:
-    msg = f"chainrules_autograd needs autograd ({error}): pip install 'chainrules-py[autograd]'"
-    raise ModuleNotFoundError(msg, name=error.name) from error
+    raise ModuleNotFoundError(
+        f"chainrules_autograd needs autograd ({error}): pip install 'chainrules-py[autograd]'",
+        name=error.name,
+    ) from error
 
 from chainrules_py.extend import ContractError
 
@@ -42,11 +44,10 @@ def check() -> None:
         box = ArrayBox(x, 1, None)
         if value(box) is x and trace(box) == 1 and node(box) is None:
             return
-    msg = (
+    raise ContractError(
         "chainrules_autograd reads the value, trace and node of autograd's boxes, and this "
         "version has others: pip install 'autograd>=1.7,<1.10'"
     )
-    raise ContractError(msg)
 
 
 check()

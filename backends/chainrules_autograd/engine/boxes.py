@@ -89,12 +89,11 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
         return NotImplemented if row is None else row.call(opened(operands), options)()
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        msg = (
+        raise TracerError(
             f"{describe(bare(self))}, which autograd differentiates, does not become a plain "
             f"array: its derivative would be lost; write np.stack([x, y]) for np.array([x, y]), "
             f"also where a buffer was to be filled"
         )
-        raise TracerError(msg)
 
     def item(self) -> Any:
         """Raise instead of converting to a plain number, as ``__float__`` and the like do."""
@@ -103,11 +102,10 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
     __float__ = __int__ = __complex__ = item
 
     def __setitem__(self, where: Any, value: Any) -> None:
-        msg = (
+        raise TracerError(
             f"{describe(bare(self))}, which autograd differentiates, is written to in place, which "
             f"autograd does not see; write np.where(condition, value, x), or np.concatenate"
         )
-        raise TracerError(msg)
 
     __hash__ = ArrayBox.__hash__
 
@@ -120,8 +118,7 @@ class TracedNumber(Traced):
     @property
     def dtype(self) -> Any:
         """Missing dtype: reading it raises AttributeError, as for Python numbers."""
-        msg = "a number of Python's has no dtype"
-        raise AttributeError(msg)
+        raise AttributeError("a number of Python's has no dtype")
 
 
 def _operator(operation: Any, *, reflected: bool = False) -> Any:

@@ -111,12 +111,11 @@ def _without_hidden(operation: Primitive[..., Any], y: Any, below: int) -> Any:
     if not isinstance(operation, HigherOrder):
         return y
     if any([isbox(x) and _private.trace(x) > below for x in flatten(y)[0]]):
-        msg = (
+        raise NotDifferentiableError(
             f"{operation.__name__} was given nothing that is being differentiated, and gave "
             f"{describe(bare(y))}, which is: a function that it was given uses such a value "
             f"from a place where it cannot be found; pass it as a parameter"
         )
-        raise NotDifferentiableError(msg)
     return y
 
 

@@ -84,8 +84,9 @@ def make_diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
            [0., 2.]])
     """
     if (offset, axis1, axis2) != (0, -1, -2):
-        msg = "make_diagonal takes offset=0, axis1=-1, axis2=-2 alone; write np.diag or np.eye"
-        raise NotImplementedError(msg)
+        raise NotImplementedError(
+            "make_diagonal takes offset=0, axis1=-1, axis2=-2 alone; write np.diag or np.eye"
+        )
     return x[..., None] * np.eye(np.shape(x)[-1])
 
 

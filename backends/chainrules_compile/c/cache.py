@@ -97,8 +97,9 @@ def compiler() -> Compiler:
             return found
         said.append(f"{' '.join(found.command)} makes what computes otherwise")
     known = os.environ.get("CHAINRULES_NATIVE_CC") or f"{', '.join(NAMES)}, or zig of its wheel"
-    msg = "; ".join(said) or f"no C compiler is found: {known}; install one, as gcc or ziglang"
-    raise CompilerError(msg)
+    raise CompilerError(
+        "; ".join(said) or f"no C compiler is found: {known}; install one, as gcc or ziglang"
+    )
 
 
 def _key(by: Compiler, text: str, flags: tuple[str, ...]) -> str:

@@ -53,8 +53,7 @@ def driver() -> Any:
     """
     found = headers()
     if not found:
-        msg = "the headers of Python are missing; install them, as python3-dev"
-        raise CompilerError(msg)
+        raise CompilerError("the headers of Python are missing; install them, as python3-dev")
     path = library(headed("native.c"), *[f"-I{where}" for where in found])
     name = "chainrules_c_calls"
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))

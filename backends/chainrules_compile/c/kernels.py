@@ -66,8 +66,7 @@ def _straight(name: str, statements: list[Line]) -> list[str]:
     """Write a driver that contains each statement."""
     size = sum([line.size for line in statements])
     if size > MOST_STATEMENTS:
-        msg = f"a program of {size} statements is too long for a compiler of C"
-        raise CompilerError(msg)
+        raise CompilerError(f"a program of {size} statements is too long for a compiler of C")
     chunks = _chunks(statements)
     head = "NOINLINE" if len(chunks) == 1 else _QUICKLY
     lines = []

@@ -56,11 +56,10 @@ class _Saving:
             try:
                 lower(lowering, call)
             except UnwritableError:
-                msg = (
+                raise RecordingError(
                     f"{name_of(call.function)} is not written in C, so the program cannot be saved "
                     f"as C; {REMEDY}"
-                )
-                raise RecordingError(msg) from None
+                ) from None
         self.results = [self._output(x) for x in program.outputs]
 
     def _input(self, x: Value, name: str, known: Any) -> None:
@@ -69,8 +68,7 @@ class _Saving:
             shape, dtype = form(x)
             c_type(dtype)
         except UnwritableError:
-            msg = f"{name} is {x!r}, which C has no numbers for; {REMEDY}"
-            raise RecordingError(msg) from None
+            raise RecordingError(f"{name} is {x!r}, which C has no numbers for; {REMEDY}") from None
         view = View(_version(shape, dtype, f"I[{k}]"), 0, shape, _strides(shape, dtype), dtype)
         self.lowering.inputs.append(x)
         self.lowering.views[x] = view
@@ -84,15 +82,15 @@ class _Saving:
         if type(x) is Value:
             view = lowering.view(x)
             if view.dtype.kind == "c":
-                msg = f"the program gives {x!r}, which C has no numbers for; {REMEDY}"
-                raise RecordingError(msg)
+                raise RecordingError(
+                    f"the program gives {x!r}, which C has no numbers for; {REMEDY}"
+                )
             c_type(view.dtype)
             own = lowering.new(view.shape, view.dtype)
             lowering.write(own, view)
             return own
         if type(x) not in (int, float, bool) and not isinstance(x, np.generic):
-            msg = f"the program gives {x!r}, which is not an array; {REMEDY}"
-            raise RecordingError(msg)
+            raise RecordingError(f"the program gives {x!r}, which is not an array; {REMEDY}")
         dtype = np.asarray(x).dtype
         own = lowering.new((), dtype)
         lowering.write(own, Literal(literal(x, dtype), dtype))
@@ -196,13 +194,11 @@ def _source(saving: _Saving, name: str, text: str, work: int) -> str:
 def _loop(own: str, ufunc: np.ufunc, types: str) -> str:
     """Write a C function in place of a NumPy loop."""
     if isinstance(ufunc, str):
-        msg = f"{ufunc} of numbers is not written in C; {REMEDY}"
-        raise RecordingError(msg)
+        raise RecordingError(f"{ufunc} of numbers is not written in C; {REMEDY}")
     given, _, result = types.partition("->")
     kind = _SIZES.get(result)
     if kind is None or set(given) != {result}:
-        msg = f"{ufunc.__name__} of {types} is not written in C; {REMEDY}"
-        raise RecordingError(msg)
+        raise RecordingError(f"{ufunc.__name__} of {types} is not written in C; {REMEDY}")
     head = f"static void {own}(char** p, const I* n, const I* s, void* d) {{\n"
     if ufunc is np.matmul:
         each = (
@@ -218,8 +214,7 @@ def _loop(own: str, ufunc: np.ufunc, types: str) -> str:
     if name is not None:
         text = f"{name}{{f}}({', '.join([f'{{{i}}}' for i in operands])})"
     if text is None:
-        msg = f"{ufunc.__name__} is not written in C; {REMEDY}"
-        raise RecordingError(msg)
+        raise RecordingError(f"{ufunc.__name__} is not written in C; {REMEDY}")
     end = "f" if kind == "float" else ""
     places = [f"AT({kind}, p[{i}] + i * s[{i}])" for i in operands]
     out = f"AT({kind}, p[{ufunc.nin}] + i * s[{ufunc.nin}])"

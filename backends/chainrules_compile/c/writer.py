@@ -46,8 +46,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     instead = ""
     try:
         if len(program) > MOST_CALLS:
-            msg = f"a program of {len(program)} calls is too long to be written in C"
-            raise CompilerError(msg)
+            raise CompilerError(f"a program of {len(program)} calls is too long to be written in C")
         calls.driver()
         recorded, program = program, _native(program, scope.threads)
         scope.fits = calls.fits()

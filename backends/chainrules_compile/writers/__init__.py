@@ -18,5 +18,4 @@ def writer_of(target: str) -> Writer:
             found: Writer = point.load()
             return found
     known = sorted({"numpy", *[p.name for p in entry_points(group="chainrules_py.writers")]})
-    msg = f"no writer is known for the target {target!r}; known are {', '.join(known)}"
-    raise RuleError(msg)
+    raise RuleError(f"no writer is known for the target {target!r}; known are {', '.join(known)}")

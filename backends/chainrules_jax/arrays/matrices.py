@@ -17,8 +17,9 @@ def _called_back(operation: Primitive[..., Any]) -> None:
     def body(x: np.ndarray) -> Any:
         y = operation.plain_implementation((np.ndarray,))(x)
         if np.iscomplexobj(y) and not np.iscomplexobj(x):
-            msg = f"{operation.__name__} of a real matrix is complex here; give a complex one"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{operation.__name__} of a real matrix is complex here; give a complex one"
+            )
         return y
 
     compute_by(operation, called_back(operation, body, lambda x: x, vectorized=False))

@@ -47,11 +47,10 @@ class Problem:
         """Return the coordinates of a value that has the structure of the unknown."""
         leaves = Tree(x).leaves
         if [jnp.shape(a) for a in leaves] != [jnp.shape(a) for a in self.tree.leaves]:
-            msg = (
+            raise ValueError(
                 f"the unknown is {describe(self.tree.like)}, and its function gave {describe(x)}; "
                 f"it has to give as many numbers, in the same shapes and order"
             )
-            raise ValueError(msg)
         return self.coordinates.flat(leaves)
 
     def residual(self, x: Array) -> Array:
@@ -207,8 +206,9 @@ def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any
         zero = jnp.zeros_like(rhs)
         return problem.built(_solved(problem.matrix(problem.residual, zero), rhs))
     if solver not in ("gmres", "cg"):
-        msg = f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
-        raise ValueError(msg)
+        raise ValueError(
+            f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
+        )
     eps = float(jnp.finfo(rhs.dtype).eps)
     tol = eps**0.75 if options["tol"] is None else options["tol"]
     steps = max(10 * size, 20) if options["max_steps"] is None else options["max_steps"]

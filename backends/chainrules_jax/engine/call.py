@@ -334,12 +334,11 @@ def refuse_varying(operation: Operation, leaves: Leaves) -> None:
         With what to write instead.
     """
     if jax.sharding.get_abstract_mesh().manual_axes and any(map(_varying, leaves)):
-        msg = (
+        raise NotDifferentiableError(
             f"{operation.__name__} is called in jax.shard_map, whose types say what values vary "
             f"over, "
             f"which a rule does not: write jax.shard_map(..., check_vma=False)"
         )
-        raise NotDifferentiableError(msg)
 
 
 def _varying(x: Any) -> Any:

@@ -63,11 +63,10 @@ def callback(
     [0.5 0.5 0.5]
     """
     if not isinstance(f, Primitive) or not f.has_body:
-        msg = (
+        raise RuleError(
             f"callback() is of a primitive whose body computes with NumPy, and {f!r} "
             f"({where_defined(f)}) is none; write @primitive above a function with a body"
         )
-        raise RuleError(msg)
     compute_by(f, called_back(f, f.__wrapped__, result, vectorized))
 
 

@@ -182,22 +182,20 @@ class Program:
                 raise
             if not isinstance(self.operation, HigherOrder):
                 raise refused_half(self.operation, "JAX") from error
-            msg = (
+            raise NotDifferentiableError(
                 f"{self.operation.__name__} looks at values to choose its steps, and of what "
                 f"jit, vmap "
                 f"and scan trace there are none: call it outside of these"
-            )
-            raise NotDifferentiableError(msg) from error
+            ) from error
 
     def opened(self, y: Any, given: Leaves) -> list[Any]:
         """Return the arrays of a result, and store its structure."""
         leaves, layout = split(y, numbers=True, others=given)
         if self._out is not None and self._out.num_leaves != layout.num_leaves:
-            msg = (
+            raise RuleError(
                 f"{self.operation.__name__} gives {self._out.num_leaves} arrays, and its rule "
                 f"{layout.num_leaves}: {describe(y)}; a rule has to give the value of its function"
             )
-            raise RuleError(msg)
         self._out = layout
         return leaves
 
@@ -280,12 +278,11 @@ class Program:
         found = wanted_in(self.treedef, moves)
         for i in self.operation.fixed:
             if found[i]:
-                msg = (
+                raise NotDifferentiableError(
                     f"{self.operation.operands[i]} of {self.operation.__name__} is held fixed "
                     f"(nondiff_argnums), and is being differentiated: its gradient would be "
                     f"lost; state a derivative in it, or pass it through jax.lax.stop_gradient"
                 )
-                raise NotDifferentiableError(msg)
         return found
 
     def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
@@ -301,11 +298,10 @@ class Program:
         linear = constructor == "linear_rule" or self.operation is v.astype
         if linear or (constructor == "bilinear_rule" and sum(self._wanted(moves)) == 1):
             return
-        msg = (
+        raise NotDifferentiableError(
             f"{self.operation.__name__} is not stated as linear in what jax.linear_transpose "
             f"moves: state it by linear_rule, or take jax.vjp"
         )
-        raise NotDifferentiableError(msg)
 
     def _recipe(self, ins: Leaves) -> Any:
         """Return the recipe of the reverse rule of a call, or None."""

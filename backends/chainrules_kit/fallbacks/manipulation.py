@@ -69,8 +69,7 @@ def sliding_window_view_standard(
         a %= ndim
         starts = y.shape[a] - n + 1
         if starts < 1:
-            msg = "window shape cannot be larger than input array shape"
-            raise ValueError(msg)
+            raise ValueError("window shape cannot be larger than input array shape")
         places = v.reshape(v.arange_like(x, stop=starts), shape=(-1, 1)) + v.arange_like(x, stop=n)
         y = v.take(y, places, axis=a)
         order = [*range(a + 1), *range(a + 2, y.ndim), a + 1]

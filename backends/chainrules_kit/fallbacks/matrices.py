@@ -108,8 +108,7 @@ def from_diagonal_standard(x: Array, *, rows: int, columns: int, offset: int = 0
     )
     if x.shape[-1] != length:
         of = f"diagonal {offset} of a {rows} x {columns} matrix"
-        msg = f"{of} has {length} elements, not {x.shape[-1]}"
-        raise ValueError(msg)
+        raise ValueError(f"{of} has {length} elements, not {x.shape[-1]}")
     if not length:
         return v.full_like(x, shape=(*x.shape[:-1], rows, columns), fill=0)
     i = v.reshape(v.arange_like(x, stop=rows), shape=(-1, 1))

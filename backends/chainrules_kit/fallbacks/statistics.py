@@ -27,8 +27,7 @@ def convolve_standard(x1: Array, x2: Array, *, mode: str = "full") -> Any:
     a, b = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
     n, m = a.shape[0], b.shape[0]
     if not m:
-        msg = "v cannot be empty"
-        raise ValueError(msg)
+        raise ValueError("v cannot be empty")
     dtype = namespace(x1).result_type(x1, x2)
     a, b = v.astype(a, dtype=dtype), v.astype(b, dtype=dtype)
     if mode != "valid":

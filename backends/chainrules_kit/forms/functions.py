@@ -121,12 +121,11 @@ class CustomFunction(Primitive[P, R]):
         free = [i for i in range(len(self.operands)) if i not in self.fixed]
         stated = [jvp for jvp in jvps if jvp is not None]
         if self.variadic or len(jvps) != len(free) or not stated:
-            msg = (
+            raise RuleError(
                 f"{self.__name__}.defjvps gives {len(jvps)} functions, {len(stated)} of them not "
                 f"None, for the operands ({', '.join(self.operands[i] for i in free)}) of "
                 f"{where_defined(self)}; give one for each, or write non_differentiable"
             )
-            raise RuleError(msg)
         for jvp in stated:
             self._check(jvp, 2 + len(self.operands), "(x_dot, y, *operands)")
 
@@ -194,8 +193,9 @@ class CustomFunction(Primitive[P, R]):
         checked_types(self, fwd, (object,) * n, 0)
         self._check(bwd, len(self.fixed) + 2, "(residuals, y_bar)", all_options=False)
         if complex not in (None, "adjoint", "jax"):
-            msg = f"complex={complex!r} in {self.__name__}.defvjp; say 'adjoint' or 'jax'"
-            raise RuleError(msg)
+            raise RuleError(
+                f"complex={complex!r} in {self.__name__}.defvjp; say 'adjoint' or 'jax'"
+            )
         enter(self, AugmentedRecipe(fwd, bwd, self.fixed, recompute, True, complex))
 
     def _check(
@@ -211,12 +211,11 @@ class CustomFunction(Primitive[P, R]):
             fits = fits and (named == options if all_options else named <= options)
         if not fits:
             held = "".join(f"{self.operands[i]}, " for i in sorted(self.fixed))
-            msg = (
+            raise RuleError(
                 f"{name_of(function)} ({where_defined(function)}) takes "
                 f"({', '.join(parameters.names)}); for {self.__name__}{self.signature} it has to "
                 f"take ({held}{shown[1:-1]}{''.join(f', {name}=' for name in options)})"
             )
-            raise RuleError(msg)
 
     def _free(self, xs: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([x for i, x in enumerate(xs) if i not in self.fixed])
@@ -234,12 +233,11 @@ class CustomFunction(Primitive[P, R]):
         operands, options = super().normalise(operands, options)
         for i in self.fixed:
             if find_tracers(operands[i]):
-                msg = (
+                raise NotDifferentiableError(
                     f"{self.operands[i]} of {self.__name__} is held fixed (nondiff_argnums), and "
                     f"is being differentiated: its gradient would be lost; state a derivative in "
                     f"it, or pass ignore_derivatives({self.operands[i]})"
                 )
-                raise NotDifferentiableError(msg)
         return operands, options
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -256,11 +254,10 @@ def _places(f: Primitive[..., Any], fixed: Places) -> frozenset[int]:
         elif isinstance(place, int) and -n <= place < n:
             found.add(place % n)
         else:
-            msg = (
+            raise RuleError(
                 f"{f.__name__} ({where_defined(f)}) has no operand {place!r} to be held fixed; it "
                 f"takes {f.signature}, of which keyword-only parameters are fixed anyway"
             )
-            raise RuleError(msg)
     return frozenset(found)
 
 

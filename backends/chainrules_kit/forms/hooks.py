@@ -96,21 +96,19 @@ class Passing:
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
-            msg = (
+            raise MutationError(
                 f"the hook {name_of(self.f)} writes to the cotangent {describe(shown)}, which is "
                 f"read-only, as other values may have it too; give a new one: 2 * g for g *= 2"
-            )
-            raise MutationError(msg) from error
+            ) from error
         if bar is None or (bar is shown and not traced):
             return None
         bar = unthunk(bar)
         if find_tracers(shown) and not self.linear:
-            msg = (
+            raise NotDifferentiableError(
                 f"the hook {name_of(self.f)} changes a cotangent, and the gradient is "
                 f"differentiated: it would be no derivative of anything; say linear=True if the "
                 f"hook is linear, or give None in hooks that only look"
             )
-            raise NotDifferentiableError(msg)
         if not (self._is_compared or traced or is_zero(bar) or 0 in getattr(bar, "shape", ())):
             self._is_compared = True
             self._compare(shown, bar)
@@ -123,11 +121,10 @@ class Passing:
         most, size = [v.max(t) if getattr(t, "shape", ()) else t for t in (off, abs(bar))]
         if not bool(most > 0.02 * size):  # also if one of them is NaN
             return
-        msg = (
+        raise NotDifferentiableError(
             f"the hook {name_of(self.f)} is said to be linear, and of three times a cotangent it "
             f"does not give three times as much: leave linear=True out"
         )
-        raise NotDifferentiableError(msg)
 
     def transposed(self, t: Any) -> Any:
         """Push a tangent by the transpose of the hook, which is linear."""
@@ -155,8 +152,9 @@ def hang_on_rules(f: Callable[..., Any], passing: Passing) -> Hook:
     primal = primal_of(f)
     inside = [s for s in rules_for(f) if s.recipe is not None and not s.recipe.is_constant]
     if primal is None or not inside:
-        msg = f"{name_of(f)} is a function without a rule; hang the hook on values that it gives"
-        raise TracerError(msg)
+        raise TracerError(
+            f"{name_of(f)} is a function without a rule; hang the hook on values that it gives"
+        )
     around = [_hooked(s, passing) for s in inside]
 
     def undo() -> None:
@@ -252,11 +250,10 @@ class Hooked(Recipe):
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             if not self.passing.linear:
-                msg = (
+                raise NotDifferentiableError(
                     f"a hook is attached to {request.statement.primal.__name__}, which acts in "
                     f"reverse mode: forward mode would skip it; remove it, or write linear=True"
                 )
-                raise NotDifferentiableError(msg)
             y, y_dot = inner.run(tangents, *xs, **options)
             return y, self.passing.transposed(unthunk(y_dot))
 

@@ -72,8 +72,9 @@ def parameters_of_imported(
     names = [p.name for p in positional[:operands]]
     names += [f"x{i}" for i in range(len(names), operands)]
     if not names:
-        msg = f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
-        raise RuleError(msg)
+        raise RuleError(
+            f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
+        )
     rest = {
         p.name: p.default
         for p in found
@@ -142,11 +143,10 @@ class ByPosition(inspect.Signature):
             if options:
                 given = ", ".join([f"{name}=..." for name in options])
                 name = getattr(self.f, "__name__", name_of(self.f))
-                msg = (
+                raise TypeError(
                     f"{name}, which is imported, is given {given}: it takes operands by position; "
                     f"give options beforehand, import_rule(functools.partial({name}, {given}))"
                 )
-                raise TypeError(msg)
         return super().bind(*operands)
 
 
@@ -160,11 +160,10 @@ def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
     """
     for x in operands:
         if is_structure_type(type(x)) and any(map(moves, flatten(x)[0])):
-            msg = (
+            raise NotDifferentiableError(
                 f"{name_of(f)}, which is imported, is given {describe(x)}: it has derivatives in "
                 f"arrays and numbers alone; import a function of these, as lambda a, b: f([a, b])"
             )
-            raise NotDifferentiableError(msg)
 
 
 def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
@@ -178,11 +177,10 @@ def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[...
     primal = find_primal(to, "import_rule")
     stated = [s for s in rules_for(primal) if s.recipe is not None]
     if stated:
-        msg = (
+        raise RuleError(
             f"import_rule({name_of(f)}, to={primal.__name__}): there is {stated[0]!r}; leave out "
             f"to=, and use what import_rule returns beside it"
         )
-        raise RuleError(msg)
     return primal
 
 

@@ -74,11 +74,10 @@ def region(function: Any, *inputs: Any) -> Any:
 def _forward(function: Any, *inputs: Any) -> Any:
     answer = function(*inputs)
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
-        msg = (
+        raise RuleError(
             f"{function.__qualname__} ({where_defined(function)}), a region with a derivative of "
             f"its own, has to return (y, pullback), and returned {describe(answer)}"
         )
-        raise RuleError(msg)
     return answer
 
 

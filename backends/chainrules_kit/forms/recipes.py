@@ -269,12 +269,11 @@ class AugmentedRecipe(_Custom):
         if self.complex is None:
             free = [to for i, to in enumerate(onto) if i not in self.fixed]
             if any([leaf.kind == "complex" for leaf in opened([of, *free])[0]]):
-                msg = (
+                raise NotDifferentiableError(
                     f"{statement!r} does not say what its cotangents of complex numbers are, and "
                     f"meets {describe(xs)}, {describe(y)}; write complex='adjoint' if they are "
                     f"the adjoint, as everywhere here, or complex='jax' for its conjugate"
                 )
-                raise NotDifferentiableError(msg)
         return y, saved, of, onto
 
     def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
@@ -286,11 +285,10 @@ class AugmentedRecipe(_Custom):
             if isinstance(saved, tuple):
                 return y, saved
         what = "the residuals" if self.residuals else "a tuple of what is saved"
-        msg = (
+        raise RuleError(
             f"the forward half of {statement!r} has to return the value and {what}, "
             f"and returned {describe(answer)}"
         )
-        raise RuleError(msg)
 
     def _pulled(
         self,
@@ -312,11 +310,10 @@ class AugmentedRecipe(_Custom):
             raise
         places = [i for i in range(len(onto)) if i not in self.fixed]
         if not isinstance(bars, tuple) or len(bars) != len(places):
-            msg = (
+            raise RuleError(
                 f"{statement.source!r} has to return a tuple of {len(places)}, one cotangent for "
                 f"each operand that is not held fixed, and returned {describe(bars)}"
             )
-            raise RuleError(msg)
         found: list[Any] = [NoTangent()] * len(onto)
         for i, bar in zip(places, bars, strict=True):
             if bar is None and self.residuals:

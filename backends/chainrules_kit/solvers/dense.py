@@ -38,8 +38,7 @@ class Coordinates:
         self.lead: tuple[int, ...] = tuple(arrays[0].shape[:batch]) if arrays else ()
         if any(tuple(getattr(x, "shape", ())[:batch]) != self.lead for x in leaves):
             shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
-            msg = f"batch={batch}: the leading axes of shapes {shapes} are not the same"
-            raise ValueError(msg)
+            raise ValueError(f"batch={batch}: the leading axes of shapes {shapes} are not the same")
         # The dtype with the highest precision, so that no leaf loses digits.
         self.like = v.real(min(arrays, key=lambda x: eps_of([x]), default=np.zeros(())))
         self.size = sum(self._length(x) for x in leaves)

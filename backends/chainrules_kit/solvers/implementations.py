@@ -87,11 +87,10 @@ def _solved(
     """Solve by a built-in method, or by the user's solver, whose result is checked."""
     if solver is not None and not callable(solver):
         names = " or 'newton'" if system.name == "fixed_point" else ""
-        msg = (
+        raise ValueError(
             f"solver={solver!r} of {system.name} is not a function{names}: give one that is called "
             f"as solver(f, x0) and gives x, or leave it out"
         )
-        raise ValueError(msg)
     if not system.start:
         return x0
     if solver is None:
@@ -147,11 +146,10 @@ def minimize(
         system.start = found
         found = newton(system, tol, None)
         if slope(found)[0] > slope(begun)[0]:
-            msg = (
+            raise ConvergenceError(
                 f"minimize of a function of {describe(x0)} came to a stationary point where the "
                 f"value is greater than at the start; start elsewhere, or pass a solver"
             )
-            raise ConvergenceError(msg)
         return least(system, found)
 
     return _solved(system, x0, solver, value, descend, **how)
@@ -184,14 +182,13 @@ def linear_solve(
     wrong = norm(combine(rhs, -1.0, product))
     bound = eps_of(rhs) ** (1 / 3) if tol is None else max(tol, eps_of(rhs) ** 0.5)
     if not wrong <= bound * (norm(rhs) + norm(product)):
-        msg = (
+        raise ConvergenceError(
             f"linear_solve: matvec of what was found is not b: the norm of the residual is "
             f"{wrong:.3g}, that of b {norm(rhs):.3g}; matvec may not be linear, or not act on each "
             f"of the problems that batch={batch} counts by itself, or the solver may solve "
             f"something else: in reverse mode it is given the transpose, if there is no "
             f"transpose_solve"
         )
-        raise ConvergenceError(msg)
     if symmetric or solver == "cg":
         _check_symmetric(system, found, product, bound, "symmetric=True" if symmetric else "'cg'")
     return system.tree.build(found)
@@ -206,12 +203,11 @@ def _check_symmetric(system: System, x: Vector, product: Vector, tol: float, cla
     image = system.residual(probe)
     differ = abs(dot(probe, product) - dot(image, x))
     if not differ <= tol * (norm(probe) * norm(product) + norm(image) * norm(x)):
-        msg = (
+        raise ConvergenceError(
             f"linear_solve: {claim} says that matvec is symmetric, or Hermitian, and it is not: "
             f"of a vector u and the solution x, ⟨u, A x⟩ and ⟨A u, x⟩ differ by {differ:.3g}; "
             f"leave symmetric= out, or take solver='gmres', or 'dense'"
         )
-        raise ConvergenceError(msg)
 
 
 @_computes(v.odeint)

@@ -111,8 +111,9 @@ class Integration:
         self.times = [number(v.index(t, i)) for i in range(t.shape[0])]
         steps = [b - a for a, b in pairwise(self.times)]
         if not (all(s > 0 for s in steps) or all(s < 0 for s in steps)):
-            msg = "the times of odeint have to increase, or to decrease, from each to the next"
-            raise ValueError(msg)
+            raise ValueError(
+                "the times of odeint have to increase, or to decrease, from each to the next"
+            )
         resolution = eps_of(self.tree.leaves)
         self.rtol = max(resolution**0.5 if rtol is None else rtol, 10 * resolution)
         self.atol = resolution**0.5 if atol is None else atol

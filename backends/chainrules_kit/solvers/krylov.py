@@ -52,12 +52,11 @@ def iterated(
         if length <= target:
             return coordinates.vector(coordinates.lent(x))
         if left <= 0 or not length < 0.9 * before:
-            msg = (
+            raise ConvergenceError(
                 f"{solver!r} did not converge: the norm of the residual is {length:.3g}, that of "
                 f"the right-hand side {scale:.3g}; the operator may be singular, badly scaled, or, "
                 f"for 'cg', not positive definite: solver='dense' says so, or is precise enough"
             )
-            raise ConvergenceError(msg)
         how = {"rtol": target / length, "atol": 0.0}
         with np.errstate(all="ignore"):
             if solver == "gmres":

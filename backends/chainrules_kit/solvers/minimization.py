@@ -45,11 +45,10 @@ def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
         except ConvergenceError:  # from a solver inside: treat as outside the domain
             return math.inf, 0.0 * z
         if abs(z).max() > far:
-            msg = (
+            raise ConvergenceError(
                 f"minimize found no minimum: the value falls without end, and is {value:.6g}; "
                 f"the function may not be bounded from below"
             )
-            raise ConvergenceError(msg)
         return value, on_host(coordinates.flat(g)).astype(float)
 
     how = {"maxiter": max_steps, "maxfun": 60 * max_steps, "ftol": eps_of(x), "gtol": 0.0}

@@ -70,8 +70,7 @@ def tableau(method: str) -> Tableau:
         If there is no method of this name.
     """
     if method not in METHODS:
-        msg = f"method={method!r} of odeint is none of {', '.join(map(repr, METHODS))}"
-        raise ValueError(msg)
+        raise ValueError(f"method={method!r} of odeint is none of {', '.join(map(repr, METHODS))}")
     return METHODS[method]
 
 
@@ -108,19 +107,17 @@ def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...], clock: A
         given = f(tree.build(y), time, *params)
         k = Tree(given).leaves
         if [getattr(x, "shape", ()) for x in k] != [getattr(x, "shape", ()) for x in y]:
-            msg = (
+            raise ValueError(
                 f"the state of odeint is {describe(tree.like)}, and its function gave "
                 f"{describe(given)}; it has to give a rate of change of the same structure"
             )
-            raise ValueError(msg)
         for a, b in zip(k, y, strict=True):
             if kind_of(a) == "complex" != kind_of(b):
-                msg = (
+                raise ValueError(
                     f"the state of odeint is real ({describe(tree.like)}), and its function gave "
                     f"{describe(given)}, whose imaginary part would be lost; start with a complex "
                     f"state, y0 + 0j, or give the real part"
                 )
-                raise ValueError(msg)
         return [_fitted(a, b) for a, b in zip(k, y, strict=True)]
 
     return rate

@@ -42,11 +42,10 @@ def engine() -> Any:
     """Return the installed engine, which computes the derivatives that solvers need."""
     found = default_engine()
     if found is None:
-        msg = (
+        raise NoRuleError(
             "no engine is installed to differentiate the function with; "
             "pass a solver of your own, which does not need it: solver=..."
         )
-        raise NoRuleError(msg)
     return found
 
 
@@ -80,8 +79,9 @@ class System:
         self.tree = Tree(tree.build(self.start))
         self.spaces = [space(x) for x in self.start]
         if not self.start and flatten(x0)[0]:
-            msg = f"{name} solves for arrays and numbers, and there are none in {describe(x0)}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{name} solves for arrays and numbers, and there are none in {describe(x0)}"
+            )
 
     def at(self, x: Any) -> Any:
         """Return ``f(x, *params)`` for an unknown in its structure."""
@@ -98,11 +98,10 @@ class System:
         if shapes != [of.shape for of in self.spaces] or any(
             kind_of(x) == "complex" != of.kind for x, of in zip(leaves, self.spaces, strict=True)
         ):
-            msg = (
+            raise ValueError(
                 f"{self.name} solves for {describe(self.tree.like)}, and its function gave "
                 f"{describe(r)}; it has to give as many numbers, in the same shapes and order"
             )
-            raise ValueError(msg)
         return leaves
 
     def read(self, x: Any) -> Vector:
@@ -110,11 +109,10 @@ class System:
         leaves = floating(Tree(plain(x)).leaves)
         shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
         if shapes != [of.shape for of in self.spaces]:
-            msg = (
+            raise ValueError(
                 f"the solver of {self.name} started from {describe(self.tree.like)} and gave "
                 f"{describe(x)}; it has to give the same structure"
             )
-            raise ValueError(msg)
         return [project_exactly(leaf, of) for leaf, of in zip(leaves, self.spaces, strict=True)]
 
     def linearised(self, leaves: Vector) -> tuple[Vector, Callable[[Vector], Vector]]:
@@ -202,8 +200,9 @@ def solve_linear(
     small = eps_of(b) ** 0.75 if tol is None else tol
     if solver in ("gmres", "cg"):
         return iterated(solver, apply, b, small, max_steps)
-    msg = f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
-    raise ValueError(msg)
+    raise ValueError(
+        f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
+    )
 
 
 # --------------------------------------------------------------------------- nonlinear systems
@@ -232,31 +231,28 @@ def newton(system: System, tol: float | None, max_steps: int | None) -> Vector:
             return _polished(system, x, step, r)
         x, r = _descended(system, x, step, length, small, count)
     before = _shown(norm(system.residual(system.start), batch))
-    msg = (
+    raise ConvergenceError(
         f"{system.name}: Newton's method did not converge: the norm of the residual is "
         f"{_shown(norm(r, batch))}, at first it was {before}; "
         f"start elsewhere, allow more steps (max_steps=), or pass a solver"
     )
-    raise ConvergenceError(msg)
 
 
 def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector]:
     if not every(length < float("inf")):
-        msg = (
+        raise ConvergenceError(
             f"{system.name}: the residual at {describe(system.tree.like)} is not finite; "
             f"start elsewhere"
         )
-        raise ConvergenceError(msg)
     try:
         r, columns = system.jacobian(x)
         coordinates = Coordinates(x, system.batch)
         return r, coordinates.vector(-solved(columns, coordinates.flat(r)))
     except ConvergenceError as error:
-        msg = (
+        raise ConvergenceError(
             f"{system.name}: the Jacobian is singular where the norm of the residual is "
             f"{_shown(length)}; start elsewhere, or pass a solver"
-        )
-        raise ConvergenceError(msg) from error
+        ) from error
 
 
 def _descended(
@@ -276,11 +272,10 @@ def _descended(
         if every(good):
             return moved, r
         factor = 0.5 * factor if not batch else v.where(good, factor, 0.5 * factor)
-    msg = (
+    raise ConvergenceError(
         f"{system.name}: no step lessens the residual any more, whose norm is {_shown(length)} "
         f"after {count} steps; there may be no solution near, or f is not smooth; start elsewhere"
     )
-    raise ConvergenceError(msg)
 
 
 def _polished(system: System, x: Vector, step: Vector, r: Vector) -> Vector:
@@ -338,12 +333,11 @@ def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None)
                 return x
         else:
             least, waited = largest, 0
-    msg = (
+    raise ConvergenceError(
         f"{system.name} did not settle: the last step is of length {_shown(length)}; f may be no "
         f"contraction near the start; start elsewhere, allow more steps (max_steps=), or write "
         f"solver='newton'"
     )
-    raise ConvergenceError(msg)
 
 
 def accepted(system: System, x: Vector, tol: float | None) -> Vector:
@@ -364,11 +358,10 @@ def accepted(system: System, x: Vector, tol: float | None) -> Vector:
         return x
     if every(length <= tol * norm(system.pushed(x, x), batch)):
         return x
-    msg = (
+    raise ConvergenceError(
         f"{system.name}: what the solver gave is no solution: the norm of the residual is "
         f"{_shown(length)}; let it go on for longer, or say what is small enough: tol="
     )
-    raise ConvergenceError(msg)
 
 
 def least(system: System, leaves: Vector) -> Vector:
@@ -382,12 +375,11 @@ def least(system: System, leaves: Vector) -> Vector:
     if system.columns is None:
         system.jacobian(leaves)
     if system.columns is not None and unknowns(system.columns) and falls(system.columns):
-        msg = (
+        raise ConvergenceError(
             "minimize came to a stationary point that is no minimum: the Hessian has a negative "
             "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
             "point is what you want, call root of the gradient"
         )
-        raise ConvergenceError(msg)
     return leaves
 
 

@@ -48,8 +48,9 @@ class SparseJacobian:
     ) -> None:
         detects = isinstance(sparsity, str) and sparsity == "detect"
         if not (detects or hasattr(sparsity, "shape")):
-            msg = f"sparsity={sparsity!r}; write 'detect', a pattern (a sparse array), or a Plan"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"sparsity={sparsity!r}; write 'detect', a pattern (a sparse array), or a Plan"
+            )
         self.engine, self.check, self.symmetric = engine, check, symmetric
         self.pattern: Any = None if detects else sparsity
         self.plans: dict[Any, Plan] = {}
@@ -106,12 +107,11 @@ class SparseJacobian:
         if found is None or (self.pattern is None and found.shape != runs.shape):
             found, plan = _detected(runs, mode, self._is_symmetric(runs)), None
         if found.shape != runs.shape:
-            msg = (
+            raise NotDifferentiableError(
                 f"the {runs.title} has shape {runs.shape}, and sparsity= a pattern of shape "
                 f"{found.shape}; write one with a row for each number of the result, and a column "
                 f"for each number of the arguments"
             )
-            raise NotDifferentiableError(msg)
         if plan is None or (runs.is_complex and plan.pushes and plan.pulls):
             plan = self._planned(found if plan is None else plan.pattern, runs, mode)
         self.plans[key] = plan
@@ -173,11 +173,10 @@ def _nan_images(runs: Runs, pulled: bool, mask: Any) -> Any:
     except (NoRuleError, NotDifferentiableError):
         raise
     except Exception as error:
-        msg = (
+        raise NotDifferentiableError(
             f"the pattern of the {runs.title} was not detected: a derivative raised "
             f"{type(error).__name__} for NaN; write sparsity=pattern, a sparse array"
-        )
-        raise NotDifferentiableError(msg) from error
+        ) from error
 
 
 def _given_up(runs: Runs) -> Any:
@@ -245,13 +244,12 @@ def _check(runs: Runs, plan: Plan, data: Any, pulled: bool, wanted: Any) -> None
     wrong = np.flatnonzero(~near & np.isfinite(have))
     if len(wrong):
         what = "argument" if pulled else "result"
-        msg = (
+        raise NotDifferentiableError(
             f"the {runs.title} has entries outside its pattern, first at {what} {wrong[0]}: the "
             f"derivative in a random direction differs. where, sort or max may take another branch "
             f"than at detection; write sparsity=sparsity(f)(x) to detect the pattern here, or "
             f"Plan(a.pattern + b.pattern) for both branches. check=False skips this check"
         )
-        raise NotDifferentiableError(msg)
 
 
 # ------------------------------------------------------------------------------- the blocks

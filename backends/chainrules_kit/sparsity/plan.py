@@ -88,8 +88,7 @@ class Plan:
 
     def __init__(self, pattern: Any, mode: Mode = "auto", *, symmetric: bool = False) -> None:
         if mode not in ("auto", "forward", "reverse"):
-            msg = f"mode={mode!r}; write 'forward', 'reverse' or 'auto'"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(f"mode={mode!r}; write 'forward', 'reverse' or 'auto'")
         self.mode: Mode = mode
         self.symmetric = symmetric
         self.pattern = _checked(pattern)
@@ -118,11 +117,10 @@ class Plan:
     def _read_stars(self) -> None:
         """Read each entry at (i, j), or at (j, i) if it is alone in the image only there."""
         if not _is_symmetric(self.pattern):
-            msg = (
+            raise NotDifferentiableError(
                 "symmetric=True, as for a Hessian, and the pattern is not symmetric; write "
                 "pattern + pattern.T"
             )
-            raise NotDifferentiableError(msg)
         self.columns = color_stars(self.pattern)
         self.rows = np.full(self.shape[0], -1)
         i, j = self.entries()
@@ -267,11 +265,10 @@ def _checked(pattern: Any) -> Any:
     """Copy a pattern of any class to a csr array with sorted indices."""
     pattern = pattern.get() if hasattr(pattern, "get") else pattern  # from CuPy
     if getattr(pattern, "ndim", 0) != 2:
-        msg = (
+        raise NotDifferentiableError(
             f"a pattern is a matrix with a row for each number of the result, and this one is "
             f"{describe(pattern)}; write a sparse array of SciPy"
         )
-        raise NotDifferentiableError(msg)
     found = csr_array(pattern).copy()
     found.sum_duplicates()
     return csr_array((np.ones(found.nnz, bool), found.indices, found.indptr), found.shape)

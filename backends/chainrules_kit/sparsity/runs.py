@@ -82,18 +82,16 @@ class Runs:
         self.has_aux, self.holomorphic = has_aux, holomorphic
         self.given, tree, self.xs = engine.inputs(given)
         if declares_space(tree):
-            msg = (
+            raise NotDifferentiableError(
                 f"sparse {title}: a structure in its arguments declares its own tangents "
                 f"(register_tangent), so that blocks are no matrices; leave sparsity= out"
             )
-            raise NotDifferentiableError(msg)
         for x in self.xs:
             if type(x) is Space and x.like.__module__.partition(".")[0] not in _LIBRARIES:
-                msg = (
+                raise NotDifferentiableError(
                     f"sparse {title}, in {x}: sparse arrays are SciPy's or CuPy's; give arrays of "
                     f"NumPy's or CuPy's"
                 )
-                raise NotDifferentiableError(msg)
         self.ys: list[Any] = []
         self.made: dict[bool, Any] = {}
 

@@ -82,8 +82,9 @@ def _eigh(x: Any, *, upper: bool = False) -> Any:
 
 def _qr(x: Any, *, mode: str = "reduced") -> Any:
     if mode != "reduced" and x.shape[-2] > x.shape[-1]:
-        msg = f"nothing computes qr(mode={mode!r}): MLX's matrices are the reduced ones"
-        raise NoRuleError(msg)
+        raise NoRuleError(
+            f"nothing computes qr(mode={mode!r}): MLX's matrices are the reduced ones"
+        )
     return QRResult(*linalg.qr(x))
 
 

@@ -90,8 +90,9 @@ def _joined(index: Any, arrays: tuple[Any, ...]) -> Any:
     where: list[Any] = []
     for entry in index.join(arrays):
         if isinstance(entry, bool):
-            msg = f"nothing computes {index}: of MLX, {entry} is the place {int(entry)}"
-            raise NoRuleError(msg)
+            raise NoRuleError(
+                f"nothing computes {index}: of MLX, {entry} is the place {int(entry)}"
+            )
         e = _mx.array(entry) if hasattr(entry, "dtype") else entry
         is_mask = isinstance(e, mx.array) and e.dtype == mx.bool_
         where += _places(e) if is_mask else [e]

@@ -21,8 +21,7 @@ from chainrules_py.extend import decompositions_composites as m
 def triangle(call: Call, UPLO: str) -> None:
     """Lower ``UPLO=``: the triangle that is read."""
     if UPLO.upper() not in ("L", "U"):
-        msg = "UPLO argument must be 'L' or 'U'"
-        raise ValueError(msg)
+        raise ValueError("UPLO argument must be 'L' or 'U'")
     call.options["upper"] = UPLO.upper() == "U"
 
 
@@ -38,8 +37,9 @@ def qr_mode(call: Call, mode: str) -> None:
     elif mode == "complete":
         call.options["mode"] = "complete"
     elif mode != "f":
-        msg = f"qr(mode={mode!r}) has no derivative here; it is 'reduced', 'complete', 'r' or 'raw'"
-        raise UnsupportedKeywordError(msg)
+        raise UnsupportedKeywordError(
+            f"qr(mode={mode!r}) has no derivative here; it is 'reduced', 'complete', 'r' or 'raw'"
+        )
 
 
 def values_alone(call: Call, compute_uv: Any) -> None:
@@ -75,8 +75,7 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VAL
     if rcond is None:
         rcond = 1e-15 if rtol is _NO_VALUE else rtol
     elif rtol is not _NO_VALUE:
-        msg = "`rtol` and `rcond` can't be both set."
-        raise ValueError(msg)
+        raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None or np.ndim(rcond) == 0:
         rcond = None if rcond is None else float(untraced(rcond))
         return v.pinv(x, rtol=rcond, hermitian=bool(hermitian))
@@ -93,8 +92,7 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VAL
 def cond(x: Any, p: Any = None) -> Any:
     """Compute cond: infinite, and without a derivative, at singular matrices."""
     if 0 in x.shape[-2:]:
-        msg = "cond is not defined on empty arrays"
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     p = untraced(p)  # a direct rule passes it as an operand; it may be infinity
     try:
         return m.cond(x, p)
@@ -126,8 +124,9 @@ row(np.linalg.cond, cond, None)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Invert the linear map that an array represents."""
     if not a.ndim:
-        msg = "tensorinv of a number; its map is from the axes behind ind to those before it"
-        raise TypeError(msg)
+        raise TypeError(
+            "tensorinv of a number; its map is from the axes behind ind to those before it"
+        )
     return m.tensorinv(a, ind)
 
 

@@ -63,13 +63,13 @@ def clip_call(
     """Call np.clip, whose bounds have two names; by position it takes both or none."""
     lacking = [name for name, x in (("a_min", a_min), ("a_max", a_max)) if x is _LACKING]
     if len(lacking) == 1:
-        msg = f"clip() missing 1 required positional argument: {lacking[0]!r}"
-        raise TypeError(msg)
+        raise TypeError(f"clip() missing 1 required positional argument: {lacking[0]!r}")
     if lacking:
         a_min, a_max = min, max
     elif min is not None or max is not None:
-        msg = "clip() takes the bounds as a_min and a_max or as min and max, not as both"
-        raise ValueError(msg)
+        raise ValueError(
+            "clip() takes the bounds as a_min and a_max or as min and max, not as both"
+        )
     return e.bounded(operand(a), operand(a_min), operand(a_max))
 
 
@@ -97,11 +97,10 @@ def nan_to_num_call(
 ) -> Any:
     """Call np.nan_to_num, with the bounds of the dtype for infinities."""
     if not copy:
-        msg = (
+        raise UnsupportedKeywordError(
             "nan_to_num(copy=False) writes to its argument, which is being differentiated; "
             "leave copy out, and use what is returned"
         )
-        raise UnsupportedKeywordError(msg)
     x = low.array_of(x)
     if kind_of(x) not in ("real", "complex"):
         return v.positive(x)
@@ -213,17 +212,17 @@ def interp_call(
     x, xp, fp = map(low.array_of, (x, xp, fp))
     wide = [t.dtype for t in (x, xp) if not np.can_cast(low.numpy_dtype(t), float)]
     if wide and period is not None:
-        msg = f"np.interp with period= drops imaginary parts of {wide}: write x.real, xp.real"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"np.interp with period= drops imaginary parts of {wide}: write x.real, xp.real"
+        )
     if wide or not np.can_cast(low.numpy_dtype(fp), complex):
-        msg = f"Cannot cast array data from {wide or fp.dtype!r} to dtype('float64') by rule 'safe'"
-        raise TypeError(msg)
+        raise TypeError(
+            f"Cannot cast array data from {wide or fp.dtype!r} to dtype('float64') by rule 'safe'"
+        )
     if xp.ndim != 1 or fp.ndim != 1:
-        msg = "Data points must be 1-D sequences"
-        raise ValueError(msg)
+        raise ValueError("Data points must be 1-D sequences")
     if xp.shape != fp.shape:
-        msg = "fp and xp are not of the same length."
-        raise ValueError(msg)
+        raise ValueError("fp and xp are not of the same length.")
     x, xp = [v.astype(t, dtype=np.dtype(float)) for t in (x, xp)]
     fp = v.astype(fp, dtype=np.dtype(complex if kind_of(fp) == "complex" else float))
     if period is not None:

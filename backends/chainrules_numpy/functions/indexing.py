@@ -32,8 +32,7 @@ def out_of_bounds(call: Call, mode: str) -> None:
     elif mode == "clip":
         places = v.minimum(v.maximum(low.array_of(places), 0), n - 1)
     elif mode != "raise":
-        msg = f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})"
-        raise ValueError(msg)
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     call.operands["indices"] = low.array_of(places)
 
 
@@ -54,11 +53,10 @@ def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Remove zeros at the ends; np.poly1d has no derivative in the zeros that it removes."""
     kept = i.trim_zeros(x, trim, axis)
     if kept.shape != x.shape and varies(x) and _makes_a_polynomial():
-        msg = (
+        raise NotDifferentiableError(
             f"np.poly1d leaves out coefficients of {describe(x)} in front that are zero, and with "
             "them their derivatives; write np.polyval(c, x), which leaves out none"
         )
-        raise NotDifferentiableError(msg)
     return kept
 
 

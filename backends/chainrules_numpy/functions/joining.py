@@ -23,8 +23,9 @@ def joined_as(call: Call, dtype: Any) -> None:
         arrays = value if type(value) is list else [value]
         for x in arrays:
             if not np.can_cast(low.numpy_dtype(x), dtype, "same_kind"):
-                msg = f"Cannot cast array data from {x.dtype!r} to {dtype!r} by rule 'same_kind'"
-                raise TypeError(msg)
+                raise TypeError(
+                    f"Cannot cast array data from {x.dtype!r} to {dtype!r} by rule 'same_kind'"
+                )
         arrays = [x if low.numpy_dtype(x) == dtype else v.astype(x, dtype=dtype) for x in arrays]
         call.operands[name] = arrays if type(value) is list else arrays[0]
 
@@ -34,8 +35,7 @@ def nested(call: Call, arrays: Any) -> None:
 
     def each(x: Any) -> Any:
         if type(x) is tuple:
-            msg = "arrays is a tuple. Only lists can be used to arrange blocks"
-            raise TypeError(msg)
+            raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks")
         return [each(item) for item in x] if type(x) is list else low.array_of(x)
 
     call.operands = {"arrays": each(arrays)}
@@ -76,8 +76,7 @@ if hasattr(np, "unstack"):  # since NumPy 2.1
 def vsplit(x: Any, indices_or_sections: Any) -> Any:
     """Split rows; requires at least two axes."""
     if x.ndim < 2:
-        msg = "vsplit only works on arrays of 2 or more dimensions"
-        raise ValueError(msg)
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return j.vsplit(x, indices_or_sections)
 
 

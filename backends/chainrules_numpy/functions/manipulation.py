@@ -30,8 +30,9 @@ def copied(call: Call, copy: bool | None) -> None:
     if copy:
         call.after.append(v.copy)
     elif copy is False:
-        msg = "copy=False asks that memory be shared, which has no derivative; leave copy out"
-        raise UnsupportedKeywordError(msg)
+        raise UnsupportedKeywordError(
+            "copy=False asks that memory be shared, which has no derivative; leave copy out"
+        )
 
 
 def ravel(x: Any, order: str = "C") -> Any:
@@ -118,11 +119,10 @@ row(
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
     """Raise: the memory of x determines which elements are read."""
-    msg = (
+    raise UnsupportedKeywordError(
         "as_strided() reads the memory of x, which has no derivative; take sliding_window_view, "
         "broadcast_to, or an index"
     )
-    raise UnsupportedKeywordError(msg)
 
 
 row(
@@ -164,11 +164,9 @@ def pairs(widths: Any, ndim: int) -> Any:
         widths = [w if isinstance(w, tuple) else (w, w) for w in widths]
     array = np.asarray(plain(widths))
     if array.dtype.kind not in "iu":
-        msg = "`pad_width` must be of integral type."
-        raise TypeError(msg)
+        raise TypeError("`pad_width` must be of integral type.")
     if np.any(array < 0):
-        msg = "index can't contain negative values"
-        raise ValueError(msg)
+        raise ValueError("index can't contain negative values")
     if array.size <= 2 and array.shape != (2, 1):
         array = array.reshape(-1)
     return tuple([tuple(pair) for pair in np.broadcast_to(array, (ndim, 2)).tolist()])

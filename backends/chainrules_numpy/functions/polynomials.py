@@ -25,8 +25,9 @@ def coefficients(name: str) -> Lowering:
 
     def lower(call: Call, value: Any) -> None:
         if isinstance(value, np.poly1d):
-            msg = f"{name}= is a poly1d, next to a traced value; write {name}.coeffs"
-            raise UnsupportedKeywordError(msg)
+            raise UnsupportedKeywordError(
+                f"{name}= is a poly1d, next to a traced value; write {name}.coeffs"
+            )
         as_operand(call, value)
 
     return lower
@@ -50,8 +51,7 @@ def poly(zeros: Any) -> Any:
 
 def _on_one_axis(*coefficients: Any) -> None:
     if any([x.ndim > 1 for x in coefficients]):
-        msg = "Polynomial must be 1d only: its coefficients are on one axis"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError("Polynomial must be 1d only: its coefficients are on one axis")
 
 
 def polymul(p: Any, q: Any) -> Any:

@@ -58,8 +58,9 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
 def matrix_power(a: Any, n: Any) -> Any:
     """Raise a square matrix to an integer power."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        msg = f"matrix_power of an array of shape {a.shape}, which is no square matrix"
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError(
+            f"matrix_power of an array of shape {a.shape}, which is no square matrix"
+        )
     return p.matrix_power(a, n)
 
 
@@ -72,12 +73,12 @@ def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 def multi_dot(arrays: Any) -> Any:
     """Multiply two or more matrices; the first and the last may be vectors."""
     if len(arrays) < 2:
-        msg = "Expecting at least two arrays."
-        raise ValueError(msg)
+        raise ValueError("Expecting at least two arrays.")
     axes = [x.ndim for x in arrays]
     if len(axes) > 2 and not ({axes[0], axes[-1]} <= {1, 2} and {*axes[1:-1]} <= {2}):
-        msg = f"multi_dot of arrays with {axes} axes: each has two, the ends have one or two"
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError(
+            f"multi_dot of arrays with {axes} axes: each has two, the ends have one or two"
+        )
     return p.multi_dot(arrays)
 
 
@@ -102,8 +103,7 @@ row(
 def matvec(x1: Any, x2: Any) -> Any:
     """Multiply matrices with vectors."""
     if x1.ndim < 2:
-        msg = f"matvec: operand 0 has {x1.ndim} axes, and a matrix has two"
-        raise ValueError(msg)
+        raise ValueError(f"matvec: operand 0 has {x1.ndim} axes, and a matrix has two")
     return p.matvec(x1, x2)
 
 

@@ -76,8 +76,9 @@ def along(operation: Callable[..., Any]) -> Callable[..., Any]:
 
     def cumulative(x: Any, *, axis: Any = None, include_initial: bool = False) -> Any:
         if x.ndim > 1 and axis is None:
-            msg = "For arrays which have more than one dimension ``axis`` argument is required."
-            raise ValueError(msg)
+            raise ValueError(
+                "For arrays which have more than one dimension ``axis`` argument is required."
+            )
         axis = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
         return operation(x, axis=axis, include_initial=include_initial)
 

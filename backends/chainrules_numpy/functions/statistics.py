@@ -90,8 +90,9 @@ def _mode(value: Any) -> Any:
         return value
     if isinstance(value, int) and 0 <= value < len(_MODES):
         return _MODES[value]
-    msg = f"mode={value!r} of convolve or correlate; write one of {', '.join(map(repr, _MODES))}"
-    raise ValueError(msg)
+    raise ValueError(
+        f"mode={value!r} of convolve or correlate; write one of {', '.join(map(repr, _MODES))}"
+    )
 
 
 for _f, _operation, _operand in (
@@ -120,8 +121,9 @@ row(
 def inexact(call: Call, dtype: Any) -> None:
     """Lower ``dtype=``: it must hold floating-point differences from a mean."""
     if np.dtype(dtype).kind not in "fc":
-        msg = f"Cannot cast what is computed in dtype float64 to {np.dtype(dtype)} by 'same_kind'"
-        raise TypeError(msg)
+        raise TypeError(
+            f"Cannot cast what is computed in dtype float64 to {np.dtype(dtype)} by 'same_kind'"
+        )
     call.options["dtype"] = dtype
 
 

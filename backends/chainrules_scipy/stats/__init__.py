@@ -156,5 +156,6 @@ def __getattr__(name: str) -> Any:
     if name == "invwishart" or name in source_copies.OF:
         return source_copies.Multivariate(native)
     line = f"; write 'from scipy.stats import {name}', after chainrules_scipy.install()"
-    msg = f"module {__name__!r} has no attribute {name!r}{line if native is not None else ''}"
-    raise AttributeError(msg)
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}{line if native is not None else ''}"
+    )

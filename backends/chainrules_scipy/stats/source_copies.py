@@ -55,8 +55,9 @@ class _Definite:
             factor = v.cholesky(m)
         except np.linalg.LinAlgError:
             if varies(m) or _PSD is None:
-                msg = "the derivative of a singular covariance; it is taken where it is definite"
-                raise NotDifferentiableError(msg) from None
+                raise NotDifferentiableError(
+                    "the derivative of a singular covariance; it is taken where it is definite"
+                ) from None
             known = _PSD(readable(m), *args, **options)
             self.pinv, self.eps = known.pinv, known.eps
             vars(self).update(vars(known))

@@ -55,17 +55,15 @@ def check_save(save: Save) -> None:
     names = is_listed and all([isinstance(n, str) for n in save])  # type: ignore[union-attr]
     budget = type(save) is int and save >= 0
     if not (names or budget or save in ("all", "nothing", "cheap", "mincut")):
-        msg = (
+        raise ValueError(
             f"save={save!r}; write 'nothing', 'cheap', 'mincut' or 'all', a list of names, or a "
             f"number of bytes"
         )
-        raise ValueError(msg)
     if save == "mincut" and importlib.util.find_spec("scipy") is None:
-        msg = (
+        raise ImportError(
             "save='mincut' asks SciPy for a maximal flow, and there is no SciPy here; install it, "
             "or write save='cheap'"
         )
-        raise ImportError(msg)
 
 
 @final
@@ -414,11 +412,10 @@ class Packed:
         if type(found) is not kept.like and not isinstance(found, Tracer):
             found = namespace_of(kept.like).asarray(found)  # from a subclass such as np.memmap
         if (getattr(found, "shape", 0), getattr(found, "dtype", 0)) != (kept.shape, kept.dtype):
-            msg = (
+            raise MutationError(
                 f"unpack gave {describe(found)} for an array of shape {kept.shape} and dtype "
                 f"{kept.dtype}; give what pack was given"
             )
-            raise MutationError(msg)
         return found
 
 
@@ -599,8 +596,9 @@ def checkpoint(
     True
     """
     if (pack is None) != (unpack is None) or (pack is not None and save == "nothing"):
-        msg = "pack and unpack come together, with a policy that keeps something: save='all'"
-        raise ValueError(msg)
+        raise ValueError(
+            "pack and unpack come together, with a policy that keeps something: save='all'"
+        )
     check_save(save)
     packing = None if pack is None or unpack is None else (pack, unpack)
 

@@ -220,8 +220,9 @@ class BareTape(list[tuple[Any, ...]]):
                 ],
             )
         if kind_of(value) not in ("real", "complex", "int"):
-            msg = f"{describe(value)} is neither an array nor a number: it has no derivative"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"{describe(value)} is neither an array nor a number: it has no derivative"
+            )
         made = self.leaf(value, name)
         recorders.made[id(self)] = self
         if name is not None:
@@ -229,11 +230,10 @@ class BareTape(list[tuple[Any, ...]]):
         return made
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        msg = (
+        raise TracerError(
             f"{self!r} cannot be copied or pickled; pickle the function, or its pullback: "
             f"vjp(f, x)[1]"
         )
-        raise TracerError(msg)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of level {self.level}: {len(self)} records>"

@@ -58,19 +58,22 @@ class Arguments:
         self.f = f
         self.by_name = by_name
         if not callable(f):
-            msg = f"{f!r} is not a function, so it has no derivative; pass the function itself"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"{f!r} is not a function, so it has no derivative; pass the function itself"
+            )
         if numbers is None:
             numbers = 0 if names is None else ()
         one = not isinstance(numbers, (tuple, list))
         self.numbers = tuple([_whole(n, what) for n in ([numbers] if one else numbers)])  # type: ignore[union-attr]
         self.names = (names,) if isinstance(names, str) else tuple(names or ())
         if wrong := [n for n in self.names if not isinstance(n, str)]:
-            msg = f"argnames holds {wrong[0]!r}; names are strings, positions go to argnums"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"argnames holds {wrong[0]!r}; names are strings, positions go to argnums"
+            )
         if not self.numbers and not self.names:
-            msg = "argnums and argnames are both empty; name an argument to differentiate in"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                "argnums and argnames are both empty; name an argument to differentiate in"
+            )
         single = (one and not self.names) or (isinstance(names, str) and not self.numbers)
         self.alone = single
         self.names_of_chosen: tuple[int | str, ...] = (*self.numbers, *self.names)
@@ -82,8 +85,9 @@ class Arguments:
         found = [self._place(which, len(operands), keywords) for which in self.names_of_chosen]
         if twice := [p for p in found if found.count(p) > 1]:
             what = f"argument {twice[0]}" if isinstance(twice[0], int) else repr(twice[0])
-            msg = f"{what} of {name_of(self.f)} is named twice in argnums and argnames; once is all"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"{what} of {name_of(self.f)} is named twice in argnums and argnames; once is all"
+            )
         return found
 
     def _place(self, which: int | str, count: int, keywords: dict[str, Any]) -> int | str:
@@ -99,11 +103,10 @@ class Arguments:
         f, given = name_of(self.f), ", ".join(keywords)
         if isinstance(which, int):
             if which < 0 and not {*positional}.isdisjoint(keywords):
-                msg = (
+                raise NotDifferentiableError(
                     f"argnums={which} counts from the end, and {f} was called with arguments by "
                     f"keyword ({given}); write argnames= instead"
                 )
-                raise NotDifferentiableError(msg)
             name = positional[which] if 0 <= which < len(positional) else ""
         elif which in positional:
             place = positional.index(which)
@@ -116,12 +119,11 @@ class Arguments:
         if name in keywords:
             return name
         write = f"argnames={next(iter(keywords))!r}" if keywords else "another argnames="
-        msg = (
+        raise NotDifferentiableError(
             f"argument {which!r} of {f}, in which the derivative is taken, was not given: {f} "
             f"takes ({', '.join(known)}), and got {count} by position and {given or 'none'} by "
             f"keyword; argnums counts from 0, or write {write}"
         )
-        raise NotDifferentiableError(msg)
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
         try:
@@ -164,11 +166,10 @@ class Arguments:
         if self.by_name:
             named = self._positional()
             if any([isinstance(n, int) and not 0 <= n < len(named) for n in self.names_of_chosen]):
-                msg = (
+                raise NotDifferentiableError(
                     f"by_name: the argument that argnums={self.numbers} counts of "
                     f"{name_of(self.f)} has no name; write argnames="
                 )
-                raise NotDifferentiableError(msg)
             keys = [named[n] if isinstance(n, int) else n for n in self.names_of_chosen]
             return dict(zip(keys, results, strict=True))
         return results[0] if self.alone else results
@@ -183,8 +184,7 @@ def _whole(n: Any, what: str) -> int:
         if isinstance(n, str)
         else f"positions are integers; for the derivative at x call the result: {what}(f)(x)"
     )
-    msg = f"argnums holds {n!r}; {hint}"
-    raise NotDifferentiableError(msg)
+    raise NotDifferentiableError(f"argnums holds {n!r}; {hint}")
 
 
 # ------------------------------------------------------------ values that can vary
@@ -234,11 +234,10 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
     """Raise if there are leaves and none of them can be differentiated with respect to."""
     if leaves and not any(vary):
         held = ", ".join(dict.fromkeys(map(describe, leaves)))
-        msg = (
+        raise NotDifferentiableError(
             f"there are no numbers that a derivative could be taken in, only {held}: choose "
             f"other arguments (argnums), or make arrays of floating numbers of these"
         )
-        raise NotDifferentiableError(msg)
 
 
 def _check_no_numbers(x: Any) -> None:
@@ -256,8 +255,9 @@ def _check_no_numbers(x: Any) -> None:
         else:
             instead = "give floats or arrays, or "
             instead += f"declare {type(x).__name__} with @dataclass and annotated fields"
-        msg = f"{describe(x)} holds numbers that no derivative is known in: {instead}"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"{describe(x)} holds numbers that no derivative is known in: {instead}"
+        )
 
 
 # ------------------------------------------------------------------------------------ results
@@ -269,11 +269,10 @@ def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
     """Split the result of a function with ``has_aux``, ``(result, aux)``, into these two."""
     if type(answer) is tuple and len(answer) == 2:
         return answer
-    msg = (
+    raise NotDifferentiableError(
         f"has_aux says that {name_of(f)} returns (result, aux), and it returned "
         f"{describe(answer)}; return a tuple of these two"
     )
-    raise NotDifferentiableError(msg)
 
 
 def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
@@ -298,12 +297,11 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
     for x in leaves:
         if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
             whole = f"{what} of {name_of(f)}" if f else "the loss"
-            msg = (
+            raise NotDifferentiableError(
                 f"{whole} has {describe(x)}, which holds what is being differentiated where no "
                 f"derivative sees it: return the numbers or arrays themselves, or a dataclass of "
                 f"them"
             )
-            raise NotDifferentiableError(msg)
 
 
 def _may_hide(x: Any) -> bool:

@@ -355,8 +355,7 @@ def _differentiating(
 ) -> Callable[..., Any]:
     """Return a function that computes the gradient of f, or its value and its gradient."""
     if unused not in ("warn", "zero", "none", "raise"):
-        msg = f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'")
     names, alone = arguments.names_of_chosen, arguments.alone and not arguments.by_name
     what = "value_and_grad" if with_value else "grad"
 
@@ -583,11 +582,10 @@ def without_zeros(
     if unused == "raise":
         number, *keys = list(run.tree.paths())[none.index(True)]
         where = "".join([f"[{key!r}]" for key in keys])
-        msg = (
+        raise NotDifferentiableError(
             f"the result does not depend on argument {names[number]!r}{where}: no gradient flows "
             f"there; leave it out, or write unused='zero' or unused='none'"
         )
-        raise NotDifferentiableError(msg)
     leaves, tree = flatten(bars)
     return unflatten(tree, [None if z else bar for z, bar in zip(none, leaves, strict=True)])
 

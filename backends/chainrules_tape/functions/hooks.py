@@ -86,8 +86,9 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
                 "another engine's: hang it on a function with a rule, or state the identity under "
                 "custom_vjp, with the hook for its backward function"
             )
-        msg = f"hook takes values of a tape, in reverse mode, and {describe(x)} is {what}"
-        raise TracerError(msg)
+        raise TracerError(
+            f"hook takes values of a tape, in reverse mode, and {describe(x)} is {what}"
+        )
     return hang_on_rules(x, passing) if callable(x) else Hook(None)
 
 
@@ -102,5 +103,6 @@ def _push_from_here(x: Any, passing: Passing) -> None:
 
 
 def _refuse_removal() -> None:
-    msg = "a hook on a value in forward mode has acted already; hang it on where it is wanted"
-    raise TracerError(msg)
+    raise TracerError(
+        "a hook on a value in forward mode has acted already; hang it on where it is wanted"
+    )

@@ -133,8 +133,7 @@ def jacobian(
     arguments = Arguments("jacobian", f, argnums, argnames)
     compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check)
     if mode not in ("auto", "forward", "reverse"):
-        msg = f"mode={mode!r}; write 'forward', 'reverse' or 'auto'"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(f"mode={mode!r}; write 'forward', 'reverse' or 'auto'")
 
     def jacobian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
@@ -209,12 +208,11 @@ def hessian(
     def hessian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
         if any([kind_of(x) == "complex" for x in flatten(xs)[0]]):
-            msg = (
+            raise NotDifferentiableError(
                 f"hessian of {name_of(f)} in {describe(xs)}: in complex numbers the second "
                 f"derivative is a map over the real ones, and no complex matrix; hvp multiplies "
                 f"with it, or take real and imaginary parts as arguments"
             )
-            raise NotDifferentiableError(msg)
         inner: Any = None
 
         def gradient(*xs: Any) -> Any:
@@ -499,20 +497,18 @@ def _spaces_of(
     ys = [space(y) for y in run.y_leaves]
     ys = [y if type(y) is Space and y.kind != "int" else NoTangent() for y in ys]
     if all(map(is_zero, ys)):
-        msg = (
+        raise NotDifferentiableError(
             f"jacobian of {name_of(f)}, which returned {describe(run.y)}: there is no real or "
             f"complex number in it whose derivative could be taken; return the array itself"
         )
-        raise NotDifferentiableError(msg)
     is_complex = [any([getattr(of, "kind", "") == "complex" for of in side]) for side in (xs, ys)]
     if all(is_complex) and not holomorphic:
-        msg = (
+        raise NotDifferentiableError(
             f"jacobian of {name_of(f)}, which takes complex numbers to complex numbers: its "
             f"derivative is a map over the real ones, and one complex matrix only if {name_of(f)} "
             f"is holomorphic; pass holomorphic=True if it is, or use jvp, vjp, or real and "
             f"imaginary parts"
         )
-        raise NotDifferentiableError(msg)
     return ys
 
 
@@ -616,11 +612,10 @@ def projected_rows(rows: list[Any], ys: Sequence[Any], xs: Any, tree: Any) -> li
 
 def _projected(blocks: list[Any], y: Space, onto: Any, tree: Any) -> list[Any]:
     if y.kind == "complex":
-        msg = (
+        raise NotDifferentiableError(
             "the Jacobian of complex numbers in a structure whose tangents are declared "
             "(register_tangent): return their real and imaginary parts"
         )
-        raise NotDifferentiableError(msg)
     if not y.size:
         return blocks
     found = []

@@ -493,12 +493,11 @@ class ForwardRun(Run):
             return None
         t = x.tangent
         if issubclass(type(t), Tracer) and t.level >= self.level:
-            msg = (
+            raise TracerError(
                 f"the derivative of {describe(x.payload)} depends on a value that is being "
                 f"differentiated and that a rule captured: that gradient would be lost; pass it "
                 f"to the function as an operand"
             )
-            raise TracerError(msg)
         return t
 
 

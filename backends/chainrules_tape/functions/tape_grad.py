@@ -58,17 +58,15 @@ class HasGradients(BareTape):
         """
         differentiable = self.notes is not None and self.notes.differentiable
         if self.state == "consumed":
-            msg = (
+            raise TracerError(
                 "this tape was consumed by its first gradient; write Tape(persistent=True) for "
                 "several, or Tape(differentiable=True) for gradients of gradients"
             )
-            raise TracerError(msg)
         if differentiable and self.state == "closed":
-            msg = (
+            raise TracerError(
                 "the gradient is to be recorded on this tape, which is closed; ask for it inside "
                 "the 'with' block, or write Tape(persistent=True) for one that is not recorded"
             )
-            raise TracerError(msg)
         asked = Asked(self, loss, sources)
         if seed is None:
             seeds = [unit(asked.y, "Tape.grad", None, asked.leaves)]
@@ -110,31 +108,28 @@ class Asked(Recorded):
 
     def __init__(self, tape: BareTape, loss: Any, sources: Any) -> None:
         if isinstance(loss, BareVariable) and loss.tape is not tape and loss.level > tape.level:
-            msg = (
+            raise TracerError(
                 f"the loss {describe(loss)} belongs to another tape, begun inside this one; ask "
                 f"that one"
             )
-            raise TracerError(msg)
         self.tape = tape
         self._leave(loss)
         found, self.tree = flatten(sources)
         for x in found:
             if self.link_of(x) is None:
-                msg = (
+                raise TracerError(
                     f"a gradient is requested at {describe(x)}, which is no variable of this tape; "
                     f"make one of it first: x = tape.variable(x)"
                 )
-                raise TracerError(msg)
         last = max([i for i in self.outputs if i is not None], default=-1)
         for x in found:
             view = getattr(x, "as_view", None)
             if x.place > last and view is not None and view.written:
-                msg = (
+                raise MutationError(
                     f"{describe(x.payload)} was written to after the loss was computed, which does "
                     f"not depend on what it is now; ask for its gradient before, or write to a "
                     f"copy (v = x.copy())"
                 )
-                raise MutationError(msg)
         self.inputs = [x.place for x in found]
         self.leaves = [x.payload for x in found]
 

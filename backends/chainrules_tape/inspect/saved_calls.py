@@ -165,8 +165,9 @@ def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: An
     ):
         if has_nan(result) and not any(map(has_nan, given)):
             where = source_line((y, *payloads))
-            msg = f"{what}{shown(primitive, payloads)} gave NaN; look at its operands in\n  {where}"
-            raise NanError(msg)
+            raise NanError(
+                f"{what}{shown(primitive, payloads)} gave NaN; look at its operands in\n  {where}"
+            )
 
 
 def shown(primitive: Any, payloads: Any) -> str:
@@ -203,10 +204,9 @@ def trapped(calls: dict[int, Any]) -> Callable[..., None]:
                 continue
             if any(bars[link] is not None and has_nan(bars[link]) for link in parents(record[1])):
                 text = shown(call.primitive, [payload for payload, _ in call.opened])
-                msg = (
+                raise NanError(
                     f"going back through {text} gave NaN for a cotangent {describe(y_bar)} "
                     f"without one\n  {call.where}"
                 )
-                raise NanError(msg)
 
     return play_trapped

@@ -272,12 +272,11 @@ class Outdated:
         view, pending = self.as_view, type(self)
         if view.layout is UNCLEAR:
             operation = view.how[0].__name__
-            msg = (
+            raise MutationError(
                 f"an array was written to, of which {operation} gave a part that is used "
                 f"after that; it is not known whether NumPy would have given a view, which the "
                 f"write would have changed, or a copy: write .copy() behind it where it is read"
             )
-            raise MutationError(msg)
         set_class(self, pending.fresh)
         try:
             new = view.read_again()
@@ -353,11 +352,10 @@ def check_writable(x: Any) -> None:
                 if read_only
                 else "holds parts of the numbers of another array"
             )
-            msg = (
+            raise MutationError(
                 f"{describe(x.value)} is written to, and {reason}; write to a copy of it "
                 f"(y = y.copy()), or to the array that it was read from"
             )
-            raise MutationError(msg)
         x = view.parent
         view = x.as_view
 
@@ -544,12 +542,11 @@ def refuse_inner(x: Any, value: Any) -> None:
     inner: Tracer
     for inner in find_tracers(value):
         if inner.level > x.level:
-            msg = (
+            raise TracerError(
                 f"{describe(inner)} is written into {describe(x)}, which comes from outside of the "
                 f"differentiation: it would hold a traced value when that is over; make the "
                 f"buffer inside, as b = np.zeros_like(x, shape=n), or return the value"
             )
-            raise TracerError(msg)
 
 
 # ------------------------------------------------------------- tracers that can be written to
@@ -782,12 +779,11 @@ def check_unwritten(given: list[Any], leaves: list[Any]) -> None:
     """
     for x, before in zip(given, leaves, strict=True):
         if x is not before and any([getattr(x, n) is not getattr(before, n) for n in x.state]):
-            msg = (
+            raise MutationError(
                 f"{describe(innermost(x))}, an argument of the function that is differentiated, "
                 f"was written to from inside, by its name outside; write to the argument itself, "
                 f"which is a copy, or before the call"
             )
-            raise MutationError(msg)
 
 
 def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
@@ -813,12 +809,11 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
         others = [y for k, y in enumerate(leaves) if k != i and is_it(y)]
         if others or captured([f], is_it=is_it):
             where = "another argument" if others else "something the function knows besides"
-            msg = (
+            raise MutationError(
                 f"{describe(array)}, argument {i}, is written to in place, and {where} shares its "
                 f"memory, where the write would not be seen as it is in NumPy; write to a copy, as "
                 f"x = x.copy(), or pass a copy"
             )
-            raise MutationError(msg)
 
 
 def handed_out(x: Any) -> Any:

@@ -91,8 +91,9 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
         finally:
             as_loop = _state.pop(level) != OPEN
         if n == 0 and as_loop:
-            msg = f"vmap of {name_of(f)}, which looks at values, and there is no example"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"vmap of {name_of(f)}, which looks at values, and there is no example"
+            )
         # It depends on values, writes, draws or fails: each example runs by itself.
         drawing.put_back()
         each = [f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)]
@@ -105,8 +106,9 @@ def _axes(f: Any, axes: Axes, n: int) -> list[Axis]:
     if axes is None or isinstance(axes, int):
         return [axes] * n
     if len(axes) != n:
-        msg = f"in_axes={axes!r} has {len(axes)} entries, and {name_of(f)} was given {n} arguments"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"in_axes={axes!r} has {len(axes)} entries, and {name_of(f)} was given {n} arguments"
+        )
     return [*axes]
 
 
@@ -146,8 +148,9 @@ def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
         _each_leaf(f, x, axis, found)
     if len(found) != 1:
         held = ", ".join(map(describe, found.values())) or "no array with that axis"
-        msg = f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}"
+        )
     return int(next(iter(found)))
 
 
@@ -157,8 +160,9 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
         keys = axis.keys() if isinstance(axis, dict) else range(len(axis))
         like = isinstance(x, dict) if isinstance(axis, dict) else type(x) in (list, tuple)
         if not like or len(x) != len(axis) or (isinstance(x, dict) and x.keys() != keys):
-            msg = f"in_axes of {name_of(f)} has {axis!r} for {describe(x)}, which is not like it"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"in_axes of {name_of(f)} has {axis!r} for {describe(x)}, which is not like it"
+            )
         for key in keys:
             _each_leaf(f, x[key], axis[key], found)
         return
@@ -178,8 +182,9 @@ def _stack(ys: list[Any], axis: int) -> Any:
     info = type_info(type(ys[0]))
     if not (info.is_array or info.is_number):
         if any([y != ys[0] for y in ys]):
-            msg = f"examples give {ys[0]!r} and others, which are no numbers to be put together"
-            raise NotDifferentiableError(msg)
+            raise NotDifferentiableError(
+                f"examples give {ys[0]!r} and others, which are no numbers to be put together"
+            )
         return ys[0]
     if info.is_python_number and not find_tracers(ys):
         import numpy as np  # because Python's numbers belong to no array library
@@ -216,8 +221,7 @@ _state: dict[int, str] = {}
 def _refuse(x: Any, *_: Any) -> Any:
     if x.level in _state:
         _state[x.level] = REFUSED
-    msg = f"{describe(x.payload)} stands for the values of many examples, which differ"
-    raise TracerError(msg)
+    raise TracerError(f"{describe(x.payload)} stands for the values of many examples, which differ")
 
 
 def _write(x: Any, *_: Any) -> Any:
@@ -289,8 +293,7 @@ class Batch(ArrayLike):
     ) -> Any:
         """Call an operation for all examples."""
         if self._level not in _state:
-            msg = f"{self!r} was used after the vmap that it belongs to was over"
-            raise TracerError(msg)
+            raise TracerError(f"{self!r} was used after the vmap that it belongs to was over")
         try:
             return self._called(primitive, operands, options, primal)
         except Exception:  # maybe of one example only: f runs for each by itself

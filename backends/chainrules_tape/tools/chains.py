@@ -51,14 +51,14 @@ def checkpoint_chain(
     24.0
     """
     if type(n) is not int or n < 0:
-        msg = f"checkpoint_chain(step, {n!r}): n is how many steps there are, a whole number"
-        raise ValueError(msg)
+        raise ValueError(
+            f"checkpoint_chain(step, {n!r}): n is how many steps there are, a whole number"
+        )
     if slots is not None:
         return _binomial(step, n, slots, segments)
     segments = max(1, math.isqrt(n)) if segments is None else segments
     if segments < 1:
-        msg = f"segments={segments}; a chain has at least one"
-        raise ValueError(msg)
+        raise ValueError(f"segments={segments}; a chain has at least one")
     bounds = [n * i // segments for i in range(segments + 1)]
 
     @checkpoint
@@ -82,8 +82,7 @@ def _binomial(
 ) -> Callable[[Any], Any]:
     """Build the loop whose values are kept by the binomial schedule."""
     if segments is not None or slots < 1:
-        msg = f"slots={slots} and segments={segments}; give one of them, at least 1"
-        raise ValueError(msg)
+        raise ValueError(f"slots={slots} and segments={segments}; give one of them, at least 1")
 
     def steps(x: Any, start: int, stop: int, more: int) -> Any:
         while stop - start > 1:

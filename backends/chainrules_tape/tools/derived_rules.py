@@ -60,8 +60,9 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
     """
     operation = primitive(f)
     if operation.options or operation.variadic or not samples:
-        msg = f"derive_rule({name_of(f)}) takes operands alone, and samples of them: (x, ...), ..."
-        raise RuleError(msg)
+        raise RuleError(
+            f"derive_rule({name_of(f)}) takes operands alone, and samples of them: (x, ...), ..."
+        )
     operation.opaque = True
     body = operation.__wrapped__
 
@@ -100,9 +101,8 @@ def _compare(operation: Primitive[..., Any], found: Any, expected: Any) -> None:
     pairs = zip(flatten(found)[0], flatten(expected)[0], strict=True)
     numbers = [(a, b) for a, b in pairs if kind_of(b) in ("real", "complex")]
     if not all([np.allclose(a, b, rtol=1e-6, atol=1e-9, equal_nan=True) for a, b in numbers]):
-        msg = (
+        raise RuleError(
             f"the compiled derivative of {operation.__name__} is another than that of its body "
             f"at a "
             f"sample; state a rule, or report the program"
         )
-        raise RuleError(msg)

@@ -117,6 +117,7 @@ def logdet(a: Any) -> Any:
     """
     sign, found = np.linalg.slogdet(a)
     if not np.all(sign > 0):
-        msg = f"logdet takes a matrix with a positive determinant, not {describe(a)}; see slogdet"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"logdet takes a matrix with a positive determinant, not {describe(a)}; see slogdet"
+        )
     return found

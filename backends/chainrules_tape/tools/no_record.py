@@ -44,8 +44,9 @@ def no_record() -> Iterator[None]:
     9.0
     """
     if jax_traces():
-        msg = "no_record() does not act on what JAX traces; write stop_gradient(x) for each value"
-        raise TracerError(msg)
+        raise TracerError(
+            "no_record() does not act on what JAX traces; write stop_gradient(x) for each value"
+        )
     tapes = {id(tape): tape for tape in map(_tape_of, recorders.under_way)}
     tapes |= {k: tape for k, tape in recorders.made.items() if tape.state == "open"}
     with contextlib.ExitStack() as stack:
@@ -62,11 +63,10 @@ def no_record() -> Iterator[None]:
 def _tape_of(run: Any) -> BareTape:
     tape = run if isinstance(run, BareTape) else getattr(run, "tape", None)
     if tape is None:
-        msg = (
+        raise TracerError(
             "no_record() does not act in forward mode, whose tangents are there already; write "
             "stop_gradient(x) for each value that is to count as constant"
         )
-        raise TracerError(msg)
     return tape
 
 
@@ -88,11 +88,10 @@ def _muted(cls: Any, start: int) -> type:
             statement = getattr(record[0], "statement", None)
             operation = None if statement is None else statement.primal
             if operation in _WRITES and any([i < start for i in parents(record[1])[:1]]):
-                msg = (
+                raise MutationError(
                     "a value that the gradient goes through is written to inside no_record(): its "
                     "other elements would lose theirs; write to a copy (v = x.copy())"
                 )
-                raise MutationError(msg)
             super().append((None, LEAF))
 
     Muted.__name__ = cls.__name__

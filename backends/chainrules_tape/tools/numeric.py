@@ -73,8 +73,9 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
     """
     operation = f if isinstance(f, Primitive) else primitive(f)
     if operation.options or operation.variadic:
-        msg = f"numeric_rule({name_of(f)}): it takes operands alone, not {operation.signature}"
-        raise RuleError(msg)
+        raise RuleError(
+            f"numeric_rule({name_of(f)}): it takes operands alone, not {operation.signature}"
+        )
     operation.opaque = True
     body, unstated = operation.__wrapped__, _unstated(operation)
     halves = [
@@ -89,12 +90,11 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
             warnings.warn(msg, NumericDerivativeWarning, stacklevel=2)
         y = operation(*xs)
         if is_structure_type(type(y)):
-            msg = (
+            raise NotDifferentiableError(
                 f"{operation.__name__} has a numeric rule, which is of one array or number, and "
                 f"gave "
                 f"{describe(y)}"
             )
-            raise NotDifferentiableError(msg)
         return y, tuple([_map(push, pull, xs) for push, pull in halves])
 
     numeric.__signature__ = operation.signature  # type: ignore[attr-defined]
@@ -198,8 +198,9 @@ def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool)
     Where they do not agree for some elements of the result, the step is too long and is shortened.
     """
     if kind_of(x) == "complex":
-        msg = f"{name} has a numeric rule, which is of real numbers, and was given {describe(x)}"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(
+            f"{name} has a numeric rule, which is of real numbers, and was given {describe(x)}"
+        )
     size = np.max(np.abs(x_dot), initial=0.0)
     here = np.asarray(f(0.0))
     if size == 0.0:
@@ -226,11 +227,10 @@ def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool)
         if not np.any(missing) and rounds:
             missing = ~_is_of_small_steps(f, found, here, short, scale)
         if np.any(missing):
-            msg = (
+            raise NotDifferentiableError(
                 f"{name} has a numeric rule, and differences of it do not agree at {describe(x)}: "
                 f"it is not smooth there, or too noisy; state a rule"
             )
-            raise NotDifferentiableError(msg)
         by_imaginary = _imaginary(f, 1e-30 * scale)
         off = np.minimum(1e-6 * among + 1e3 * _EPS * np.abs(here) / short, _FAR * among)
         if by_imaginary is not None and np.all(np.abs(by_imaginary - found) <= off):

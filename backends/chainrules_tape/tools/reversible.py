@@ -85,8 +85,7 @@ def _compare(inverse: Any, z: Any, x: Any) -> None:
             continue
         away, size = v.max(v.abs(found - wanted)), v.max(v.abs(wanted))
         if not away <= 1e-5 * (1.0 + size):
-            msg = (
+            raise RuleError(
                 f"{name_of(inverse)} does not invert the steps: going back does not end where it "
                 "began; mend it, or write checkpoint_chain(step, n, slots=...)"
             )
-            raise RuleError(msg)

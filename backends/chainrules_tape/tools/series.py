@@ -89,8 +89,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     True
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:
-        msg = f"order={order!r}; a Taylor polynomial has a whole order"
-        raise NotDifferentiableError(msg)
+        raise NotDifferentiableError(f"order={order!r}; a Taylor polynomial has a whole order")
     curve = directions if isinstance(directions, list) and not isinstance(x, list) else [directions]
     if isinstance(x, list) and directions and isinstance(directions[0], list):
         curve = directions
@@ -168,8 +167,9 @@ class SeriesConfig(Config):
 
 
 def _write(x: Any, *_: Any) -> Any:
-    msg = f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x"
-    raise TracerError(msg)
+    raise TracerError(
+        f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x"
+    )
 
 
 def _write_by(x: Any, *_: Any) -> Any:

@@ -59,14 +59,14 @@ def text_rule(f: Callable[..., Any], **formulas: str) -> None:
     """
     primal = find_primal(f, "text_rule")
     if primal.variadic or [*formulas] != [*primal.operands]:
-        msg = (
+        raise RuleError(
             f"text_rule({primal.__name__}) has formulas for ({', '.join(formulas)}); give one for "
             f"each operand, in their order: ({', '.join(primal.operands)})"
         )
-        raise RuleError(msg)
     if clash := [n for n in ("y", "y_bar") if n in (*primal.operands, *primal.options)]:
-        msg = f"text_rule({primal.__name__}): {clash[0]!r} is the name of an operand or option"
-        raise RuleError(msg)
+        raise RuleError(
+            f"text_rule({primal.__name__}): {clash[0]!r} is the name of an operand or option"
+        )
     read = [Formula(text, name, primal) for name, text in formulas.items()]
 
     def text_rrule(*operands: Any, **options: Any) -> Any:
@@ -104,12 +104,11 @@ class Formula:
             self._refuse("does not depend on y_bar")
 
     def _refuse(self, what: str) -> NoReturn:
-        msg = (
+        raise RuleError(
             f"text_rule({self.primal.__name__}): the formula {self.text!r} of {self.operand!r} "
             f"{what}; write operators, numbers, operations and the names "
             f"({', '.join(sorted(self.names))}), linear in y_bar"
         )
-        raise RuleError(msg)
 
     def _operation(self, node: ast.Call) -> Any:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)

@@ -28,11 +28,10 @@ _DOUBLE = {float: torch.float64, complex: torch.complex128}
 
 def _ldexp(x: Any, n: Any) -> Any:
     if kind_of(n) in ("real", "complex"):
-        msg = (
+        raise TypeError(
             "ldexp takes whole numbers for n, as NumPy has it, and has no derivative in them; "
             "write x * 2.0**n"
         )
-        raise TypeError(msg)
     if not isinstance(x, torch.Tensor):
         x = torch.asarray(float(x), dtype=torch.float64, device=n.device)
     return torch.ldexp(*torch.broadcast_tensors(x, _tensor(n, x)))

@@ -77,11 +77,10 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
     tensor([0.5000, 0.5000, 0.5000])
     """
     if not isinstance(f, Primitive) or not f.has_body or f.variadic:
-        msg = (
+        raise RuleError(
             f"callback() is of a primitive whose body computes with NumPy, and {f!r} "
             f"({where_defined(f)}) is none; write @primitive above a function with a body"
         )
-        raise RuleError(msg)
     entered(f, _by_numpy(f, f.__wrapped__, result))
 
 

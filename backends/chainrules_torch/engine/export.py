@@ -385,12 +385,11 @@ def applied(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     """Run a call: by its imported PyTorch function where that has captures, else by its rule."""
     if plan.imported and (own := own_function(plan.primal, "PyTorch", varies)) is not None:
         if any(map(is_abstract, leaves)):
-            msg = (
+            raise NotDifferentiableError(
                 f"{name_of(own)}, which is imported, captured tensors that are differentiated, and "
                 f"a compiled program does not see these: call {name_of(own)} itself there, or make "
                 f"them operands"
             )
-            raise NotDifferentiableError(msg)
         return computed_by_torch(own, call.operands(leaves), plan.options)
     return _by_rule(plan, call, leaves)
 

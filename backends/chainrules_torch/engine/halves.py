@@ -268,11 +268,10 @@ def _like(call: Call, leaves: Sequence[Any]) -> Any:
     try:
         like = _LIKE[call.plan.primal]
     except KeyError:
-        msg = (
+        raise NotDifferentiableError(
             f"{call.plan.primal.__name__} looks at values, and under torch.compile it is not known "
             f"what its result is like; call it outside of what is compiled"
-        )
-        raise NotDifferentiableError(msg) from None
+        ) from None
     return like(*call.operands(leaves))
 
 

@@ -124,12 +124,11 @@ def _as_ours(f: Callable[..., Any]) -> Generator[None]:
         said = str(error).partition("\n")[0].partition(". This is unsupported")[0]
         if not ("functorch transform" in said or isinstance(error, NotImplementedError)):
             raise
-        msg = (
+        raise NotDifferentiableError(
             f"import_rule({name_of(f)}): PyTorch does not differentiate it so ({said}); write "
             f"torch.func.grad for torch.autograd in it, take its first derivative in reverse mode, "
             f"or state a rule of it"
-        )
-        raise NotDifferentiableError(msg) from error
+        ) from error
 
 
 def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:

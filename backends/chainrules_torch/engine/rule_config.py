@@ -156,13 +156,12 @@ def refuse_hidden(y: Any) -> None:
     """
     for leaf in flatten(y)[0]:
         if isinstance(leaf, torch.Tensor) and leaf.requires_grad:
-            msg = (
+            raise NotDifferentiableError(
                 f"a function that was given nothing that is being differentiated gave "
                 f"{describe(leaf)}, which is: it uses a tensor from a place where it cannot be "
                 f"found, and that gradient would be lost; pass the tensor as a parameter, behind "
                 f"the other operands"
             )
-            raise NotDifferentiableError(msg)
 
 
 class Unlost(TorchFunctionMode):
@@ -392,12 +391,11 @@ def saved(ctx: Any, call: Any) -> Any:
         if "modified by an inplace operation" not in str(error):
             raise
         name = plan_of(call).primal.__name__
-        msg = (
+        raise MutationError(
             f"the result of {name}, or an operand, was modified in place after the call, and its "
             f"derivative may be taken with it: write y = {name}(x).clone() before writing to y (or "
             f"y = y * s for y *= s), {name}(x.clone()) before writing to x"
-        )
-        raise MutationError(msg) from error
+        ) from error
 
 
 ASKED = (

@@ -191,11 +191,10 @@ class Alias:
         ]
         if required := [name for name in lost if self.defaults.get(name, REQUIRED) is REQUIRED]:
             shown = getattr(self.native, "__name__", self.native)
-            msg = (
+            raise RuleError(
                 f"alias of {shown}: its parameters {required} are not operands or options of "
                 f"{operation!r}, and are neither renamed, lowered nor refused"
             )
-            raise RuleError(msg)
         # A keyword from a newer release of the library: it is refused on use, so that it is not
         # ignored, and so that the release does not disable all other functions.
         return frozenset(lost)
@@ -259,19 +258,18 @@ class Alias:
             if rest and (self.gathers_lists or not whole):  # x.reshape(2, 3) as x.reshape((2, 3))
                 operands = (*operands[:start], rest)
         if len(operands) > len(self.positional):
-            msg = (
+            raise TypeError(
                 f"{self.__name__}() takes {len(self.positional)} positional arguments, "
                 f"got {len(operands)}"
             )
-            raise TypeError(msg)
         given = dict(zip(self.positional, operands, strict=False))
         for name, value in keywords.items():
             if name in given:
-                msg = f"{self.__name__}() got multiple values for {name!r}"
-                raise TypeError(msg)
+                raise TypeError(f"{self.__name__}() got multiple values for {name!r}")
             if name not in self.names and name not in self.refuse:
-                msg = f"{self.__name__}() got an unexpected keyword {name!r}"
-                raise UnsupportedKeywordError(msg)
+                raise UnsupportedKeywordError(
+                    f"{self.__name__}() got an unexpected keyword {name!r}"
+                )
             given[name] = value
         for name in self.refuse & given.keys():
             value = given.pop(name)
@@ -309,12 +307,11 @@ class Alias:
             if missing and self.fewer is not None:
                 call.operation = self.fewer
             elif missing:
-                msg = (
+                raise TypeError(
                     f"{self.__name__}() of a traced value misses {', '.join(missing)}: it is the "
                     f"operation {operation.__name__}({', '.join(operation.operands)}) here, and "
                     f"nothing else"
                 )
-                raise TypeError(msg)
         return call
 
     def _renamed(self, given: dict[str, Any]) -> Call:
@@ -364,8 +361,9 @@ def _parameters(
         if parameters.keywords is not None and not named:  # which names nothing
             parameters = parameters_of(operation)
     except RuleError as error:
-        msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
-        raise RuleError(msg) from error
+        raise RuleError(
+            f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
+        ) from error
     names = (*parameters.positional, *parameters.keyword_only)
     return names, {n: parameters.defaults.get(n, REQUIRED) for n in names}
 

@@ -250,14 +250,13 @@ def refuse_traced(y: Any, f: Any, operation: str, given: Any = ()) -> Any:
         If so: the function uses a differentiated value that `closed` did not find.
     """
     if find_tracers(y) and not _levels(y) <= _levels(given):
-        msg = (
+        raise NotDifferentiableError(
             f"{_name(f)}, given to {operation}, gave {describe(y)}, which depends on a value "
             f"that is "
             f"being differentiated and that it was not given: it uses such a value from a place "
             f"where it is not found; pass the value as a parameter, behind the other operands of "
             f"{operation}"
         )
-        raise NotDifferentiableError(msg)
     return y
 
 
@@ -491,11 +490,10 @@ def _another(x: Any) -> Any:
     except Exception:
         new = x
     if new is x:
-        msg = (
+        raise NotDifferentiableError(
             f"a function holds {describe(x)}, in which there is a value that is being "
             f"differentiated, and that makes no copies of itself: pass the value as an operand"
         )
-        raise NotDifferentiableError(msg)
     return new
 
 

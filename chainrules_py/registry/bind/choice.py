@@ -54,20 +54,18 @@ class ChoiceRecipe(Recipe):
         best = [s for s in found if not any([_stricter(t, s, len(xs)) for t in found])]
         top = [s for s in best if s.rank == max([t.rank for t in best])]
         if len(top) > 1:
-            msg = (
+            raise AmbiguousRuleError(
                 f"{top[0].primal.__name__}({', '.join(map(describe, xs))}) is ambiguous between "
                 f"{' and '.join(map(repr, top))}; write one for both kinds"
             )
-            raise AmbiguousRuleError(msg)
         rest = top[0] if top else self.otherwise
         if rest is None or rest.recipe is None:
             primal = self.statements[0].primal
-            msg = (
+            raise NoRuleError(
                 f"no rule for {primal.__name__}({', '.join(map(describe, xs))})\n"
                 f"  one of other dtypes or devices is {self.statements[0]!r}\n"
                 f"  write @rule({primal.__name__}) for these as well"
             )
-            raise NoRuleError(msg)
         return rest
 
     def _bound(self, request: Request, xs: tuple[Any, ...], mode: str) -> Bound | None:

@@ -43,8 +43,9 @@ class ElementwiseRecipe(Pushes):
         self.used = tuple([() if p is None else _used(p) for p in partials])
         self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
         if complex is None and any([type(c) is _COMPLEX for _, c in self.forms]):
-            msg = "a partial derivative of a real function is a complex number; give a real one"
-            raise RuleError(msg)
+            raise RuleError(
+                "a partial derivative of a real function is a complex number; give a real one"
+            )
 
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""

@@ -368,11 +368,10 @@ class RruleRecipe(_Written, OneMode):
         def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
             bars = pullback(y_bar)
             if not isinstance(bars, tuple) or len(bars) != n:
-                msg = (
+                raise RuleError(
                     f"the pullback of {statement!r} has to return a tuple of {n}, "
                     f"and returned {_returned(bars)}"
                 )
-                raise RuleError(msg)
             found = []
             for i, onto in zip(active, spaces, strict=True):
                 bar = bars[i]
@@ -389,8 +388,9 @@ class RruleRecipe(_Written, OneMode):
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             answer = rrule(*xs, **options)
             if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
-                msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
-                raise RuleError(msg)
+                raise RuleError(
+                    f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
+                )
             y, pullback = answer
             y = y if home is None else home(y, xs)
             for i, whole in tests:
@@ -479,11 +479,10 @@ def as_read(t: Any, of: Any) -> Any:
 
 def _half(half: Any, name: str, statement: Statement) -> Any:
     if half is None:
-        msg = (
+        raise NotDifferentiableError(
             f"{statement!r} gives a LinearMap without {name}; "
             f"state that half, or use the other mode"
         )
-        raise NotDifferentiableError(msg)
     return half
 
 
@@ -495,21 +494,19 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
     if not (
         isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], (tuple, list))
     ):
-        msg = (
+        raise RuleError(
             f"{statement!r} has to return (y, (one LinearMap per operand)), "
             f"and returned {_returned(answer)}"
         )
-        raise RuleError(msg)
     maps = answer[1]
     if len(maps) != n or not all(
         [type(m) in _MAPS or isinstance(m, NotImplementedTangent) for m in maps]
     ):
         shown = ", ".join(type(m).__name__ for m in maps)
-        msg = (
+        raise RuleError(
             f"{statement.source!r} has to return one LinearMap(push, pull), or NoTangent(), for "
             f"each of the operands ({', '.join(statement.primal.operands)}), and not ({shown})"
         )
-        raise RuleError(msg)
     # An unimplemented or undefined derivative is so in both directions.
     told = [
         LinearMap(_saved, _saved, m) if isinstance(m, NotImplementedTangent) else m for m in maps
@@ -524,11 +521,10 @@ def _returned(answer: Any) -> str:
 def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:
     """Return the result of a user's function with thunks computed; raise for None."""
     if t is None:
-        msg = (
+        raise ProjectionError(
             f"{statement!r} gave None for {what}: did you forget return? Where nothing flows, "
             f"write ZeroTangent(), or NoTangent() for what cannot be perturbed"
         )
-        raise ProjectionError(msg)
     return unthunk(t)
 
 
@@ -540,6 +536,5 @@ def asks_wanted(function: Callable[..., Any], primal: Primitive[..., Any]) -> bo
 def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:
     """Return the result of a user's function, checked to be a pair."""
     if not (isinstance(answer, tuple) and len(answer) == 2):
-        msg = f"{statement!r} has to return {shown}, and returned {_returned(answer)}"
-        raise RuleError(msg)
+        raise RuleError(f"{statement!r} has to return {shown}, and returned {_returned(answer)}")
     return answer

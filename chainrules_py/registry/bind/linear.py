@@ -89,12 +89,11 @@ class LinearRecipe(SharedRun):
 
         def computed(*xs: Any, **options: Any) -> Any:
             for x in [xs[i] for i in unstated if kind_of(xs[i]) in ("real", "complex")]:
-                msg = (
+                raise NotDifferentiableError(
                     f"{statement!r} gives None for {describe(x)}, as for what cannot be perturbed, "
                     f"and it is differentiated in; give its transpose, or ZeroTangent() if "
                     f"{statement.primal.__name__} is constant in it"
                 )
-                raise NotDifferentiableError(msg)
             return primal(*xs, **options)
 
         return computed if unstated else primal

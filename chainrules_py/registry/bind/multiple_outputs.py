@@ -36,17 +36,15 @@ def maps_of_partials(
     def several_rule(*xs: Any) -> Any:
         y = primal(*xs)
         if outputs != (len(y) if type(y) is tuple else 1):
-            msg = (
+            raise RuleError(
                 f"{primal.__name__} gave {describe(y)}, and its scalar_rule says that it has "
                 f"outputs={outputs}; give a tuple of so many"
             )
-            raise RuleError(msg)
         if complex is None and "complex" in map(kind_of, flatten((y, *xs))[0]):
-            msg = (
+            raise NoRuleError(
                 f"{primal.__name__} has no rule for complex numbers; its scalar_rule does not say "
                 f"complex='holomorphic' or complex='real'"
             )
-            raise NoRuleError(msg)
         saved = (*(() if setup is None else (setup(y, *xs),)), y, *xs)
         # The map of an operand that is not wanted is ignored.
         maps = [p and LinearMap(*halves(p), *saved) for p in partials]
@@ -58,11 +56,10 @@ def maps_of_partials(
             if not several:
                 return (found,)
             if type(found) is not tuple or len(found) != outputs:
-                msg = (
+                raise RuleError(
                     f"a partial of scalar_rule({primal.__name__}) gave {describe(found)}; it has "
                     f"to give a tuple of {outputs}, one for each output"
                 )
-                raise RuleError(msg)
             return tuple([ZeroTangent() if p is None else p for p in found])
 
         def times(t: Any, p: Any) -> Any:

@@ -78,20 +78,18 @@ class Pushes(SharedRun):
         if (type(y), getattr(y, "dtype", None)) not in known_results:
             check_result(y)
         if is_structure_type(type(y)):  # a partial derivative is of one number by another
-            msg = (
+            raise RuleError(
                 f"{request.statement!r} is of one array or number, and "
                 f"{request.statement.primal.__name__} gave {describe(y)}; state its rule by @rule "
                 f"or rrule.register"
             )
-            raise RuleError(msg)
 
     def refuse_complex(self, statement: Statement) -> None:
         """Raise because the meaning of a partial for complex numbers is not stated."""
-        msg = (
+        raise NoRuleError(
             f"{statement.primal.__name__} has no rule for complex numbers; its scalar_rule "
             f"({statement.where}) does not say complex='holomorphic' or complex='real'"
         )
-        raise NoRuleError(msg)
 
     def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
         """Return a term per active operand, with its partial if that has to be computed."""

@@ -41,11 +41,10 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
     else:
         check_is_tangent(bar)
         return bar
-    msg = (
+    raise ProjectionError(
         f"a partial derivative of {statement!r} {what}: {describe(y_bar)} times it is "
         f"{describe(bar)}; give a real number, or an array of the result's shape"
     )
-    raise ProjectionError(msg)
 
 
 def functions_in(request: Request) -> frozenset[int]:
@@ -69,13 +68,12 @@ def refuse_functions(request: Request) -> None:
         The message says how to push through a function.
     """
     if functions_in(request):
-        msg = (
+        raise NotDifferentiableError(
             f"{request.statement!r} has no derivative in a function that has captured what is "
             f"being differentiated, so that this tangent would be lost; state it with "
             f"requires=ForwardMode, and push by config.frule_via_ad, or pass what the function "
             f"captured as an operand"
         )
-        raise NotDifferentiableError(msg)
 
 
 def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
@@ -95,10 +93,9 @@ def flowing(t: Any, statement: Statement) -> Any:
     """Return a rule's derivative in a function; raise if it is zero, as it would be lost."""
     t = unthunk(t)
     if is_zero(t):
-        msg = (
+        raise NotDifferentiableError(
             f"{statement!r} gives zero for a function that has captured what is being "
             f"differentiated, so that this gradient would be lost; give a LinearMap for it, or "
             f"pass what it captured as an operand"
         )
-        raise NotDifferentiableError(msg)
     return t

@@ -24,8 +24,9 @@ from chainrules_py.values.tracers import untraced, varies
 def started(y0: Any, t: Any) -> Tree:
     """Return the initial state of `odeint`, with numbers as arrays and integers as floats."""
     if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
-        msg = f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
+        )
     tree = Tree(y0)
     leaves = [x * 1.0 if kind_of(x) == "int" else x for x in tree.leaves]
     return Tree(tree.build([arrayed(x, t) for x in leaves]))

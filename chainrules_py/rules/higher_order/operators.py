@@ -35,11 +35,10 @@ class Residual(Operator):
         """Compute the residual, in the structure of x."""
         before, after = Tree(x), Tree(self.f(x, *params))
         if len(before.leaves) != len(after.leaves):
-            msg = (
+            raise ValueError(
                 f"a fixed point of f is a structure that f gives back, and of {describe(x)} "
                 f"it made {describe(after.like)}"
             )
-            raise ValueError(msg)
         return before.build([a - b for a, b in zip(before.leaves, after.leaves, strict=True)])
 
 
@@ -59,11 +58,10 @@ class Gradient(Operator):
         y, pullback = self.config.rrule_via_ad(lambda x: self.f(x, *params), x)
         of = space(y)
         if not (type(of) is Space and of.kind == "real" and of.size == 1):
-            msg = (
+            raise NotDifferentiableError(
                 f"minimize is of a function that gives one real number, and this one gave "
                 f"{describe(y)}"
             )
-            raise NotDifferentiableError(msg)
         tree = Tree(x)
         return y, tree.build(tree.read(pullback(zero_tangent(y) + 1.0)[0]))
 

@@ -24,8 +24,7 @@ def check_random(case: Case) -> None:
     state = np.random.get_state()  # noqa: NPY002
     try:
         if fingerprint(case.call(*case.operands)) != fingerprint(case.y):
-            msg = "two calls with the same operands give two values"
-            raise WrongError(msg, "random function")
+            raise WrongError("two calls with the same operands give two values", "random function")
     finally:
         np.random.set_state(state)  # noqa: NPY002
 
@@ -52,8 +51,10 @@ def check_conduct(case: Case) -> None:
         random.setstate(kept[0])
         np.random.set_state(kept[1])  # noqa: NPY002
     if changed:
-        msg = "the rule seeds, or draws from, a generator that all share, and its function does not"
-        raise WrongError(msg, "random state changed")
+        raise WrongError(
+            "the rule seeds, or draws from, a generator that all share, and its function does not",
+            "random state changed",
+        )
 
 
 def _shared_states() -> tuple[Any, ...]:
@@ -88,8 +89,10 @@ def _run_with_calls_between(case: Case) -> None:
 def _push_again(found: Bound, given: Any, before: Any) -> None:
     y_dot = found.bound.run(copied(given), *found.operands, **found.options)[1]
     if problem := different(y_dot, before):
-        msg = f"the push is another one after the function was called elsewhere: {problem}"
-        raise WrongError(msg, "state between calls")
+        raise WrongError(
+            f"the push is another one after the function was called elsewhere: {problem}",
+            "state between calls",
+        )
 
 
 def _check_alias(case: Case, y: Any) -> None:
@@ -97,8 +100,10 @@ def _check_alias(case: Case, y: Any) -> None:
     for x in case.operands:
         arrays = type(x) is np.ndarray and type(y) is np.ndarray is type(case.y)
         if arrays and np.shares_memory(x, y) and not np.shares_memory(x, case.y):
-            msg = "the rule's value is the memory of an operand, and the function's is not"
-            raise WrongError(msg, "aliased value")
+            raise WrongError(
+                "the rule's value is the memory of an operand, and the function's is not",
+                "aliased value",
+            )
 
 
 def _elsewhere(case: Case) -> None:

@@ -67,8 +67,10 @@ def _check_zero_cotangents(case: Case) -> None:
             alone = pullback(y_bar, wanted=tuple([k == i for k in range(len(bars))]))[i]
             of = case.parts[i].vector
             if not np.allclose(of(alone), of(bars[i]), equal_nan=True):
-                msg = f"the cotangent of {name}, wanted alone, is another one"
-                raise WrongError(msg, "wrong when wanted alone")
+                raise WrongError(
+                    f"the cotangent of {name}, wanted alone, is another one",
+                    "wrong when wanted alone",
+                )
     if isinstance(y_bar, Tangent):
         keys = [key for key, _ in fields_of(case.y)]
         total = sum([_pulled_alone(case, pullback, y_bar, keys, key) for key in keys])
@@ -84,12 +86,12 @@ def _pulled_alone(case: Case, pullback: Any, y_bar: Any, keys: list[Any], key: A
     except Exception as error:
         absent = next(k for k in keys if k != key)
         entry = f"y_bar.{absent}" if isinstance(absent, str) else f"y_bar[{absent}]"
-        msg = (
+        raise WrongError(
             f"where only {key} of the result is used, the pull raises {type(error).__name__}: "
             f"{error}\n  {entry} is ZeroTangent() then: it adds and scales, and has no shape; "
-            f"write zeros_like(...) in its place where is_zero({entry})"
-        )
-        raise WrongError(msg, "fails where a result is not used") from error
+            f"write zeros_like(...) in its place where is_zero({entry})",
+            "fails where a result is not used",
+        ) from error
 
 
 # ---------------------------------------------------------------------------------- ownership
@@ -114,20 +116,25 @@ def check_owned(case: Case) -> None:
     for array in _arrays(bars):
         array[...] = np.nan
     if again.tobytes() != case.bars_vector(other(y_bar)).tobytes():
-        msg = "writing to a cotangent that was received changes what the next pull gives"
-        raise WrongError(msg, "aliased cotangent")
+        raise WrongError(
+            "writing to a cotangent that was received changes what the next pull gives",
+            "aliased cotangent",
+        )
 
 
 def _check_apart(name: str, t: Any, theirs: dict[str, Any]) -> None:
     for array in _arrays(t):
         lengths = zip(array.strides, array.shape, strict=True)
         if not array.flags.writeable or any(s == 0 for s, n in lengths if n > 1):
-            msg = f"{name} is read-only, or broadcast"
-            raise WrongError(msg, "received array cannot be written to")
+            raise WrongError(
+                f"{name} is read-only, or broadcast", "received array cannot be written to"
+            )
         for what, given in theirs.items():
             if any(np.may_share_memory(array, other) for other in _arrays(given)):
-                msg = f"{name} shares memory with {what}"
-                raise WrongError(msg, f"aliased {'tangent' if name == 'y_dot' else 'cotangent'}")
+                raise WrongError(
+                    f"{name} shares memory with {what}",
+                    f"aliased {'tangent' if name == 'y_dot' else 'cotangent'}",
+                )
 
 
 def _arrays(t: Any) -> list[Any]:
@@ -166,5 +173,7 @@ def check_accumulation(case: Case) -> None:
     want = first.vector(buffer) + first.vector(case.bars()[0])
     into(buffer, case.cotangent(case.w[:, -1]), *saved)
     if not np.allclose(first.vector(buffer), want, 1e-10, 1e4 * case.precision, equal_nan=True):
-        msg = "pull_into does not add to its buffer what pull gives"
-        raise WrongError(msg, "in-place accumulation is not addition")
+        raise WrongError(
+            "pull_into does not add to its buffer what pull gives",
+            "in-place accumulation is not addition",
+        )

@@ -29,8 +29,9 @@ from chainrules_py.testing.modes import missing_mode
 def compare(table: Table, pattern: str = "") -> None:
     """Raise a `WrongError` if entries of a table differ by more than is allowed."""
     if not table.is_within:
-        msg = f"{table.titles[0]} and {table.titles[1]} differ\n{table}"
-        raise WrongError(msg, pattern, derivative=True)
+        raise WrongError(
+            f"{table.titles[0]} and {table.titles[1]} differ\n{table}", pattern, derivative=True
+        )
 
 
 def check_value(case: Case) -> None:
@@ -42,8 +43,10 @@ def check_value(case: Case) -> None:
         values["rrule"] = case.kept_pullback()[0]
     for kind, y in values.items():
         if (problem := differs(y, case.y, case.precision)) is not None:
-            msg = f"the value of {kind} is not that of the function: {problem}"
-            raise WrongError(msg, name_dtypes(problem) or "wrong value")
+            raise WrongError(
+                f"the value of {kind} is not that of the function: {problem}",
+                name_dtypes(problem) or "wrong value",
+            )
 
 
 def _agrees(case: Case) -> bool:
@@ -135,8 +138,10 @@ def _check_no_nan(case: Case, half: str, images: Any, given: Any) -> None:
         bad = bad & ~(lost | beside)
     if given_finite and np.any(bad):
         counted = f"{int(bad.sum())} NaN of {bad.size}"
-        msg = f"the {half} has {counted}, where value and operands are finite"
-        raise WrongError(msg, "NaN" if case.settled else "NaN at a kink")
+        raise WrongError(
+            f"the {half} has {counted}, where value and operands are finite",
+            "NaN" if case.settled else "NaN at a kink",
+        )
 
 
 def _singles(directions: Any) -> Any:
@@ -293,8 +298,10 @@ def _compare_products(
                 "an operand is infinite, where formulas of second derivatives are ∞ / ∞",
             )
             skip_if(case.rounds, "the function rounds inside")
-            msg = f"{name} and {title} differ\n{table}"
-            raise WrongError(msg, "second order wrong (a constant was captured)")
+            raise WrongError(
+                f"{name} and {title} differ\n{table}",
+                "second order wrong (a constant was captured)",
+            )
 
 
 def _loss(case: Case) -> tuple[Any, Loss]:

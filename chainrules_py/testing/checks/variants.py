@@ -77,8 +77,11 @@ def _judge(case: Case, call: Call, few: bool = True) -> None:
             if _says_nothing(case, varied, call.name, error):
                 return
             kind = type(error).__name__
-            msg = f"the function takes this call, and its rule raises {kind}: {error}"
-            raise WrongError(msg, f"{name} (raises {kind})".strip(), call=where) from error
+            raise WrongError(
+                f"the function takes this call, and its rule raises {kind}: {error}",
+                f"{name} (raises {kind})".strip(),
+                call=where,
+            ) from error
 
 
 def _other(case: Case, call: Call, few: bool) -> Case | None:
@@ -231,8 +234,10 @@ def _check_partials_of_whole(case: Case) -> None:
             have, right = float(np.sum(bar)), float(w @ want)
             if known and not abs(have - right) <= 1e-4 * (np.abs(w) @ np.abs(want)):
                 name = f"argument {i + 1} ({case.operand_names()[i]})"
-                msg = f"the pull to the whole number {name} is {have:.6g}, not {right:.6g}"
-                raise WrongError(msg, f"wrong numbers for {name}")
+                raise WrongError(
+                    f"the pull to the whole number {name} is {have:.6g}, not {right:.6g}",
+                    f"wrong numbers for {name}",
+                )
 
 
 def check_varied(case: Case, vary: Mapping[str, tuple[Any, ...]]) -> None:
@@ -292,8 +297,9 @@ def check_complex(case: Case) -> None:
         return
     if wrong:
         halves = " and ".join(wrong)
-        msg = f"its {halves} is wrong with complex operands: give some to check it"
-        raise SkippedCheckError(msg)
+        raise SkippedCheckError(
+            f"its {halves} is wrong with complex operands: give some to check it"
+        )
 
 
 def _beside(case: Case, operands: tuple[Any, ...]) -> Case | None:

@@ -161,8 +161,9 @@ def backend(name: str) -> Backend:
         if known.name == name and known.is_installed:
             return known
     there = [known for known in KNOWN if known.is_installed]
-    msg = f"there is no array library {name!r} here; there are {', '.join(map(str, there))}"
-    raise LookupError(msg)
+    raise LookupError(
+        f"there is no array library {name!r} here; there are {', '.join(map(str, there))}"
+    )
 
 
 def to_numpy(x: Any) -> Any:

@@ -112,10 +112,9 @@ def _spread(rng: Any, what: Draw) -> Any:
     n = int(np.prod(what.shape or (), dtype=int))
     room = what.high - what.low - what.apart * max(n - 1, 0)
     if room < 0:
-        msg = (
+        raise ValueError(
             f"{n} numbers that are {what.apart} apart do not fit between {what.low} and {what.high}"
         )
-        raise ValueError(msg)
     values = what.low + np.sort(rng.uniform(0, room, n)) + what.apart * np.arange(n)
     return rng.permutation(values).reshape(what.shape or ())
 

@@ -90,8 +90,7 @@ def _check(
         call = calls.shown_call(f, operands, options)
         trial = Trial(f, operands, options, gauge, seed=seed)
         if not trial.z.size:
-            msg = f"nothing in {call} can be perturbed; give floating numbers"
-            raise ValueError(msg)
+            raise ValueError(f"nothing in {call} can be perturbed; give floating numbers")
         case = Case(f, operands, options, gauge, True, seed, None)
         complete = _is_complete(case)
         settings = check.Settings(seed=seed, gauge=gauge)
@@ -110,8 +109,9 @@ def _check(
                 report.findings.append(Finding(cell, verdict, text, pattern))
     if unmet := [o for o in only if not any(_is_part(o, f.check) for f in report.findings)]:
         known = [f.check for f in report.findings] or dict(_places())
-        msg = f"only={unmet!r}: there is no such part of the table; there are {', '.join(known)}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"only={unmet!r}: there is no such part of the table; there are {', '.join(known)}"
+        )
     if report.failures:
         raise RuleCheckError(report)
     return report

@@ -58,8 +58,9 @@ def check_grads(
     seed 0; gradient: ...
     """
     if not modes or not {*modes} <= {"forward", "reverse"}:
-        msg = f"modes is {modes!r}; write ('forward', 'reverse'), or a tuple of one of them"
-        raise ValueError(msg)
+        raise ValueError(
+            f"modes is {modes!r}; write ('forward', 'reverse'), or a tuple of one of them"
+        )
     settings = Settings(seed=seed, rtol=rtol)
     again = again_line("check_grads", f, operands, {"order": order, "modes": modes}, settings)
     report = Report(shown_call(f, operands, {}), where_defined(f), seed, again, operands)
@@ -87,8 +88,9 @@ def _case(f: Any, operands: Any, modes: tuple[str, ...], seed: int, rtol: float 
     """Return the case of a function whose derivatives come from an engine."""
     case = Case(f, operands, {}, None, True, seed, rtol)
     if not case.inputs.size:
-        msg = f"nothing in {shown_call(f, operands, {})} can be perturbed; give floating numbers"
-        raise ValueError(msg)
+        raise ValueError(
+            f"nothing in {shown_call(f, operands, {})} can be perturbed; give floating numbers"
+        )
     case.halves = (
         lambda tangents, g, *xs: push_through(g, xs, tangents),
         lambda g, *xs: pull_through(g, xs),

@@ -124,12 +124,12 @@ class Trial:
         (want, error), have = self.truth[name], to_numpy(found)
         shape = self.z.shape if name in ("gradient", "curvature") else ()
         if have.shape != shape:
-            msg = f"the {name} has the shape {have.shape}, and should have {shape}"
-            raise WrongError(msg, "wrong shape")
+            raise WrongError(
+                f"the {name} has the shape {have.shape}, and should have {shape}", "wrong shape"
+            )
         scale = max(1e-3, float(np.max(np.abs(want), initial=0.0)))
         if not np.max(error, initial=0.0) <= 1e-3 * scale:
-            msg = f"differences of the values do not settle on the {name}"
-            raise SkippedCheckError(msg)
+            raise SkippedCheckError(f"differences of the values do not settle on the {name}")
         have, want = np.atleast_2d(self.basis.T @ have if shape else have), np.atleast_2d(want)
         places = [f"z[{i}]" if shape else "u" for i in range(want.size)]
         limit = digits * scale + 20 * np.max(error, initial=0.0)

@@ -45,8 +45,9 @@ class Draw:
         shape = () if self.shape is None else self.shape
         lengths = isinstance(shape, tuple) and all(isinstance(n, int) and n >= 0 for n in shape)
         if not (lengths and self.kind in KINDS and self.low <= self.high):
-            msg = f"{self!r}: shape is None or a tuple of lengths, kind one of {KINDS}, low <= high"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{self!r}: shape is None or a tuple of lengths, kind one of {KINDS}, low <= high"
+            )
 
 
 class Sample:
@@ -91,8 +92,9 @@ class Sample:
         self.raises = (raises, "") if isinstance(raises, type) else raises
         kinds = () if self.raises is None else tuple(map(type, self.raises))
         if isinstance(without, str) or kinds not in ((), (type, str)):
-            msg = f"without={without!r}, raises={raises!r}; write ('torch',), (ValueError, 'text')"
-            raise TypeError(msg)
+            raise TypeError(
+                f"without={without!r}, raises={raises!r}; write ('torch',), (ValueError, 'text')"
+            )
         self.options: Mapping[str, Any] = options
 
     def __repr__(self) -> str:
@@ -136,19 +138,20 @@ def enter_samples(operation: Primitive[..., Any], *given: Sample) -> None:
         If it is not an operation, or does not accept a sample's operands and options.
     """
     if not isinstance(operation, Primitive):
-        msg = f"samples are of a primitive, not of {describe(operation)}; write @primitive above it"
-        raise TypeError(msg)
+        raise TypeError(
+            f"samples are of a primitive, not of {describe(operation)}; write @primitive above it"
+        )
     for sample in given:
         if not isinstance(sample, Sample):
-            msg = f"{describe(sample)} is not a sample of {operation.__name__}; write Sample(...)"
-            raise TypeError(msg)
+            raise TypeError(
+                f"{describe(sample)} is not a sample of {operation.__name__}; write Sample(...)"
+            )
         try:
             operation.signature.bind(*sample.operands, **sample.options)
         except TypeError as error:
             if sample.raises is None:
                 what = f"{operation.__name__}{operation.signature}"
-                msg = f"{what} does not take Sample({sample!r}): {error}"
-                raise TypeError(msg) from None
+                raise TypeError(f"{what} does not take Sample({sample!r}): {error}") from None
     ENTERED[operation] = (*ENTERED.get(operation, ()), *given)
 
 

@@ -104,8 +104,9 @@ def borrow(operation: Callable[..., Any]) -> Callable[..., Any]:
     def borrowed(*operands: Any, **options: Any) -> Any:
         devices = {x.device for x in operands if isinstance(x, Strict)}
         if len(devices) > 1:
-            msg = f"{operation.__name__} of arrays on several devices: {sorted(map(str, devices))}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{operation.__name__} of arrays on several devices: {sorted(map(str, devices))}"
+            )
         (device,) = devices
         inside = [buffer(x) if isinstance(x, Strict) else x for x in operands]
         return _wrapped(

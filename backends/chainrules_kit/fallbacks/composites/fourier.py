@@ -20,8 +20,7 @@ def lengths(x: Any, s: Any, axes: Any) -> list[tuple[int, int | None]]:
     axes = list(axes)
     s = [None] * len(axes) if s is None else list(s)
     if len(s) != len(axes):
-        msg = f"{len(s)} lengths for {len(axes)} axes; give one length for each"
-        raise ValueError(msg)
+        raise ValueError(f"{len(s)} lengths for {len(axes)} axes; give one length for each")
     return [
         (axis, None if n is None else x.shape[axis] if n == -1 else n)
         for axis, n in zip(axes, s, strict=True)

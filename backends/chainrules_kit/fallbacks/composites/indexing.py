@@ -11,8 +11,7 @@ from chainrules_py.extend import manipulation_composites as manipulation
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
     """Select slices of x where a condition holds, or elements in C order if axis is None."""
     if condition.ndim != 1:
-        msg = "condition must be a 1-d array"
-        raise ValueError(msg)
+        raise ValueError("condition must be a 1-d array")
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), 0
     (along,) = manipulation.normal_axes(axis, x.ndim)
@@ -21,8 +20,9 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
     if len(mask) < n:  # slices beyond the condition are left out
         x = v.index(x, (*before, slice(len(mask))))
     elif len(mask) > n and v.any(mask[n:]):
-        msg = f"index out of bounds: the condition holds beyond the {n} slices of axis {axis}"
-        raise IndexError(msg)
+        raise IndexError(
+            f"index out of bounds: the condition holds beyond the {n} slices of axis {axis}"
+        )
     return v.index(x, (*before, mask[:n]))
 
 
@@ -34,8 +34,7 @@ def extract(condition: Any, x: Any) -> Any:
 def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Remove zeros at the front, at the back, or both; along axes, slices of zeros."""
     if trim.lower() not in ("fb", "bf", "f", "b"):
-        msg = f"unexpected character(s) in `trim`: {trim!r}"
-        raise ValueError(msg)
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     axes = range(x.ndim) if axis is None else manipulation.normal_axes(axis, x.ndim)
     there = v.not_equal(x, 0)
     found = bool(v.any(there))

@@ -51,8 +51,9 @@ def _depth(arrays: Any) -> int:
         return 0
     depths = {_depth(x) for x in arrays}
     if len(depths) != 1:
-        msg = "List depths are mismatched." if depths else "List at arrays cannot be empty"
-        raise ValueError(msg)
+        raise ValueError(
+            "List depths are mismatched." if depths else "List at arrays cannot be empty"
+        )
     return 1 + depths.pop()
 
 
@@ -70,8 +71,7 @@ def _joined(arrays: Any, axis: int, ndim: int) -> Any:
 def meshgrid(*arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Return grid coordinates: each array along its own axis, the first two swapped for "xy"."""
     if indexing not in ("xy", "ij"):
-        msg = "Valid values for `indexing` are 'xy' and 'ij'."
-        raise ValueError(msg)
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     n = len(arrays)
     places = [*range(n)]
     if indexing == "xy" and n > 1:
@@ -103,8 +103,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     except TypeError:
         sections = operator.index(indices_or_sections)
         if sections <= 0:
-            msg = "number sections must be larger than 0."
-            raise ValueError(msg) from None
+            raise ValueError("number sections must be larger than 0.") from None
         each, longer = divmod(length, sections)
         cuts = [i * each + builtins.min(i, longer) for i in range(1, sections)]
     bounds = zip([0, *cuts], [*cuts, length], strict=True)
@@ -116,8 +115,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if not hasattr(indices_or_sections, "__len__"):
         (a,) = manipulation.normal_axes(axis, x.ndim)
         if x.shape[a] % indices_or_sections:
-            msg = "array split does not result in an equal division"
-            raise ValueError(msg)
+            raise ValueError("array split does not result in an equal division")
     return array_split(x, indices_or_sections, axis)
 
 

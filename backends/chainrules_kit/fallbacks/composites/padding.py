@@ -59,8 +59,9 @@ def pad(
         if not any(width):
             continue
         if not x.shape[axis] and mode not in ("constant", "empty"):
-            msg = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-            raise ValueError(msg)
+            raise ValueError(
+                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+            )
         if mode == "wrap":
             x = _wrapped(x, axis, width)
         elif mode in ("reflect", "symmetric") and x.shape[axis] > (mode == "reflect"):
@@ -72,18 +73,15 @@ def pad(
 
 def _check(mode: Any, **given: Any) -> None:
     if callable(mode):
-        msg = (
+        raise UnsupportedKeywordError(
             "pad(mode=) is a function, which writes into an array; pad with mode='constant', and "
             "join what the function gives"
         )
-        raise UnsupportedKeywordError(msg)
     if mode not in _KEYWORD:
-        msg = f"mode '{mode}' is not supported"
-        raise ValueError(msg)
+        raise ValueError(f"mode '{mode}' is not supported")
     other = {n for n, value in given.items() if value is not None and n != _KEYWORD[mode]}
     if other:
-        msg = f"unsupported keyword arguments for mode '{mode}': {other}"
-        raise ValueError(msg)
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {other}")
 
 
 def _at(x: Any, axis: int, part: slice) -> Any:
@@ -163,11 +161,10 @@ def _ramp(end: Any, edge: Any, axis: int, n: int, x: Any) -> Any:
 def _unrounded(y: Any) -> Any:
     """Return a value that NumPy rounds because x is an integer array; raise if it is traced."""
     if varies(y):
-        msg = (
+        raise NotDifferentiableError(
             "pad() of whole numbers rounds what it computes of them, which has no derivative; "
             "convert them before: x.astype(float)"
         )
-        raise NotDifferentiableError(msg)
     return y
 
 
@@ -186,8 +183,7 @@ def _statistics(
     n = x.shape[axis]
     first, last = [n if length is None else min(length, n) for length in lengths]
     if 0 in (first, last) and statistic in (_STATISTICS["maximum"], _STATISTICS["minimum"]):
-        msg = "stat_length of 0 yields no value for padding"
-        raise ValueError(msg)
+        raise ValueError("stat_length of 0 yields no value for padding")
 
     def of(part: slice) -> Any:
         y = statistic(_at(x, axis, part), axis)

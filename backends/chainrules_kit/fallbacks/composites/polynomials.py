@@ -51,11 +51,10 @@ def _leading(p: Any) -> Any:
     kept = trim_zeros(p, "f")
     kept = kept if kept.shape[0] else v.index(p, slice(-1, None))
     if kept.shape != p.shape and varies(p):
-        msg = (
+        raise NotDifferentiableError(
             f"polymul leaves out coefficients of {describe(p)} in front that are zero, and with "
             "them their derivatives; write np.convolve(p, q), which leaves out none"
         )
-        raise NotDifferentiableError(msg)
     return kept
 
 
@@ -81,8 +80,7 @@ def polydiv(p: Any, q: Any) -> tuple[Any, Any]:
 def polyder(p: Any, m: int = 1) -> Any:
     """Compute the m-th derivative of a polynomial."""
     if m < 0:
-        msg = "Order of derivative must be positive (see polyint)"
-        raise ValueError(msg)
+        raise ValueError("Order of derivative must be positive (see polyint)")
     for _ in range(m):
         n = p.shape[0] - 1
         p = v.index(p, slice(n)) * v.arange_like(p, start=n, stop=0, step=-1)
@@ -92,12 +90,10 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Integrate a polynomial m times with these constants, that of the first integral first."""
     if m < 0:
-        msg = "Order of integral must be positive (see polyder)"
-        raise ValueError(msg)
+        raise ValueError("Order of integral must be positive (see polyder)")
     constants = None if k is None else _vector(k)
     if constants is not None and constants.shape[0] != 1 and constants.shape[0] < m:
-        msg = "k must be a scalar or a rank-1 array of length 1 or >m."
-        raise ValueError(msg)
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for i in range(m):
         n = p.shape[0]
         y = v.divide(p, v.arange_like(p, start=n, stop=0, step=-1))
@@ -127,8 +123,7 @@ def poly(zeros: Any) -> Any:
             return known + (moving - ignore_derivatives(moving))
         zeros = v.eigvals(zeros)
     elif zeros.ndim != 1:
-        msg = "input must be 1d or non-empty square 2d array."
-        raise ValueError(msg)
+        raise ValueError("input must be 1d or non-empty square 2d array.")
     if zeros.shape[0] == 0:
         return 1.0
     one, nought = v.full_like(zeros, shape=(1,), fill=1), v.full_like(zeros, shape=(1,), fill=0)
@@ -166,8 +161,7 @@ def _come_in_pairs(zeros: Any) -> bool:
 def vander(x: Any, columns: int | None = None, increasing: bool = False) -> Any:
     """Return a matrix with the powers of each element of a vector in a row."""
     if x.ndim != 1:
-        msg = "x must be a one-dimensional array or sequence."
-        raise ValueError(msg)
+        raise ValueError("x must be a one-dimensional array or sequence.")
     n = x.shape[0] if columns is None else columns
     return v.vander(x, columns=n, increasing=increasing)
 
@@ -186,8 +180,7 @@ def polyfit(
 ) -> Any:
     """Fit the polynomial with the least weighted sum of squared distances to the points."""
     if not x.shape[0]:
-        msg = "expected non-empty vector for x"
-        raise TypeError(msg)
+        raise TypeError("expected non-empty vector for x")
     columns = deg + 1
     x, y = x + 0.0, y + 0.0
     limit: Any = rcond
@@ -210,8 +203,9 @@ def polyfit(
     factor: Any = 1
     if cov != "unscaled":
         if x.shape[0] <= columns:
-            msg = "the number of data points must exceed order to scale the covariance matrix"
-            raise ValueError(msg)
+            raise ValueError(
+                "the number of data points must exceed order to scale the covariance matrix"
+            )
         factor = residuals / (x.shape[0] - columns)
     return c, (V if y.ndim == 1 else v.expand_dims(V, axis=-1)) * factor
 
@@ -225,8 +219,9 @@ def polyval_at(c: Any, *points: Any) -> Any:
     The coefficients begin with that of the zeroth power.
     """
     if any(x.shape != points[0].shape for x in points):
-        msg = "x, y, z are incompatible" if len(points) == 3 else "x, y are incompatible"
-        raise ValueError(msg)
+        raise ValueError(
+            "x, y, z are incompatible" if len(points) == 3 else "x, y are incompatible"
+        )
     c = ascending(points[0], c, outer=True)
     for x in points[1:]:
         c = ascending(x, c, outer=False)

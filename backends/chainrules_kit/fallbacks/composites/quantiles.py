@@ -103,8 +103,7 @@ def _checked(q: Any, x: Any, whole: int) -> Any:
     inside = v.logical_and(v.less_equal(0, q), v.less_equal(q, whole))
     if not (inside if type(inside) is bool else bool(v.all(inside))):
         name = "Quantiles" if whole == 1 else "Percentiles"
-        msg = f"{name} must be in the range [0, {whole}]"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be in the range [0, {whole}]")
     return q
 
 
@@ -112,17 +111,14 @@ def _quantile(
     x: Any, q: Any, axis: Axes, method: str, keepdims: bool, weights: Any, *, skip_nan: bool
 ) -> Any:
     if kind_of(x) == "complex":
-        msg = "a must be an array of real numbers"
-        raise TypeError(msg)
+        raise TypeError("a must be an array of real numbers")
     if weights is not None and method != "inverted_cdf":
-        msg = f"Only method 'inverted_cdf' supports weights. Got: {method}."
-        raise ValueError(msg)
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     if skip_nan and not math.prod(x.shape):
         return v.mean(x, axis=axis, keepdims=keepdims)
     shape = () if type_info(type(q)).is_python_number else q.shape
     if len(shape) > 2:
-        msg = "q must be a scalar or 1d"
-        raise ValueError(msg)
+        raise ValueError("q must be a scalar or 1d")
     axes = axes_of(axis, x.ndim)
     flat = _last(x, axes)
     if weights is None:
@@ -230,8 +226,7 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
         if method == "closest_observation":
             exact = v.logical_and(exact, v.equal(v.remainder(v.floor(h), 2), 1))
         return v.where(exact, low, high), None, None
-    msg = f"{method!r} is not a valid method of quantiles"
-    raise ValueError(msg)
+    raise ValueError(f"{method!r} is not a valid method of quantiles")
 
 
 def _weighted(x: Any, q: Any, shape: tuple[int, ...], weights: Any, skip_nan: bool) -> Any:

@@ -90,11 +90,9 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = _ABSENT, append: Any
     if n == 0:
         return x
     if n < 0:
-        msg = f"order must be non-negative but got {n!r}"
-        raise ValueError(msg)
+        raise ValueError(f"order must be non-negative but got {n!r}")
     if x.ndim == 0:
-        msg = "diff requires input that is at least one dimensional"
-        raise ValueError(msg)
+        raise ValueError("diff requires input that is at least one dimensional")
     (a,) = manipulation.normal_axes(axis, x.ndim)
     parts = [
         end if end is x or end.ndim else v.broadcast_to(end, shape=_replaced(x.shape, a, 1))
@@ -127,11 +125,10 @@ _KINDS = ("bool", "int", "real", "complex")
 
 def _in_kind(part: Any, x: Any) -> Any:
     if _KINDS.index(kind_of(part)) > _KINDS.index(kind_of(x)):
-        msg = (
+        raise TypeError(
             f"what is put before or behind differences of {x.dtype} is {part.dtype}; "
             f"convert it before, or convert the input"
         )
-        raise TypeError(msg)
     return part if part.dtype == x.dtype else v.astype(part, dtype=x.dtype)
 
 
@@ -164,18 +161,16 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
     axes = axes_of(axis, x.ndim)
     x = real_numbers(x)
     if edge_order > 2:
-        msg = "'edge_order' greater than 2 not supported"
-        raise ValueError(msg)
+        raise ValueError("'edge_order' greater than 2 not supported")
     each = _each(tuple([array_of(s, x) for s in spacings]), len(axes))
     steps = [_distances(s, x, a) for s, a in zip(each, axes, strict=True)]
     slopes = []
     for a, step in zip(axes, steps, strict=True):
         if x.shape[a] < edge_order + 1:
-            msg = (
+            raise ValueError(
                 f"Shape of array too small to calculate a numerical gradient, "
                 f"at least {edge_order + 1} elements are required along axis {a}"
             )
-            raise ValueError(msg)
         slope = _slope(x, a, step, edge_order)
         slopes.append(slope if slope.dtype == x.dtype else v.astype(slope, dtype=x.dtype))
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
@@ -189,8 +184,9 @@ def _each(spacings: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     ):
         return spacings * n
     if len(spacings) != n:
-        msg = f"{len(spacings)} spacings for {n} axes; give none, one number, or one for each axis"
-        raise TypeError(msg)
+        raise TypeError(
+            f"{len(spacings)} spacings for {n} axes; give none, one number, or one for each axis"
+        )
     return spacings
 
 
@@ -199,11 +195,9 @@ def _distances(spacing: Any, x: Any, axis: int) -> Any:
     if type_info(type(spacing)).is_python_number or spacing.ndim == 0:
         return spacing
     if spacing.ndim != 1:
-        msg = "distances must be either scalars or 1d"
-        raise ValueError(msg)
+        raise ValueError("distances must be either scalars or 1d")
     if spacing.shape[0] != x.shape[axis]:
-        msg = "when 1d, distances must match the length of the corresponding dimension"
-        raise ValueError(msg)
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     h = v.diff(real_numbers(spacing))
     # Equal distances become one, unless they are traced.
     if not varies(h) and bool(v.all(v.equal(h, h[0]))):

@@ -33,8 +33,9 @@ def _count(x: Any, where: Any, axis: Axes, keepdims: bool) -> Any:
     every = v.full_like(x, shape=x.shape, fill=True, dtype=namespace_of(type(x)).bool)
     chosen = v.logical_and(every, where)
     if chosen.shape != x.shape:
-        msg = f"where of shape {where.shape} does not broadcast to an array of shape {x.shape}"
-        raise ValueError(msg)
+        raise ValueError(
+            f"where of shape {where.shape} does not broadcast to an array of shape {x.shape}"
+        )
     return v.count_nonzero(chosen, axis=axis, keepdims=keepdims)
 
 
@@ -109,15 +110,13 @@ def spread_weights(weights: Any, x: Any, axis: Axes) -> Any:
     if weights.shape == x.shape:
         return weights
     if axis is None:
-        msg = "Axis must be specified when shapes of a and weights differ."
-        raise TypeError(msg)
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
     axes = axes_of(axis, x.ndim)
     if weights.shape != tuple([x.shape[a] for a in axes]):
-        msg = (
+        raise ValueError(
             f"weights of shape {weights.shape} for axes {axes} of an array of shape {x.shape}: "
             f"Shape of weights must be consistent with shape of a along specified axis."
         )
-        raise ValueError(msg)
     if len(axes) > 1:
         weights = v.permute_dims(
             weights, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__))
@@ -147,8 +146,7 @@ def average(
     # Weights along an axis are shared by other axes: only then is their sum broadcast.
     total = v.sum(weights, axis=axis, keepdims=keepdims)
     if bool(v.any(v.equal(total, 0))):
-        msg = "Weights sum to zero, can't be normalized"
-        raise ZeroDivisionError(msg)
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     y = v.sum(weighted, axis=axis, keepdims=keepdims) / total
     if not returned:
         return y
@@ -163,8 +161,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if kind_of(weights) == "complex" and not math.prod(weights.shape):
         weights = v.real(weights)
     if kind_of(weights) == "complex":
-        msg = "bincount() takes real weights; count real and imaginary parts one after the other"
-        raise TypeError(msg)
+        raise TypeError(
+            "bincount() takes real weights; count real and imaginary parts one after the other"
+        )
     return v.bincount(x, weights, minlength=minlength)
 
 
@@ -174,8 +173,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
     """Sum the products of one vector with the conjugate of another, at all shifts."""
     if not (x1.ndim and x2.ndim):
-        msg = "object of too small depth for desired array"
-        raise ValueError(msg)
+        raise ValueError("object of too small depth for desired array")
     if x1.shape[0] >= x2.shape[0]:
         return v.convolve(x1, _backwards(x2), mode=mode)
     # For an even length the middle is nearer to one end: this is NumPy's choice.
@@ -202,8 +200,7 @@ def cov(
     ``fweights`` is how often each observation was made, ``aweights`` how much it counts.
     """
     if ddof is not None and ddof != int(ddof):
-        msg = "ddof must be integer"
-        raise ValueError(msg)
+        raise ValueError("ddof must be integer")
     rows = [_variables(z, rowvar, name) for z, name in ((x, "m"), (y, "y")) if z is not None]
     if not rows[0].shape[0]:  # for any y
         return v.full_like(rows[0], shape=(0, 0), fill=0, dtype=namespace_of(type(rows[0])).float64)
@@ -213,8 +210,7 @@ def cov(
     how_often = _observations(fweights, "fweights", z)
     how_much = _observations(aweights, "aweights", z)
     if fweights is not None and not bool(v.all(v.equal(how_often, v.round(how_often)))):
-        msg = "fweights must be integer"
-        raise TypeError(msg)
+        raise TypeError("fweights must be integer")
     given = [w for w in (how_often, how_much) if w is not None]
     if not given:
         weights, freedom = None, max(z.shape[1] - ddof, 0)
@@ -240,8 +236,7 @@ def cov(
 def _variables(z: Any, rowvar: bool, name: str) -> Any:
     """Return variables as rows and their observations as columns."""
     if z.ndim > 2:
-        msg = f"{name} has more than 2 dimensions"
-        raise ValueError(msg)
+        raise ValueError(f"{name} has more than 2 dimensions")
     if z.ndim < 2:
         return v.reshape(z, shape=(1, -1))
     # NumPy does not transpose y if it is one row.
@@ -259,14 +254,11 @@ def _observations(weights: Any, name: str, z: Any) -> Any:
     if weights is None:
         return None
     if weights.ndim > 1:
-        msg = f"cannot handle multidimensional {name}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"cannot handle multidimensional {name}")
     if weights.shape[0] != z.shape[1]:
-        msg = f"incompatible numbers of samples and {name}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
     if bool(v.any(v.less(weights, 0))):
-        msg = f"{name} cannot be negative"
-        raise ValueError(msg)
+        raise ValueError(f"{name} cannot be negative")
     return _floating(weights, namespace_of(type(weights)).float64)
 
 
