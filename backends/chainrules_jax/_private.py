@@ -5,9 +5,6 @@ Each may be missing in another version of JAX; its replacement is defined beside
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import Any
-
 try:
     import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]  # here, to say what to install
 except ModuleNotFoundError as error:
@@ -22,15 +19,6 @@ try:  # the classes of parameters that JAX's caches hold weakly
     held_weakly = weakref_cache_key_types
 except ImportError:  # JAX then keeps derivatives until its caches evict them
     held_weakly = set()
-
-linearizations: dict[Any, Any] = {}
-try:  # rules that give value and residuals at once: JAX traces no derivative to find them
-    from jax._src.interpreters.ad import fallback_linearize_rule, primitive_linearizations
-
-    if [*signature(fallback_linearize_rule).parameters][1:3] == ["_is_vjp", "_nonzeros"]:
-        linearizations = primitive_linearizations
-except ImportError:  # JAX then takes the rules of forward mode
-    pass
 
 ARRAY = "jax.jaxlib._jax.Array"
 """The name of ``jax.Array`` in annotations before JAX 0.11."""

@@ -33,8 +33,9 @@ def test_gradients():
     assert np.allclose(jax.jit(jax.hessian(norm))(x), np.eye(2) / 5.0 - np.outer(x, x) / 125.0)
 
 
-def test_gradients_by_forward_mode(monkeypatch):
-    monkeypatch.delitem(_private.linearizations, call.call_p)
+def test_gradients_before_traces_had_public_names(monkeypatch):
+    for name in ("set_current_trace", "take_current_trace"):
+        monkeypatch.setattr(call, name, None)
     x = np.array([3.0, 4.0])
     norm = export(np.linalg.norm)
     assert np.allclose(jax.grad(norm)(x), x / 5.0)
