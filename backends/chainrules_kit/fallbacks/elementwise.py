@@ -5,9 +5,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from chainrules_kit.fallbacks import in_operations
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace, type_info
 from chainrules_py.ops.linalg import resolution
+
+in_operations(
+    {
+        v.exp2: lambda x: v.pow(2.0, x),
+        v.deg2rad: lambda x: x * (math.pi / 180),
+        v.rad2deg: lambda x: x * (180 / math.pi),
+        v.divmod: lambda x, y: (v.floor_divide(x, y), v.remainder(x, y)),
+        # `maximum` and `minimum` of the operands that are not NaN.
+        v.fmax: lambda x, y: _extreme(v.maximum, x, y),
+        v.fmin: lambda x, y: _extreme(v.minimum, x, y),
+    }
+)
 
 
 @v.strong_multiply.fallback
@@ -23,6 +36,24 @@ def strong_multiply_standard(c: Any, p: Any) -> Any:
 # ---------------------------------------------------------------------- powers and logarithms
 
 
+@v.cbrt.fallback
+def cbrt_standard(x: Any) -> Any:
+    """Compute the cube root as a power, and its last digits by one step of Newton's method."""
+    size = v.abs(x)
+    regular = v.logical_and(v.greater(size, 0), v.isfinite(size))
+    y = v.pow(v.where(regular, size, 1.0), 1 / 3)
+    y = y - (y - v.where(regular, size, 1.0) / (y * y)) / 3
+    return v.copysign(v.where(regular, y, size), x)
+
+
+@v.logaddexp2.fallback
+def logaddexp2_standard(x: Any, y: Any) -> Any:
+    """Compute the result from the larger operand and the difference."""
+    most, apart = v.maximum(x, y), v.abs(v.subtract(x, y))
+    apart = v.where(v.equal(x, y), 0.0, apart)  # for infinities of one sign
+    return v.add(most, v.log1p(v.pow(2.0, -apart)) / math.log(2))
+
+
 @v.logaddexp_share.fallback
 def logaddexp_share_standard(x: Any, y: Any) -> Any:
     """Compute from exponentials of at most 1; with a logarithm it takes fifteen times as long."""
@@ -30,7 +61,59 @@ def logaddexp_share_standard(x: Any, y: Any) -> Any:
     return v.exp(v.minimum(d, 0.0)) / (1.0 + v.exp(-v.abs(d)))
 
 
+@v.sinc.fallback
+def sinc_standard(x: Any) -> Any:
+    """Compute sin(πx) / πx."""
+    angle = math.pi * v.where(v.equal(x, 0), 1.0, x)
+    return v.where(v.equal(x, 0), 1.0, v.sin(angle) / angle)
+
+
 # ---------------------------------------------------------------------- parts of numbers
+
+
+@v.fmod.fallback
+def fmod_standard(x: Any, y: Any) -> Any:
+    """Compute the remainder of the absolute values, with the sign of x."""
+    x, y = _array(x, y), _array(y, x)
+    rest = v.remainder(v.abs(x), v.abs(y))
+    if kind_of(rest) == "int":
+        return v.where(v.less(x, 0), -rest, rest)
+    return v.copysign(v.where(v.isinf(y), v.abs(x), rest), x)
+
+
+@v.modf.fallback
+def modf_standard(x: Any) -> Any:
+    """Split x into its fraction and integer part; the fraction of infinity is zero."""
+    whole = v.trunc(x)
+    rest = v.where(v.isinf(x), 0.0, x - v.where(v.isinf(x), 0.0, whole))
+    return v.copysign(rest, x), whole
+
+
+@v.frexp.fallback
+def frexp_standard(x: Any) -> Any:
+    """Find the exponent by a logarithm, which may be off by one at the powers of two."""
+    size = v.abs(x)
+    odd = v.logical_or(v.equal(size, 0), v.logical_not(v.isfinite(size)))
+    size = v.where(odd, 0.5, size)
+    n = v.floor(v.log2(size)) + 1.0
+    m = _scaled(size, -n)
+    n = n + v.astype(v.greater_equal(m, 1.0), dtype=x.dtype)
+    n = n - v.astype(v.less(m, 0.5), dtype=x.dtype)
+    m = v.where(odd, x, v.copysign(_scaled(size, -n), x))
+    return m, v.astype(v.where(odd, 0.0, n), dtype=namespace(x).int32)
+
+
+@v.ldexp.fallback
+def ldexp_standard(x: Any, n: Any) -> Any:
+    """Multiply by a power of two in two halves, because the whole power may overflow."""
+    like = x if type_info(type(x)).is_array else n
+    dtype = x.dtype if hasattr(x, "dtype") else namespace(like).float64
+    return _scaled(x, v.astype(n, dtype=dtype) if hasattr(n, "dtype") else float(n))
+
+
+def _scaled(x: Any, n: Any) -> Any:
+    half = v.floor(n / 2)
+    return x * v.pow(2.0, half) * v.pow(2.0, n - half)
 
 
 @v.spacing.fallback
@@ -60,6 +143,15 @@ def _to_even(x: Any, power: int) -> Any:
 
 
 # ---------------------------------------------------------------------- choosing
+
+
+def _extreme(of: Any, x: Any, y: Any) -> Any:
+    x, y = _array(x, y), _array(y, x)
+    either = of(x, y)
+    if kind_of(either) == "int":
+        return either
+    either = v.where(v.not_equal(y, y), x, either)
+    return v.where(v.not_equal(x, x), y, either)
 
 
 def _array(x: Any, other: Any) -> Any:

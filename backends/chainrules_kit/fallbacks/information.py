@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_kit.fallbacks import in_operations
 from chainrules_py import Array
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
@@ -64,3 +65,23 @@ def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
         return x
     shifted = v.subtract(x, _largest(x, axis))
     return v.subtract(shifted, v.log(v.sum(v.exp(shifted), axis=axis, keepdims=True)))
+
+
+def _times(x: Any, y: Any, logarithm: Any) -> Any:
+    """Return the product, 0 where x is 0 for any logarithm; NaN where y is NaN."""
+    product = v.multiply(x, logarithm)
+    gone = v.logical_and(v.equal(x, v.zeros_like(product)), v.equal(y, v.add(y, 0)))
+    return v.where(gone, 0.0, product)
+
+
+in_operations(
+    {
+        # The hyperbolic tangent, scaled and shifted.
+        v.expit: lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5),
+        # -log(1 + exp(-x)).
+        v.log_expit: lambda x: v.negative(v.logaddexp(v.zeros_like(x), v.negative(x))),
+        v.logit: lambda x: v.subtract(v.log(x), v.log1p(v.negative(x))),
+        v.xlogy: lambda x, y: _times(x, y, v.log(y)),
+        v.xlog1py: lambda x, y: _times(x, y, v.log1p(y)),
+    }
+)

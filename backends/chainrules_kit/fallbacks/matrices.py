@@ -130,6 +130,28 @@ def matrix_rank_standard(x: Array, *, rtol: float | None = None) -> Any:
 # ---------------------------------------------------------------------- least squares, polynomials
 
 
+@v.lstsq.fallback
+def lstsq_standard(x1: Array, x2: Array, *, rcond: float | None = None) -> Any:
+    """Solve by singular values; return residuals only for full rank and more rows than columns."""
+    rows, columns = x1.shape
+    cut = builtins.max(rows, columns) * resolution(x1) if rcond is None else rcond
+    u, s, vh = v.svd(x1, full_matrices=False)
+    kept = v.greater(s, cut * v.max(s)) if s.shape[0] else v.astype(s, dtype=namespace(s).bool)
+    rank = v.count_nonzero(kept)
+    inverse = v.where(kept, 1.0 / v.where(kept, s, 1.0), 0.0)
+    b = x2 if x2.ndim == 2 else v.expand_dims(x2, axis=-1)
+    turned = v.matmul(v.conj(v.matrix_transpose(u)), b)
+    y = v.matmul(
+        v.conj(v.matrix_transpose(vh)),
+        v.astype(v.expand_dims(inverse, axis=-1), dtype=turned.dtype) * turned,
+    )
+    rest = b - v.matmul(x1, y)
+    residuals = v.sum(v.real(v.conj(rest) * rest), axis=0)
+    if int(rank) < columns or rows <= columns:
+        residuals = v.index(residuals, slice(0, 0))
+    return (y if x2.ndim == 2 else v.squeeze(y, axis=-1)), residuals, rank, s
+
+
 @v.polyval.fallback
 def polyval_standard(p: Array, x: Any) -> Any:
     """Evaluate by Horner's scheme."""
