@@ -141,9 +141,6 @@ _HOMES: dict[str, str] = {
     "chainrules_kit.fallbacks.composites.indexing": "compress",
     "chainrules_kit.fallbacks.composites.padding": "pad",
     "chainrules_py.composites.products": "adjugate_by_svd",
-    "chainrules_py.composites.roots": (
-        "derivative_order even_of_root from_square may_be_root root_of_zero"
-    ),
     "chainrules_kit.fallbacks.composites.reductions": "array_of",
     "chainrules_py.rules.higher_order.integration": "started",
     "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",

@@ -51,13 +51,6 @@ from chainrules_py.composites.decompositions import (
 from chainrules_py.composites.products import (
     adjugate_by_svd,
 )
-from chainrules_py.composites.roots import (
-    derivative_order,
-    even_of_root,
-    from_square,
-    may_be_root,
-    root_of_zero,
-)
 from chainrules_py.engines.default import (
     any_engine,
 )
@@ -590,7 +583,6 @@ __all__ = [
     "default_engine",
     "deliver",
     "demand_rule",
-    "derivative_order",
     "describe",
     "direction",
     "dot_standard",
@@ -598,7 +590,6 @@ __all__ = [
     "elements",
     "elementwise_composites",
     "enter",
-    "even_of_root",
     "exactly",
     "explain_error",
     "fields_of",
@@ -612,7 +603,6 @@ __all__ = [
     "flowing",
     "forgets",
     "fourier_composites",
-    "from_square",
     "full",
     "functions_in",
     "gamma_density",
@@ -662,7 +652,6 @@ __all__ = [
     "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
-    "may_be_root",
     "mirrored",
     "missing",
     "move",
@@ -726,7 +715,6 @@ __all__ = [
     "register_tangent",
     "remedies",
     "remove",
-    "root_of_zero",
     "roots_standard",
     "row",
     "rules_in",

@@ -25,34 +25,29 @@ FILES = tuple(
 """The files of the room, in the order in which they are plugged in."""
 
 
-KINDS: Any = assembly.FastVariable, assembly.RootVariable
-
-
-def plain_classes(kind: Any, files: tuple[str, ...]) -> Any:
-    """Return the classes of variables of a kind without some files of `fast`."""
+def plain_classes(files: tuple[str, ...] = FILES) -> Any:
+    """Return the classes of variables without some files of `fast`."""
     out = {ROOM + file for file in files}
     bases = tuple([b for b in assembly.FastVariable.__bases__ if b.__module__ not in out])
-    made: Any = type("Variable", bases, {"__slots__": (), "tracing": kind.tracing})
+    made: Any = type("Variable", bases, {"__slots__": ()})
     made.results = Classes(made, made.tracing.wrap_fields)
     return made.results
 
 
 def unplug(*files: str) -> None:
     """Leave files of `fast` out of all tapes that are made from now on."""
-    for kind in KINDS:
-        kind.results = plain_classes(kind, files or FILES)
+    assembly.FastVariable.results = plain_classes(files or FILES)
 
 
 @contextlib.contextmanager
 def without(*files: str) -> Iterator[None]:
     """Leave files of `fast` out of the tapes that are made inside."""
-    plugged = [kind.results for kind in KINDS]
+    plugged = assembly.FastVariable.results
     unplug(*files)
     try:
         yield
     finally:
-        for kind, results in zip(KINDS, plugged, strict=True):
-            kind.results = results
+        assembly.FastVariable.results = plugged
 
 
 ASKED = os.environ.get("CHAINRULES_WITHOUT", "")

@@ -8,7 +8,7 @@ the gradient methods of a tape (`functions`), and records that are dropped and r
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.core.tape import Closed, Notes
@@ -19,8 +19,7 @@ from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
 from chainrules_tape.inspect.text import Named, listing, nodes_of
-from chainrules_tape.memory.accumulating_links import AddingInPlace, AddsInPlace
-from chainrules_tape.memory.roots import Rooting
+from chainrules_tape.memory.accumulating_links import AddsInPlace
 from chainrules_tape.memory.write import WritableOnTape
 
 
@@ -36,17 +35,6 @@ class FastVariable(FastSteps, FastSlices, FastJoins, Variable):
     __slots__ = ()
 
 
-class RecordingRoots(Rooting, AddingInPlace):
-    """Tracing of reverse mode in which roots may be recorded later."""
-
-
-class RootVariable(FastVariable):
-    """Value on the tape of a function, where no gradient is asked for at intermediate values."""
-
-    __slots__ = ()
-    tracing = RecordingRoots()
-
-
 class KeptVariable(Variable):
     """Value on a tape that keeps its calls, to show them or to record them again.
 
@@ -60,9 +48,8 @@ class KeptVariable(Variable):
         return False
 
 
-FastVariable.__name__ = RootVariable.__name__ = Variable.__name__  # the name that users see
+FastVariable.__name__ = Variable.__name__  # the name that users see
 FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
-RootVariable.results = Classes(RootVariable, RootVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
@@ -104,7 +91,6 @@ class Tape(HasGradients):
     """
 
     __slots__ = ()
-    kind: ClassVar[Any] = FastVariable
 
     def __init__(
         self,
@@ -114,7 +100,7 @@ class Tape(HasGradients):
         guard: GuardMode | Guard = "lock",
     ) -> None:
         notes: Notes | None = None
-        classes = self.kind.results
+        classes = FastVariable.results
         if differentiable or trap_is_set():
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         super().__init__(
@@ -155,13 +141,6 @@ class ConsumedTape(ClosedTape):
     state = "consumed"
 
 
-class RunTape(Tape):
-    """Tape of a function that is run to be differentiated."""
-
-    __slots__ = ()
-    kind = RootVariable
-
-
 Tape.when_open, Tape.when_closed, Tape.when_consumed = Tape, ClosedTape, ConsumedTape
-ReverseRun.new_tape = RunTape
+ReverseRun.new_tape = Tape
 Tape.kept_classes = KeptVariable.results

@@ -39,7 +39,7 @@ from chainrules_py.values.type_info import type_info
 
 def fresh(x: Any) -> Any:
     """Return a tracer after reading it again, if it is a view that was written to elsewhere."""
-    read_again = getattr(type(x), "_read_first", None)
+    read_again = getattr(type(x), "_read_again", None)
     if read_again is not None:
         read_again(x)
     return x

@@ -22,14 +22,13 @@ from chainrules_py.extend import (
 )
 from chainrules_py.ops.views import duplicate
 from chainrules_tape.inspect.saved_calls import check_pushed, trap_is_set
-from chainrules_tape.memory.roots import Rooting
 from chainrules_tape.memory.write import Writable, alone, fits
 from chainrules_tape.rule_config import config
 
 Run: TypeAlias = Callable[..., Any]
 
 
-class Pushing(Rooting):
+class Pushing(Trace):
     """Tracing of forward mode: the link of a dual is its tangent. Nothing is kept for later.
 
     Duals belong to one differentiation if they share its level.

@@ -25,7 +25,6 @@ from chainrules_py.extend import (
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape, Closed
 from chainrules_tape.core.variable import OnTape, Recording
-from chainrules_tape.memory.roots import Rooting
 from chainrules_tape.memory.write import Writable
 
 
@@ -138,7 +137,7 @@ def _gathered(link: Any, dots: dict[int, Any]) -> Any:
 _ZERO = ZeroTangent()
 
 
-class Linearizing(Rooting, Recording):
+class Linearizing(Recording):
     """Tracing of linearization: as in reverse mode, but a record holds a push."""
 
     mode = "linearize"

@@ -30,7 +30,5 @@ Memory is written to only where nothing else refers to it (`write.alone`); other
 operation makes a copy. The tape's guard (`chainrules_py.engines.guard`) watches arrays of the
 program that a record needs.
 
-A root that is 0 somewhere, and is traced outside as well, is outdated from its call on: `roots`.
-
-Read `write` first, then `accumulating_links` and `roots`.
+Read `write` first, then `accumulating_links`.
 """

@@ -286,8 +286,6 @@ class Outdated:
             set_class(self, pending)
             raise
 
-    _read_first: Any = _read_again
-
     def __trace__(self, *operands: Any, **options: Any) -> Any:
         self._read_again()
         return self.__trace__(*operands, **options)
@@ -297,23 +295,20 @@ class Outdated:
     __step__: Any = make_step
 
 
-_outdated: dict[Any, type] = {}
+_outdated: dict[type, type] = {}
 forgets(lambda: (_outdated,))
 
 
-def outdate(x: Any, base: type = Outdated, names: tuple[str, ...] = ()) -> None:
-    """Change the class of a tracer to its outdated variant, which has the same slots.
-
-    Access to one of the ``names``, by default to all of its state, reads it again.
-    """
+def _outdate(x: Any) -> None:
+    """Change the class of a tracer to its outdated variant, which has the same slots."""
     cls: Any = type(x)
     try:
-        set_class(x, _outdated[base, cls])
+        set_class(x, _outdated[cls])
     except KeyError:
-        members: dict[str, Any] = {name: _state(name) for name in names or (*cls.state, "level")}
+        members: dict[str, Any] = {name: _state(name) for name in (*cls.state, "level")}
         members |= {"__slots__": (), "__module__": cls.__module__, "fresh": cls}
-        made = type(f"{base.__name__}{cls.__name__}", (base, cls), members)
-        set_class(x, _outdated.setdefault((base, cls), made))
+        made = type(f"Outdated{cls.__name__}", (Outdated, cls), members)
+        set_class(x, _outdated.setdefault(cls, made))
 
 
 def _state(name: str) -> property:
@@ -404,7 +399,7 @@ def write_back(x: Any) -> None:
         view = _mark_written(parent, but=x)
         x = parent
     for x in unlike:  # read again, so that its layout is NumPy's if the array's layout is
-        outdate(x)
+        _outdate(x)
 
 
 def _mark_written(x: Any, but: Any = None) -> View:
@@ -418,7 +413,7 @@ def _mark_written(x: Any, but: Any = None) -> View:
             if child is but or child.as_view.parent is not x:
                 continue
             if not isinstance(child, Outdated):
-                outdate(child)
+                _outdate(child)
             rest.append((child, child.as_view))  # views of an outdated one may have been read again
     return mine
 

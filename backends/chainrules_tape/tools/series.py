@@ -7,6 +7,7 @@ term shorter, so that the rule itself runs on series.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -23,16 +24,16 @@ from chainrules_py import (
     is_zero,
     unthunk,
 )
+from chainrules_py import ops as v
 from chainrules_py.extend import (
     ArrayLike,
     Classes,
+    Tracer,
     any_engine,
     as_arrays,
     bind,
     demand_rule,
-    derivative_order,
     describe,
-    even_of_root,
     fields_of,
     find_rule,
     find_tracers,
@@ -42,6 +43,7 @@ from chainrules_py.extend import (
     leaf_tangents,
     looked_into,
     map_leaves,
+    moves,
     new_level,
     rebuild,
     unflatten,
@@ -137,10 +139,20 @@ def even(s: Any, *, phi: Callable[[Any], Any]) -> Any:
     >>> hessian(lambda x: even(np.sum(x * x), phi=matern))(np.zeros(2)).tolist()
     [[-1.0, 0.0], [0.0, -1.0]]
     """
-    terms = taylor(phi, 0.0, 1.0, 2 * derivative_order(s) + 1)
+    terms = taylor(phi, 0.0, 1.0, 2 * _derivative_order(s) + 1)
     message = "a function that even() is given has a slope at 0: it is not even"
     report(np.any((untraced(s) == 0) & (abs(untraced(terms[1])) > 1e-8)), message=message)
-    return even_of_root(phi, s, terms[::2])
+    terms = [t if isinstance(t, Tracer) else float(t) for t in terms[::2]]
+    zero = v.equal(s, 0)
+    near, far = v.where(zero, s, 0.0), v.sqrt(v.where(zero, 1.0, s))
+    return v.where(zero, functools.reduce(lambda y, c: y * near + c, terms[::-1]), phi(far))
+
+
+def _derivative_order(x: Any) -> int:
+    """Return the order of the derivatives that are taken of a value; 4 by another engine."""
+    if not isinstance(x, Tracer):
+        return 4 * moves(x)
+    return len(getattr(x, "terms", "1")) + _derivative_order(x.__payload__)
 
 
 def _or_zeros(t: Any, like: Any) -> Any:

@@ -145,16 +145,3 @@ def test_functions_see_the_names_as_they_were(name, made):
     except ChainRulesError:
         return  # of operations of one's own no rule is stated
     assert ask(MADE[made](f), (x,)) == "equal"
-
-
-@pytest.mark.parametrize("first", [np.zeros(2), np.array([0.3, 0.4])], ids=["at 0", "beside"])
-@pytest.mark.parametrize("target", ["numpy", "c"])
-def test_second_derivatives_of_what_is_even_in_a_length_of_zero(first, target):
-    for f in (
-        lambda x: np.cos(np.linalg.norm(x)),
-        lambda x: np.exp(-((np.linalg.norm(x) / 0.5) ** 2)),
-        lambda x: np.hypot(x[0], x[1]) ** 2,
-    ):
-        found = compile(ct.hessian(f), target=target)
-        for x in (first, first, np.array([0.5, 0.1]), np.zeros(2)):
-            np.testing.assert_allclose(found(x), ct.hessian(f)(x), rtol=1e-12)

@@ -1,0 +1,75 @@
+"""Even functions of a length that is 0, to third and fourth order, in all nestings."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_py import DegeneracyWarning
+from chainrules_tape import grad, hessian, jvp, linearize
+from chainrules_tape.tools import even, taylor
+
+MATERN = lambda r: (1 + 5**0.5 * r + 5 * r * r / 3) * np.exp(-(5**0.5) * r)
+WAYS = {
+    "f": lambda f, d: lambda x: jvp(f, (x,), (d,))[1],
+    "r": lambda f, d: lambda x: np.sum(grad(f)(x) * d),
+    "l": lambda f, d: lambda x: linearize(f, x)[1](d),
+}
+NESTINGS = list(
+    map("".join, [*itertools.product("frl", repeat=2), *itertools.product("fr", repeat=3)])
+)
+DIRECTIONS = np.array([[0.3, 0.7], [1.1, -0.2], [0.5, 0.9], [-0.4, 0.6]])
+Q = lambda i, j: DIRECTIONS[i] @ DIRECTIONS[j]
+
+
+@pytest.fixture(autouse=True)
+def _strictly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def nested(f, ways):
+    for way, d in zip(ways, DIRECTIONS, strict=False):
+        f = WAYS[way](f, d)
+    return f(np.zeros(2))
+
+
+PHI = {
+    "matern": (MATERN, -5 / 6, 25 / 24),
+    "inverse of cosh": (lambda r: 1.0 / np.cosh(r), -1 / 2, 5 / 24),
+    "cos": (np.cos, -1 / 2, 1 / 24),
+}
+
+
+@pytest.mark.parametrize("ways", [*NESTINGS, "ffff", "rrrr"])
+@pytest.mark.parametrize("name", PHI)
+def test_a_function_that_is_known_to_be_even(name, ways):
+    phi, second, fourth = PHI[name]
+    pairs = Q(0, 1) * Q(2, 3) + Q(0, 2) * Q(1, 3) + Q(0, 3) * Q(1, 2)
+    want = {2: 2 * second * Q(0, 1), 3: 0.0, 4: 8 * fourth * pairs}[len(ways)]
+    found = nested(lambda x: even(np.sum(x * x), phi=phi), ways)
+    assert found == pytest.approx(want, rel=1e-9, abs=1e-9)
+
+
+def test_even_away_from_zero_and_in_what_phi_knows():
+    f, x = lambda x: even(np.sum(x * x), phi=MATERN), np.array([0.3, -0.4])
+    plain = hessian(lambda x: MATERN(np.linalg.norm(x)))
+    np.testing.assert_allclose(hessian(f)(x), plain(x), rtol=1e-13)
+    bend = lambda size: jvp(
+        grad(lambda t: even(t * t, phi=lambda r: MATERN(r / size))), (0.0,), (1.0,)
+    )
+    assert grad(lambda size: bend(size)[1])(2.0) == pytest.approx(2 * 5 / 3 / 8)
+    np.testing.assert_allclose(
+        taylor(lambda t: even(t * t, phi=np.cos), 0.0, 1.0, 6)[::2], [1, -1 / 2, 1 / 24, -1 / 720]
+    )
+
+
+def test_a_slope_at_zero_is_reported():
+    with pytest.warns(DegeneracyWarning, match="not even"):
+        even(0.0, phi=lambda r: np.exp(-r))
+
+
+def test_even_keeps_the_dtype():
+    assert even(np.float32([0, 4]), phi=np.cos).dtype == np.float32
