@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def _stacked(line: Line) -> str | None:
         new = copy.deepcopy(call)
         new.args[place] = joined
         text = ast.unparse(new)
-        return f"use {text}" if len(text) <= _LONGEST else "join the list by np.stack before"
+        part = f"{ast.unparse(joined)} in place of the list"
+        return f"use {text if len(text) <= _LONGEST else part}"
     return None
 
 
@@ -86,11 +88,11 @@ def _buffer(line: Line) -> str | None:
     node, sum_ = line.node, line.augmented
     if sum_ is not None:
         whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
-        made = _made(line, ast.unparse(whole), line.resolved(whole), sum_.value)
         if whole is not sum_.target:  # a part of a plain array, which stays plain
+            made = _made(line, ast.unparse(whole), line.resolved(whole), sum_.value)
             return f"make it as {made}, which holds traced values"
         new = ast.BinOp(whole, sum_.op, sum_.value)
-        return f"use {ast.unparse(whole)} = {ast.unparse(new)}, or make it as {made}"
+        return f"use {ast.unparse(whole)} = {ast.unparse(new)}"
     if (without := line.without("out")) is not None:
         return f"use {without}"
     stored: ast.AST | None = line.stored
@@ -157,12 +159,26 @@ def _black_box(line: Line) -> str | None:
         root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]
     if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
         return None
+    if alike := _alike(line):
+        return alike
     name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
     name = name if len(name) <= _LONGEST // 2 else "it"
     return (
         f"write {name} with NumPy's functions, or as a @primitive with a @rule; "
         f"{line.with_constant()} is a constant"
     )
+
+
+def _alike(line: Line) -> str | None:
+    """Return a call of NumPy's ufunc in place of another library's of its name, or None."""
+    call: Any = line.node
+    called: Any = getattr(call, "func", None)
+    of_module = isinstance(called, ast.Attribute) and isinstance(
+        line.value_of(called.value), ModuleType
+    )
+    if not of_module or call.keywords or not isinstance(getattr(np, called.attr, None), np.ufunc):
+        return None
+    return f"use np.{called.attr}({', '.join(line.arguments)})"
 
 
 remedies.append(_remedy)

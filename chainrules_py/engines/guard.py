@@ -207,7 +207,7 @@ class Guard:
             line = Line.of(error)
             name = "x" if line is None else line.written or line.option("out") or "x"
             raise MutationError(
-                told(_LOCKED, line, f"write to a copy, v = {name}.copy(), {_OR}")
+                told(_LOCKED, line, f"make a copy, v = {name}.copy(), and write to v")
             ) from error
 
     def settle(self, since: int) -> None:
@@ -267,7 +267,6 @@ _LOCKED = (
     "the line writes to an array on which the gradient depends: it is read-only until the gradient "
     "is taken"
 )
-_OR = "or after the gradient; guard='sample' compares a sample of each array instead"
 
 
 def refuse_written(x: Any, name: Any = None) -> NoReturn:
@@ -280,7 +279,7 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     """
     raise MutationError(
         f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
-        f"at values that are gone; write to a copy (v = x.copy()), or after the gradient"
+        f"at values that are gone; make a copy, v = x.copy(), and write to v"
     )
 
 

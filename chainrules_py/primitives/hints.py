@@ -185,9 +185,12 @@ class Line:
 
     def traced(self, node: ast.AST | None = None) -> Iterator[str]:
         """Yield the names of traced values in an expression, or else on the line."""
-        for each in ast.walk(node or self.node or ast.Pass()):
-            if isinstance(each, ast.Name) and find_tracers(self.value_of(each)):
-                yield each.id
+        node = node or self.node or ast.Pass()
+        if isinstance(node, ast.Name) and find_tracers(self.value_of(node)):
+            yield node.id
+        constant = isinstance(node, ast.Call) and "ignore_derivatives" in ast.unparse(node.func)
+        for each in () if constant else ast.iter_child_nodes(node):
+            yield from self.traced(each)
 
     def over(self) -> Iterator[tuple[str, str]]:
         """Yield name and description of values on the line whose differentiation is over."""

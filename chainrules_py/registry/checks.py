@@ -45,10 +45,8 @@ def find_primal(
     try:
         if f in aliases and not hasattr(f, "nin"):
             raise RuleError(
-                f"{constructor}({name}){at}: {name} is written in words "
-                f"({aliases[f].operation!r}), not itself "
-                f"an operation; state rules for the operations, or g = primitive({name}) for an "
-                f"operation of its own"
+                f"{constructor}({name}){at}: {name} is differentiable without a rule, by the rules "
+                f"of what it is made of; leave this rule out"
             )
         hash(f)
     except TypeError:
@@ -57,10 +55,13 @@ def find_primal(
         ) from None
     if _interceptable(f):
         return declare(f)
+    write = f"@primitive above {name} ({where_defined(f)})"
+    if not isinstance(f, (FunctionType, MethodType)) or "site-packages" in write:
+        owner = f"{f.__module__}." if getattr(f, "__module__", None) else ""
+        write = f"{name.rpartition('.')[2]} = primitive({owner}{name}), and call that"
     raise RuleError(
         f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
-        f"silently bypassed; write @primitive above {name} ({where_defined(f)}), or "
-        f"{name.rpartition('.')[2]} = primitive({name}) for code that cannot be edited"
+        f"silently bypassed; write {write}"
     )
 
 

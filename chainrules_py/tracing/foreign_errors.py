@@ -61,19 +61,19 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
     """
     try:
         _explain(error, made is not None)
+        if made is not None and not isinstance(error, ChainRulesError):
+            made.explain(error)
     except ChainRulesError as better:
         error = better
         raise
     finally:
-        if made is not None and not isinstance(error, ChainRulesError):
-            made.explain(error)
         shorten_traceback(error)
 
 
 def _explain(error: BaseException, held: bool) -> None:
     cause = error.__cause__
-    if isinstance(cause, ChainRulesError) and type(error) in _DEEP:
-        cause.__suppress_context__ = True  # NumPy's error says less than the tracer's
+    if isinstance(cause, ChainRulesError) and type(error) in (*_DEEP, type(cause)):
+        cause.__suppress_context__ = True  # the library's error says less than the tracer's
         raise cause.with_traceback(error.__traceback__)
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # objects may cause any error

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -37,8 +38,8 @@ class Objects:
 
     Attributes
     ----------
-    file, line, instead
-        Where the first was made, and what to write there.
+    file, line, shown, instead
+        Where the first was made, the line as a message shows it, and what to write there.
     tape : sized or None
         The records, or None in forward mode.
     duals : int
@@ -47,12 +48,13 @@ class Objects:
         The number of records that arrays caused, by the place where they were made.
     """
 
-    __slots__ = ("_at", "_before", "duals", "file", "instead", "line", "records", "tape")
+    __slots__ = ("_at", "_before", "duals", "file", "instead", "line", "records", "shown", "tape")
 
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
         line = Line(caller(2))
         known = remedy(line) or remedy(line, last=True)
+        self.shown = str(line)
         self.instead = known or "use np.stack of the numbers"
         self.tape = getattr(x, "tape", None)
         self.duals = 0
@@ -87,7 +89,16 @@ class Objects:
                 warnings.warn_explicit(msg, PerformanceWarning, file, line, registry=_seen)
 
     def explain(self, error: BaseException) -> None:
-        """Add a note to an error: which line made the array, and what to write."""
+        """Add a note to an error: which line made the array, and what to write.
+
+        Raises
+        ------
+        TracerError
+            Instead of NumPy's error about a dtype.
+        """
+        if isinstance(error, TypeError) and _OF_DTYPE.search(str(error)):
+            fact = "an array of objects, of traced values, is given to what takes numbers only"
+            raise TracerError(f"{fact}\n  {self.shown}\n  {self.instead}") from error
         error.add_note(
             f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
         )
@@ -100,6 +111,7 @@ class Objects:
         )
 
 
+_OF_DTYPE = re.compile(r"dtype\('O'\)|safely coerced|has no callable")
 _seen: dict[Any, Any] = {}
 """Where `warnings` stores which lines were reported."""
 objects: dict[int, Objects] = {}

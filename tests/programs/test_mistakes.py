@@ -64,8 +64,41 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "determinant of objects": (
         "grad(lambda x: np.linalg.det(«np.array([[x[0], 1.0], [2.0, x[1]]])»))(x)",
-        "program.py:17 makes an array of objects",
+        "program.py:17: np.array([[x[0], 1.0], [2.0, x[1]]])",
         "np.stack([np.stack([x[0], 1.0]), np.stack([2.0, x[1]])])",
+    ),
+    "transform of a list": (
+        "grad(lambda x: np.abs(«np.fft.fft([x[0], x[1]])»)[1])(x)",
+        "program.py:17: np.fft.fft([x[0], x[1]])",
+        "np.fft.fft(np.stack([x[0], x[1]]))",
+    ),
+    "system of a long list": (
+        "grad(lambda x: np.linalg.solve(«[[x[0], 1.0], [0.0, x[1]]]», [1.0, 1.0])[0])(x)",
+        "in place of the list",
+        "np.stack([np.stack([x[0], 1.0]), np.stack([0.0, x[1]])])",
+    ),
+    "whole numbers that are added to": (
+        "def g(x):\n    k = np.arange(2)\n    «k += x»\n    return np.sum(k * k)\ngrad(g)(x)",
+        "program.py:19: k += x\n  use k = k + x",
+        "k = k + x",
+    ),
+    "written to a constant": (
+        (
+            "w = np.ones(2)\ndef g(x):\n    y = np.sum(w * x)\n    «w»[:] = 0.0\n    return y\n"
+            "grad(g)(x)"
+        ),
+        "program.py:20: w[:] = 0.0\n  make a copy, v = w.copy(), and write to v",
+        "w.copy()",
+    ),
+    "another library's function": (
+        "import torch\ngrad(lambda x: «torch.sin(x)».sum())(x)",
+        "program.py:18: torch.sin(x)\n  use np.sin(x)",
+        "np.sin(x)",
+    ),
+    "its constant": (
+        "import torch\ngrad(lambda x: torch.sin(ignore_derivatives(x)).sum())(x)",
+        "must be Tensor, not numpy.ndarray",
+        "",
     ),
     "buffer in a dict": (
         (
@@ -133,6 +166,16 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "scalar_rule(f_rule): no engine can see f_rule being called",
         "",
     ),
+    "rule of what is differentiable": (
+        "«scalar_rule(np.linalg.norm, lambda y, x: x / y)»\ngrad(np.linalg.norm)(x)",
+        "norm is differentiable without a rule, by the rules of what it is made of; leave this",
+        "",
+    ),
+    "rule of a function in C": (
+        ("import math\n«»scalar_rule(math.sin, lambda y, x: np.cos(x))"),
+        "write sin = primitive(math.sin), and call that",
+        "sin = primitive(math.sin)",
+    ),
     "two rules": (
         "scalar_rule(f, lambda y, x: np.cos(x))\n«scalar_rule(f, lambda y, x: np.cos(x))»",
         "f has two rules for the same types, at program.py:17 and at program.py:18; delete one",
@@ -173,6 +216,16 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "",
     ),
     # -------------------------------------------------------- functions that are differentiated
+    "autograd's keyword": (
+        "grad(lambda x, y: np.sum(x * y), «argnum»=1)(x, x)",
+        "grad() got an unexpected keyword argument 'argnum'; did you mean argnums?",
+        "argnums",
+    ),
+    "its keyword for a Hessian": (
+        "hessian(lambda x, y: np.sum(x * y), «argnum»=1)(x, x)",
+        "hessian() got an unexpected keyword argument 'argnum'; did you mean argnums?",
+        "argnums",
+    ),
     "no return": ("grad(lambda x: None)(x)", "returned None: did you forget return?", ""),
     "a vector": (
         "grad(lambda x: «x**2»)(x)",
@@ -222,6 +275,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 
 MENDED = {
     "option given by place": "x, n=2",
+    "rule of what is differentiable": "None",
+    "rule of a function in C": (
+        "sin = primitive(math.sin)\nscalar_rule(sin, lambda y, x: np.cos(x))\ngrad(sin)(1.0)\n#"
+    ),
     "forgotten return of a pullback": "return ",
     "forgotten return of a partial": "return ",
     "a vector": "np.sum(x**2)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from typing import Any, TypeAlias, final
 
@@ -43,6 +43,8 @@ class Arguments:
         Names. Without numbers and names, the first argument is chosen.
     by_name : bool
         Whether results are returned in a dict, by the names of the arguments.
+    misspelled : collection of str
+        Keywords that the transformation does not take.
     """
 
     __slots__ = ("alone", "by_name", "f", "first", "names", "names_of_chosen", "numbers")
@@ -54,7 +56,14 @@ class Arguments:
         numbers: Numbers,
         names: Names,
         by_name: bool = False,
+        misspelled: Collection[str] = (),
     ) -> None:
+        for name in misspelled:
+            import difflib  # only needed for a mistyped name
+
+            meant = difflib.get_close_matches(name, ("argnums", "argnames", "has_aux"))
+            write = f"; did you mean {meant[0]}?" if meant else ""
+            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}{write}")
         self.f = f
         self.by_name = by_name
         if not callable(f):

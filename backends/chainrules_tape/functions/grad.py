@@ -11,6 +11,7 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
+    Never,
     ParamSpec,
     TypeAlias,
     TypeVar,
@@ -315,6 +316,7 @@ def value_and_grad(
     unused: Unused = "warn",
     by_name: bool = False,
     sparse: bool = False,
+    **misspelled: Never,
 ) -> Callable[..., Any]:
     """Return a function that computes the value of f together with its gradient; see `grad`.
 
@@ -325,7 +327,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    arguments = Arguments("value_and_grad", f, argnums, argnames, by_name)
+    arguments = Arguments("value_and_grad", f, argnums, argnames, by_name, misspelled)
     return derivative(
         _differentiating(f, arguments, True, has_aux, guard, unused, sparse),
         f,
@@ -444,6 +446,7 @@ def grad(
     unused: Unused = "warn",
     by_name: bool = False,
     sparse: bool = False,
+    **misspelled: Never,
 ) -> Callable[..., Any]:
     """Return a function that computes the gradient of f, whose result is one real number.
 
@@ -499,7 +502,7 @@ def grad(
     >>> grad(lambda x, scale: scale * x * x, argnames=("x", "scale"))(2.0, scale=3.0)
     (12.0, 4.0)
     """
-    arguments = Arguments("grad", f, argnums, argnames, by_name)
+    arguments = Arguments("grad", f, argnums, argnames, by_name, misspelled)
     return derivative(
         _differentiating(f, arguments, False, has_aux, guard, unused, sparse),
         f,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, TypeAlias
 
 import chainrules_py.ops as v
 from chainrules_py import (
@@ -78,6 +78,7 @@ def jacobian(
     holomorphic: bool = False,
     sparsity: Any = None,
     check: bool = True,
+    **misspelled: Never,
 ) -> Callable[P, Any]:
     """Return a function that computes all first partial derivatives of a function.
 
@@ -130,7 +131,7 @@ def jacobian(
            [0., 2., 1., 0.],
            [0., 0., 3., 2.]])
     """
-    arguments = Arguments("jacobian", f, argnums, argnames)
+    arguments = Arguments("jacobian", f, argnums, argnames, misspelled=misspelled)
     compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check)
     if mode not in ("auto", "forward", "reverse"):
         raise NotDifferentiableError(f"mode={mode!r}; write 'forward', 'reverse' or 'auto'")
@@ -166,6 +167,7 @@ def hessian(
     has_aux: bool = False,
     sparsity: Any = None,
     check: bool = True,
+    **misspelled: Never,
 ) -> Callable[P, Any]:
     """Return a function that computes all second partial derivatives of a function.
 
@@ -202,7 +204,7 @@ def hessian(
     array([[0., 6.],
            [6., 4.]])
     """
-    arguments = Arguments("hessian", f, argnums, argnames)
+    arguments = Arguments("hessian", f, argnums, argnames, misspelled=misspelled)
     compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check, symmetric=True)
 
     def hessian_of(*operands: Any, **keywords: Any) -> Any:

@@ -172,18 +172,17 @@ NUMPYS_OWN = {
 @pytest.mark.parametrize("door", [grad, lambda f: lambda x: jvp(f, (x,), (x,))])
 @pytest.mark.parametrize("name", NUMPYS_OWN)
 def test_errors_of_numpys_own_name_the_line(name, door):
-    with pytest.raises(TypeError) as error:
+    with pytest.raises(TracerError) as error:
         door(lambda x: NUMPYS_OWN[name](np.array([[x[0], x[1]], [1.0, x[2]]])))(X)
-    (note,) = error.value.__notes__
-    assert re.search(LINE, note)
-    assert "np.stack(" in note
+    assert __file__ in str(error.value)
+    assert "use np.stack(" in str(error.value)
 
 
 def test_an_error_on_a_tape_names_the_line():
     with pytest.raises(TracerError) as error, Tape() as tape:  # noqa: PT012
         x = tape.variable(X)
         np.isnan(np.array([x[0], x[1]]))
-    assert f"{__file__}:185: np.isnan(" in str(error.value)
+    assert f"{__file__}:184: np.isnan(" in str(error.value)
     assert "use np.isnan(np.stack([x[0], x[1]]))" in str(error.value)
     assert not objects
 
