@@ -7,12 +7,18 @@ object values, for example with columns of different kinds, is refused.
 
 from __future__ import annotations
 
+import ast
+import linecache
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from pandas.core.groupby import DataFrameGroupBy, SeriesGroupBy
+from pandas.core.window import Rolling
 
-from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import advise, register_table
+from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py.extend import Line, advise, find_tracers, refusers, register_table, told
 
 __all__ = ["numbers_of"]
 
@@ -63,3 +69,92 @@ for _method in (pd.Series.dot, pd.DataFrame.dot):
     advise(_method, "pandas' @ and dot take plain arrays: write np.dot(table, x)")
 for _init in (pd.Series.__init__, pd.DataFrame.__init__):
     advise(_init, "a table holds plain numbers: leave x an array")
+
+
+# ------------------------------------------------------------------- what to write for its methods
+
+
+def _rolled(name: str) -> Callable[[Line], str | None]:
+    """Return advice for a statistic of windows, in arrays."""
+
+    def given(line: Line) -> str | None:
+        windows: Any = getattr(getattr(line.node, "func", None), "value", None)
+        if not isinstance(windows, ast.Call) or not windows.args:
+            return None
+        view = f"sliding_window_view({line.argument}, {ast.unparse(windows.args[0])})"
+        return f"use np.lib.stride_tricks.{view}.{name}(-1)"
+
+    return given
+
+
+def _grouped(name: str) -> Callable[[Line], str | None]:
+    """Return advice for a statistic of groups, in arrays."""
+
+    def given(line: Line) -> str | None:
+        groups: Any = getattr(getattr(line.node, "func", None), "value", None)
+        if not isinstance(groups, ast.Call) or len(groups.args) != 1:
+            return None
+        by = groups.args[0]
+        if isinstance(by, ast.Constant):  # a column
+            tables = [each for each in ast.walk(groups) if isinstance(each, ast.Dict)]
+            pairs = [pair for each in tables for pair in zip(each.keys, each.values, strict=True)]
+            by = next((y for key, y in pairs if key and ast.dump(key) == ast.dump(by)), by)
+        g, x = ast.unparse(by), line.argument
+        return f"use np.stack([{x}[np.equal({g}, k)].{name}() for k in np.unique({g})])"
+
+    return given
+
+
+for _name in ("mean", "sum", "min", "max"):
+    advise(getattr(Rolling, _name), _rolled(_name))
+    for _groups in (SeriesGroupBy, DataFrameGroupBy):
+        advise(getattr(_groups, _name), _grouped(_name))
+
+_IN_ARRAYS = {
+    "add": "{x} + {0}",
+    "diff": "np.diff({x})",
+    "div": "{x} / {0}",
+    "dropna": "{x}[~np.isnan({x})]",
+    "fillna": "np.where(np.isnan({x}), {0}, {x})",
+    "iloc": "{x}",
+    "mul": "{x} * {0}",
+    "pct_change": "np.diff({x}) / {x}[:-1]",
+    "sub": "{x} - {0}",
+    "to_numpy": "{x}",
+    "values": "{x}",
+    "where": "np.where({0}, {x}, np.nan)",
+}
+"""Methods of a Series, of which a traced array has none, in NumPy's functions."""
+
+
+def _refuse(error: BaseException) -> None:
+    """Raise our error if a method of pandas was looked up on a traced array."""
+    x, name = getattr(error, "obj", None), str(getattr(error, "name", None))
+    of_tracer = any(found is x for found in find_tracers(x))
+    if not of_tracer or not isinstance(error, AttributeError) or not hasattr(pd.DataFrame, name):
+        return
+    line = Line.of(error)
+    if line is None:
+        return
+    owner = line.owner(name) or "x"
+    call = _call(linecache.getline(*line.place), f"{owner}.{name}")
+    args = [*map(ast.unparse, call.args)] if call else []
+    write = _IN_ARRAYS.get(name, f"np.{name}({', '.join([owner, *args])})")
+    use = f"use {write.format(*args, 'y', x=owner)} for {ast.unparse(call) if call else name}"
+    if name not in _IN_ARRAYS and not hasattr(np, name):
+        use = f"write it with NumPy's functions of {owner}"
+    fact = f"a table of pandas is an array where it is differentiated, which has no {name}"
+    raise TracerError(told(fact, line, use)) from error
+
+
+def _call(text: str, function: str) -> ast.Call | None:
+    """Return the call of a function in a line, or None."""
+    try:
+        nodes = ast.walk(ast.parse(text.strip()))
+    except SyntaxError:  # the statement is longer than the line
+        return None
+    calls = [each for each in nodes if isinstance(each, ast.Call)]
+    return next((call for call in calls if ast.unparse(call.func) == function), None)
+
+
+refusers.append(_refuse)

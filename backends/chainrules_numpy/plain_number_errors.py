@@ -25,6 +25,8 @@ def refuse(error: BaseException) -> None:
     """
     if isinstance(error, ValueError) and not isinstance(error, TracerError):
         _refuse_said(error)
+    if type(error).__module__ == "ctypes":
+        _refuse_in_c(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
     x = _taken(error)
@@ -75,6 +77,21 @@ def _refuse_said(error: ValueError) -> None:
         raise TracerError(
             f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
         ) from error
+
+
+def _refuse_in_c(error: BaseException) -> None:
+    line = Line.of(error)
+    if line is None or line.called is None or not any(line.traced()):
+        return
+    name, xs = line.called.rpartition(".")[2], ", ".join("xuvwstab"[: len(line.arguments)])
+    raise TracerError(
+        told(
+            f"{line.called}, a function in C, takes plain numbers, and was given a traced one",
+            line,
+            f"write {name} = primitive(lambda {xs}, /: {line.called}({xs})), and its derivative in "
+            f"scalar_rule({name}, lambda y, {xs}: ...)",
+        )
+    ) from error
 
 
 def _held(error: BaseException) -> list[Any]:

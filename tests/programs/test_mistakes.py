@@ -137,10 +137,42 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "write np.zeros_like(x, shape=2) for np.zeros(2)",
         "np.zeros_like(x, shape=2)",
     ),
-    "pandas": (
-        "import pandas as pd\ngrad(lambda x: pd.Series(x).rolling(2).mean().sum())(x)",
-        "program.py:18 makes an array of objects, of traced values: write pd.Series with NumPy's",
-        "",
+    "windows of pandas": (
+        "import pandas as pd\ngrad(lambda x: «pd.Series(x).rolling(2).mean()».sum())(x)",
+        "program.py:18: pd.Series(x).rolling(2).mean()",
+        "np.lib.stride_tricks.sliding_window_view(x, 2).mean(-1)",
+    ),
+    "groups of pandas": (
+        (
+            "import pandas as pd\ng = [0, 1]\n"
+            "grad(lambda x: np.sum(«pd.DataFrame({'a': x, 'g': g}).groupby('g').mean()»))(x)"
+        ),
+        "program.py:19: pd.DataFrame({'a': x, 'g': g}).groupby('g').mean()",
+        "np.stack([x[np.equal(g, k)].mean() for k in np.unique(g)])",
+    ),
+    "a method of a Series": (
+        "import pandas as pd\ngrad(lambda s: «s.fillna(0.0)».sum())(pd.Series(x))",
+        "program.py:18: s.fillna\n  use np.where(np.isnan(s), 0.0, s) for s.fillna(0.0)",
+        "np.where(np.isnan(s), 0.0, s)",
+    ),
+    "a function of a Series": (
+        "import pandas as pd\ngrad(lambda s: «s.quantile(0.5)»)(pd.Series(x))",
+        "a table of pandas is an array where it is differentiated, which has no quantile",
+        "np.quantile(s, 0.5)",
+    ),
+    "values of a Series": (
+        "import pandas as pd\ngrad(lambda s: «s.to_numpy()».sum())(pd.Series(x))",
+        "  use s for s.to_numpy()",
+        "s",
+    ),
+    "a library in C": (
+        (
+            "import ctypes, ctypes.util\nc = ctypes.CDLL(ctypes.util.find_library('m'))\n"
+            "c.j0.restype, c.j0.argtypes = ctypes.c_double, [ctypes.c_double]\n"
+            "«»grad(lambda x: c.j0(x))(1.0)"
+        ),
+        "program.py:20: c.j0(x)\n  write j0 = primitive(lambda x, /: c.j0(x)), and its derivative",
+        "scalar_rule(j0, lambda y, x: ...)",
     ),
     # -------------------------------------------------------------------------- stating rules
     "bare rule": (
@@ -275,6 +307,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 
 MENDED = {
     "option given by place": "x, n=2",
+    "a library in C": (
+        "j0 = primitive(lambda x, /: c.j0(x))\nscalar_rule(j0, lambda y, x: -0.44)\n"
+        "grad(j0)(1.0)\n#"
+    ),
     "rule of what is differentiable": "None",
     "rule of a function in C": (
         "sin = primitive(math.sin)\nscalar_rule(sin, lambda y, x: np.cos(x))\ngrad(sin)(1.0)\n#"
