@@ -20,7 +20,6 @@ from chainrules_scipy.helpers import as_precise, permutation_of
 
 number_homes["scipy"] = np
 
-# The operations that SciPy has as ufuncs of the same name.
 FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.beta,
     v.betainc,
@@ -93,6 +92,7 @@ FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.y1,
     v.yv,
 )
+"""The operations that SciPy has as ufuncs of the same name."""
 
 _operation: Primitive[..., Any]
 _NUMBERS: Any = np.ndarray | np.generic | Scalar

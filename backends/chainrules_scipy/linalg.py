@@ -33,7 +33,6 @@ from chainrules_scipy.helpers import (
     operations,
     permutation_of,
     readable,
-    refused,
     reject,
     stands_for,
     static,
@@ -53,10 +52,12 @@ __all__ = [
     "fractional_matrix_power",
     "funm",
     "hankel",
+    "hessenberg",
     "ldl",
     "lstsq",
     "lu",
     "lu_solve",
+    "matrix_balance",
     "norm",
     "pinv",
     "polar",
@@ -675,6 +676,43 @@ def qr_multiply(
     return (c @ q if mode == "right" else q @ c, *rest)
 
 
+@stands_for(native.matrix_balance, arrays="A")
+@of_stacks(A=2)
+def matrix_balance(
+    A: Any,
+    permute: bool = True,
+    scale: bool = True,
+    separate: bool = False,
+    overwrite_a: bool = False,
+) -> Any:
+    """Scale rows and columns by powers of two, which are constant: as SciPy's function."""
+    _, change = native.matrix_balance(readable(A), permute, scale)
+    parts = native.matrix_balance(readable(A), permute, scale, True)[1] if separate else change
+    return np.linalg.inv(change) @ A @ change, parts
+
+
+@stands_for(native.hessenberg, finite="a")
+@of_stacks(a=2)
+def hessenberg(
+    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
+    n = a.shape[0]
+    h, q = a, np.eye(n)
+    for k in range(n - 2):
+        x = h[k + 1 :, k]
+        if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
+            reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
+        normal = (
+            x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        )
+        normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
+        mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
+        h, q = mirror @ h @ mirror, q @ mirror
+    h = v.triu(h, k=-1)
+    return (h, q) if calc_q else h
+
+
 @stands_for(native.ldl, finite="A")
 @of_stacks(A=2)
 def ldl(
@@ -750,13 +788,6 @@ def schur(
 FOLLOWED |= {
     name: constant(getattr(native, name)) for name in ("bandwidth", "ishermitian", "issymmetric")
 }
-refused(
-    native,
-    {
-        "hessenberg": "write schur, or eigvals of the matrix itself, which need no such form",
-        "matrix_balance": "write np.linalg.inv(T) @ A @ T, with its T for ignore_derivatives(A)",
-    },
-)
 
 # ------------------------------------------------- Sylvester's, Lyapunov's, Riccati's equations
 

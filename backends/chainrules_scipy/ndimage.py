@@ -401,6 +401,33 @@ FOLLOWED["gaussian_filter1d"] = follow(
 )
 
 
+@stands_for(native.generic_filter)
+@functools.partial(_writing, native.generic_filter)
+def generic_filter(
+    input: Any,
+    function: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    extra_arguments: Any = (),
+    extra_keywords: Any = None,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Compute a function of each window, as ``scipy.ndimage.generic_filter``."""
+    x = array_of(input)
+    footprint = _footprint(size, footprint, x.ndim if axes is None else np.size(axes))
+    places = _windows(x, footprint, mode, origin, axes)
+    seen = v.take(v.reshape(x, shape=(-1,)), np.maximum(places, 0), axis=0)
+    seen = v.reshape(v.where(places < 0, float(cval), seen), shape=(-1, places.shape[-1]))
+    options = extra_keywords or {}
+    found = [function(seen[i], *extra_arguments, **options) for i in range(seen.shape[0])]
+    return v.reshape(v.stack(*map(array_of, found)), shape=x.shape)
+
+
 @stands_for(native.generic_gradient_magnitude)
 @functools.partial(_writing, native.generic_gradient_magnitude)
 def generic_gradient_magnitude(
@@ -422,6 +449,30 @@ def generic_gradient_magnitude(
         for a, m in zip(axes, _each(mode, len(axes)), strict=True)
     ]
     return v.vector_norm(v.stack(*parts, axis=0), axis=0)
+
+
+@stands_for(native.geometric_transform)
+@functools.partial(_writing, native.geometric_transform)
+def geometric_transform(
+    input: Any,
+    mapping: Any,
+    output_shape: Any = None,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+    extra_arguments: Any = (),
+    extra_keywords: Any = None,
+) -> Any:
+    """Interpolate at points from a function, as ``scipy.ndimage.geometric_transform``."""
+    x = array_of(input)
+    shape = x.shape if output_shape is None else tuple(output_shape)
+    options = extra_keywords or {}
+    at = [mapping(i, *extra_arguments, **options) for i in np.ndindex(*shape)]
+    places = v.stack(*[v.stack(*map(array_of, i)) for i in at], axis=1)
+    y = FOLLOWED["map_coordinates"](x, places, None, order, mode, cval, prefilter)
+    return v.reshape(y, shape=shape)
 
 
 def _in_frequencies(x: Any, size: Any, n: int, axis: int, factor: Any) -> Any:
@@ -469,14 +520,7 @@ _FORMULAS: dict[str, _Compute] = {
     ),
 }
 FOLLOWED |= {name: _like(name)(compute) for name, compute in _FORMULAS.items()}
-refused(
-    native,
-    {
-        "fourier_ellipsoid": "write x * fourier_ellipsoid(np.ones(x.shape), size)",
-        "generic_filter": "write vectorized_filter, with a function of an axis",
-        "geometric_transform": "write map_coordinates(x, places), of the places as an array",
-    },
-)
+refused(native, {"fourier_ellipsoid": "write x * fourier_ellipsoid(np.ones(x.shape), size)"})
 
 
 FOLLOWED |= {

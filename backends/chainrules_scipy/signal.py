@@ -29,6 +29,7 @@ from chainrules_scipy.helpers import (
     stands_for,
 )
 from chainrules_scipy.installing import HOLDS
+from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
 from chainrules_scipy.ndimage import around, of_rank
 from chainrules_scipy.source_copies import (
     follow,
@@ -52,13 +53,18 @@ __all__ = [
     "dstep",
     "freqresp",
     "impulse",
+    "invres",
+    "invresz",
     "lfilter",
     "lfilter_zi",
     "lfiltic",
     "lsim",
     "order_filter",
     "recursive_filter",
+    "residue",
+    "residuez",
     "savgol_filter",
+    "sepfir2d",
     "sosfilt",
     "step",
     "upfirdn",
@@ -273,6 +279,29 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
 cont2discrete = follow(native.cont2discrete)
 
 
+def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
+    """Return roots, which must be different, as ``unique_roots`` does."""
+    near = np.abs(readable(p)[:, None] - readable(p)) + 2 * tol * np.eye(len(p))
+    if np.min(near, initial=np.inf) <= tol:
+        reject("residues at a pole of a higher order have no derivative: such a pole falls apart")
+    return p, np.ones(len(p), int)
+
+
+def _leaving_out_none(x: Any, trim: Any) -> Any:
+    """Trim zeros; raise for those that vary, whose derivatives would be lost."""
+    kept = np.trim_zeros(x, trim)
+    if varies(x) and kept.shape != x.shape:
+        reject("residues of coefficients that are zero at the end have no derivative in these")
+    return kept
+
+
+_whole = numpy_with(trim_zeros=_leaving_out_none)
+residue = follow(native.residue, np=_whole, unique_roots=_simple)
+residuez = follow(native.residuez, np=_whole, unique_roots=_simple)
+_alike = numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0)))
+invres, invresz = (follow(f, np=_alike) for f in (native.invres, native.invresz))
+
+
 @stands_for(native.bilinear)
 def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
     """Transform a continuous filter into a discrete one, as ``scipy.signal.bilinear``."""
@@ -351,10 +380,11 @@ def _added(x: Any, k: Any) -> Any:
 def _multiplied(x: Any, k: Any, axes: Any) -> Any:
     shape = [x.shape[i] + k.shape[i] - 1 for i in axes]
     axes = list(axes)
-    of = fourier_composites
-    is_complex = "complex" in (kind_of(x), kind_of(k))
-    there, inverse = (of.fftn, of.ifftn) if is_complex else (of.rfftn, of.irfftn)
-    return inverse(there(x, shape, axes) * there(k, shape, axes), shape, axes)
+    if "complex" in (kind_of(x), kind_of(k)):
+        a, b = (fourier_composites.fftn(y, shape, axes) for y in (x, k))
+        return fourier_composites.ifftn(a * b, shape, axes)
+    a, b = (fourier_composites.rfftn(y, shape, axes) for y in (x, k))
+    return fourier_composites.irfftn(a * b, shape, axes)
 
 
 _BOUNDARIES = {
@@ -571,15 +601,7 @@ refused(
     dict.fromkeys(
         ("cspline2d", "qspline2d", "spline_filter", "symiirorder1", "symiirorder2"),
         "write scipy.ndimage.spline_filter, or lfilter",
-    )
-    | dict.fromkeys(
-        ("residue", "residuez"),
-        "write np.polyval(b, p) / np.polyval(np.polyder(a), p), for poles p that are different",
-    )
-    | dict.fromkeys(
-        ("invres", "invresz"), "write the sum of the fractions, with np.polyadd and np.polymul"
-    )
-    | {"sepfir2d": "write convolve1d(convolve1d(x, hrow, 1), hcol, 0), of scipy.ndimage"},
+    ),
 )
 
 
@@ -590,6 +612,16 @@ def order_filter(a: Any, domain: Any, rank: int) -> Any:
     if kind_of(x) == "complex":
         reject(f"dtype={x.dtype} is not supported by order_filter", ValueError)
     return of_rank(x, rank, footprint=np.asarray(domain, bool), mode="constant")
+
+
+@stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
+def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
+    """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
+    input, hrow, hcol = map(array_of, (input, hrow, hcol))
+    if kind_of(input) == "real" and "complex" in (kind_of(hrow), kind_of(hcol)):
+        reject("sepfir2d of a real image takes real filters", TypeError)
+    rows = OF_IMAGES["convolve1d"](input, hrow, axis=1, mode="reflect")
+    return OF_IMAGES["convolve1d"](rows, hcol, axis=0, mode="reflect")
 
 
 # SciPy's source selects peaks by conditions on their measured properties.

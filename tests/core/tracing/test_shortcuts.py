@@ -52,6 +52,7 @@ CALLS = {
     ),
     "poly1d": (lambda c: np.poly1d(np.stack([c, 2.0, 1.0]))(1.3), (0.0, 0.5)),
     "polymul": (lambda c: np.polymul(np.stack([c, 2.0]), [1.0, 2.0])[-1] + c, (0.0, 0.5)),
+    "residue": (lambda c: scipy.signal.residue(np.stack([c, 1.0]), [1.0, 3.0, 2.0])[0][0], (0.0,)),
     "cubature": (
         lambda b: scipy.integrate.cubature(lambda x: np.exp(x[:, 0]), [0.5], b).estimate,
         (np.array([0.5]), np.array([0.7])),

@@ -28,6 +28,7 @@ BANDS = np.array([[0.0, 0.2, -0.1, 0.3], [3.0, 4.0, 3.5, 4.2]]) + 0.1j * _rng.no
 B = np.array([1.0, 0.3])
 
 FORMS: dict[str, tuple[Any, Any]] = {
+    "hessenberg": (lambda x: scipy.linalg.hessenberg(x, calc_q=True), STACK),
     "qr, pivoting": (lambda x: scipy.linalg.qr(x, pivoting=True)[:2], STACK),
     "solveh_banded": (lambda x: scipy.linalg.solveh_banded(x, np.ones(4)), BANDS),
     "solveh_banded, lower": (
@@ -71,6 +72,7 @@ FORMS |= {
         ("expm_cond", lambda x: scipy.linalg.expm_cond(x), 0.3 * STACK),
         ("qr_multiply", lambda x: scipy.linalg.qr_multiply(x, _one)[0], STACK),
         ("eigh_tridiagonal", lambda x: scipy.linalg.eigvalsh_tridiagonal(x, _one[1:]), STACK[0]),
+        ("matrix_balance", lambda x: scipy.linalg.matrix_balance(x)[0], STACK),
         ("ldl", lambda x: scipy.linalg.ldl(x)[1], STACK + np.swapaxes(STACK, -1, -2)),
         ("lstsq", lambda x: scipy.linalg.lstsq(x, _one)[0], STACK),
         ("pinv, atol", lambda x: scipy.linalg.pinv(x, atol=0.5, return_rank=True), STACK),

@@ -67,6 +67,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cspline1d_eval": (lambda x: theirs.cspline1d_eval(x, np.array([0.3, 4.2, -0.7, 25.0])), X),
     "qspline1d_eval": (lambda x: theirs.qspline1d_eval(x, np.array([0.3, 4.2, -0.7, 25.0])), X),
     "spline_filter": (lambda x: theirs.spline_filter(x), IMAGE),
+    "sepfir2d": (lambda x, h, k: theirs.sepfir2d(x, h, k), IMAGE, H[:3], H[2:]),
     "find_peaks": (
         lambda x: [
             y
@@ -121,6 +122,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "lp2hp": (lambda b, a: theirs.lp2hp(b, a, 0.7), B, A),
     "lp2bp": (lambda b, a: theirs.lp2bp(b, a, 0.7, 0.3), B, A),
     "lp2bs": (lambda b, a: theirs.lp2bs(b, a, 0.7, 0.3), B, A),
+    "residue": (lambda b, a: [np.sum(r) for r in theirs.residue(b, a)], B, A),
+    "residuez": (lambda b, a: [np.sum(r) for r in theirs.residuez(b, a)], B, A),
+    "invresz": (lambda r, p: theirs.invresz(r, p, []), H[:2], H[2:4]),
+    "invres": (lambda r: theirs.invres(r, PAIR, []), H[:2]),
     "minimum_phase": (lambda h: theirs.minimum_phase(h), np.array([0.1, 0.4, 0.7, 0.4, 0.1])),
     "minimum_phase hilbert": (
         lambda h: theirs.minimum_phase(h, "hilbert"), np.array([0.1, 0.4, 0.7, 0.4, 0.1]),

@@ -28,6 +28,7 @@ sample("signal.filtfilt", B, A, X, call=lambda f, b, a, x: f(b, a, x, method="gu
 sample("signal.filtfilt", X, call=lambda f, x: f(B, A, x, method="gust", irlen=10))
 sample("signal.savgol_filter", np.array(0.3), call=lambda f, d: f(X, 5, 2, deriv=1, delta=d))
 sample("signal.savgol_filter", X, call=lambda f, x: f(x, 5, 2, mode="constant", cval=1.0))
+sample("signal.sepfir2d", IMAGE, draw(3), draw(5), call=lambda f, x, h, k: f(x, h, k))
 sample("signal.bessel", np.array(0.3), call=lambda f, w: f(3, w))
 sample("signal.gammatone", np.array(2.0), call=lambda f, w: f(w, "iir", fs=16.0))
 DEN, NUM, T = np.array([1.0, 0.2, 0.3]), np.array([1.0, 0.4]), np.linspace(0.0, 2.0, 9)

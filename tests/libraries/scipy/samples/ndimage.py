@@ -29,6 +29,7 @@ for _name in ("uniform_filter1d", "maximum_filter1d", "minimum_filter1d"):
     sample(f"ndimage.{_name}", X, call=lambda f, x: f(x, 3))
 sample("ndimage.percentile_filter", X, call=lambda f, x: f(x, 30, size=3))
 sample("ndimage.rank_filter", X, call=lambda f, x: f(x, 2, size=3))
+sample("ndimage.generic_filter", X, call=lambda f, x: f(x, lambda w: (w**2).sum(), size=3))
 sample(
     "ndimage.vectorized_filter", X, call=lambda f, x: f(x, lambda w, axis: (w**2).sum(axis), size=3)
 )
@@ -43,6 +44,11 @@ sample(
 sample("ndimage.map_coordinates", X, 2 + 0.7 * draw(2, 5))
 sample("ndimage.map_coordinates", X, 2 + 0.7 * draw(2, 5), call=lambda f, x, c: f(x, c, order=1))
 sample("ndimage.affine_transform", X, M, np.array([0.3, -0.2]))
+sample(
+    "ndimage.geometric_transform",
+    X,
+    call=lambda f, x: f(x, lambda at: (at[0] * 0.9, at[1] * 0.8 + 0.3)),
+)
 sample("ndimage.shift", X, np.array([0.3, 0.6]))
 sample("ndimage.zoom", X, call=lambda f, x: f(x, 1.5))
 sample("ndimage.rotate", X, np.array(20.0), call=lambda f, x, a: f(x, a, reshape=False))

@@ -195,9 +195,7 @@ NOT_DIFFERENTIABLE = {
     "another function does it: the refusal says which": (
         *("signal.cspline2d", "signal.qspline2d", "signal.spline_filter"),
         *("signal.symiirorder1", "signal.symiirorder2", "ndimage.fourier_ellipsoid"),
-        *("interpolate.lagrange", "ndimage.generic_filter", "ndimage.geometric_transform"),
-        *("signal.residue", "signal.residuez", "signal.invres", "signal.invresz"),
-        *("signal.sepfir2d", "linalg.hessenberg", "linalg.matrix_balance"),
+        "interpolate.lagrange",
     ),
     "of the dense matrix, in one line: the refusal says which": (
         *("sparse.find", "sparse.linalg.aslinearoperator", "sparse.linalg.expm"),

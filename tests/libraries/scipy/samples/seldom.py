@@ -95,10 +95,17 @@ sample("signal.firwin_2d", np.array(0.4), call=lambda f, c: f((5, 5), ("hamming"
 sample("signal.gammatone", np.array(0.3), call=lambda f, w: f(w, "iir"))
 sample("signal.gammatone", np.array(0.3), call=lambda f, w: f(w, "fir"))
 sample("signal.iircomb", np.array(0.25), np.array(20.0), call=lambda f, w, q: f(0.25, q))
+sample(
+    "signal.invresz",
+    np.array([0.5, 1.2]),
+    np.array([0.3, -0.4]),
+    call=lambda f, r, p: f(r, p, [0.1]),
+)
 sample("signal.kaiser_atten", np.array(0.2), call=lambda f, w: f(21, w))
 sample("signal.kaiser_beta", np.array(45.0))
 sample("signal.kaiser_beta", np.array(60.0))
 sample("signal.kaiserord", np.array(45.0), call=lambda f, r: f(r, 0.2)[1])
+sample("signal.residuez", b, a, call=lambda f, b, a: f(b, a))
 sample("signal.ss2zpk", A, B, C, D, call=lambda f, *q: f(*q)[1])
 sample("signal.zpk2ss", np.array([0.3]), np.array([-0.5, -0.2]), np.array(1.5))
 sample("signal.unique_roots", np.array([0.3, 1.2]), call=lambda f, r: f(r)[0])
