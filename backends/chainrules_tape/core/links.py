@@ -94,13 +94,19 @@ INPUT = (None, LEAF)
 """The record of an input, shared by all inputs."""
 
 
-class Links:
-    """Links to any number of records, for a pull that returns one cotangent for each."""
+class Routing:
+    """First base of links that are objects; ``parents`` are the records that may get cotangents."""
 
     __slots__ = ("parents",)
 
-    def __init__(self, links: tuple[int, ...]) -> None:
-        self.parents = links
+    def __init__(self, parents: Any) -> None:
+        self.parents = parents
+
+
+class Links(Routing):
+    """Links to any number of records, for a pull that returns one cotangent for each."""
+
+    __slots__ = ()
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add each cotangent at its link."""
@@ -116,13 +122,10 @@ class Links:
                 bars.add(link, bar)
 
 
-class AddWhereSummed:
+class AddWhereSummed(Routing):
     """Link of a record whose pull can add to an existing sum in place (`PullInto`)."""
 
-    __slots__ = ("parents",)
-
-    def __init__(self, index: int) -> None:
-        self.parents = index
+    __slots__ = ()
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add to the sum in place, or add what the pull returns."""
@@ -132,13 +135,10 @@ class AddWhereSummed:
             _send(bars, link, record[0](y_bar, *record[2:]))
 
 
-class Structured:
+class Structured(Routing):
     """Links to any number of records and structures of them, for a pull that may return zeros."""
 
-    __slots__ = ("parents",)
-
-    def __init__(self, links: tuple[Any, ...]) -> None:
-        self.parents = links
+    __slots__ = ()
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add what the pull returns at each link that gets a cotangent."""

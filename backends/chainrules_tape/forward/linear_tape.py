@@ -114,22 +114,17 @@ field.batched = True  # type: ignore[attr-defined]
 class Fields:
     """Link of an operand that is a structure: the links of its fields."""
 
-    __slots__ = ("cls", "links")
+    __slots__ = ("cls", "parents")
 
     def __init__(self, cls: type, links: dict[Any, Any]) -> None:
         self.cls = cls
-        self.links = links
-
-    @property
-    def parents(self) -> dict[Any, Any]:
-        """The links from which the tangents of the fields come."""
-        return self.links
+        self.parents = links
 
 
 def _gathered(link: Any, dots: dict[int, Any]) -> Any:
     if type(link) is int:
         return dots.get(link, _ZERO)
-    parts = {key: _gathered(inner, dots) for key, inner in link.links.items()}
+    parts = {key: _gathered(inner, dots) for key, inner in link.parents.items()}
     parts = {key: t for key, t in parts.items() if not is_zero(t)}
     return Tangent.of(link.cls, parts) if parts else _ZERO
 
@@ -170,10 +165,6 @@ class LinearVariable(SettledCalls, Writable, OnTape):
     __slots__ = ()
     engine = "linear"
     tracing: ClassVar[Trace] = Linearizing()
-
-    def _leaf(self, value: Any) -> Any:
-        """Record a value without a tangent."""
-        return self.tape.leaf(value)
 
 
 Linearizing.tracer = LinearVariable

@@ -25,11 +25,9 @@ from chainrules_py.extend import (
     Tracer,
     as_result,
     asks_first,
-    bind,
     call_native,
     captured,
     describe,
-    find_rule,
     find_tracers,
     forgets,
     in_place_operators,
@@ -60,9 +58,8 @@ from chainrules_py.ops.views import (
     store,
     written_through,
 )
-from chainrules_tape.core.links import LEAF, Cotangents
+from chainrules_tape.core.links import LEAF, Cotangents, Routing
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.rule_config import config
 
 # ----------------------------------------------------------------------------------------- views
 
@@ -680,7 +677,7 @@ class WritableOnTape(Writable, BareVariable):
         self.payload[pattern.join(arrays)] = y
         last = tape[self.place]
         of = last[3] if type(last[1]) is Overwrite else space(self.payload)
-        links = Overwrite(self.place, value.place if mine else None)
+        links = Overwrite((self.place, value.place) if mine else (self.place,))
         record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
         self.place = len(tape)
         tape.append(record)
@@ -689,31 +686,23 @@ class WritableOnTape(Writable, BareVariable):
         return True
 
 
-class Overwrite:
-    """Link of a write into memory of a tracer: the overwritten elements get no cotangent.
+class Overwrite(Routing):
+    """Links of a write into memory of a tracer: the overwritten elements get no cotangent.
 
     The cotangent of the result becomes that of the buffer before the write, with zeros at the
     elements that were written. If it is a sum made here, the zeros are written into it, so that n
-    writes cost n in the backward pass as well.
+    writes cost n in the backward pass as well. The parents are the buffer, and the value if it is
+    traced.
     """
 
-    __slots__ = ("links",)
-
-    def __init__(self, x: int, y: int | None) -> None:
-        self.links = (x, y)
-
-    @property
-    def parents(self) -> int | tuple[int, int]:
-        """The records that get cotangents: the buffer, and the value if it is traced."""
-        x, y = self.links
-        return x if y is None else (x, y)
+    __slots__ = ()
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Send the value its part of the cotangent, and the buffer the rest."""
-        (x, y), pull, saved = self.links, record[0], record[2:]
+        (x, *values), pull, saved = self.parents, record[0], record[2:]
         mine = bars.release(index)
         bars[index] = None
-        if y is not None:
+        for y in values:
             bar = part(pull, 1, y_bar, saved)
             bars.add(y, duplicate(bar) if mine and share(bar, y_bar) else bar)
         if mine and fits(y_bar, *saved[3:]):
@@ -734,10 +723,9 @@ def _find_put(
 ) -> Any:
     """Return the pull of `store` for these types; None if its rule is not linear."""
     table = _puts.open()
-    rule = find_rule(store, classes, config)
     wanted = (True, mine, *[False] * (len(classes) - 2))
-    primal = _unchanged  # because the write is done, and only the record is needed
-    bound = rule and bind(rule, classes, wanted, "reverse", primal=primal, config=config)
+    # The write is done, and only the record is needed.
+    bound = WritableOnTape.tracing.find(store, _unchanged, classes, wanted)[1]
     pull = None
     if bound and bound.is_linear:
         pull = bound.run(None, *operands, index=pattern)[1][0]
