@@ -71,7 +71,8 @@ class Folds:
                     continue
                 if segment not in again:
                     flows = any([bar is not None for bar in bars[start : index + 1]])
-                    again[segment] = segment.records(tape) if flows else None
+                    with self.lock:
+                        again[segment] = segment.records(tape) if flows else None
                 records = again[segment]
                 if records is None:
                     return record
@@ -145,10 +146,6 @@ class Segment:
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         """Recompute the records by running the function on the same variables."""
-        with tape.folds.lock:
-            return self._records(tape)
-
-    def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         put = functools.partial(functools.partial, object.__setattr__, tape)
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         folds, now = tape.folds, list(tape)

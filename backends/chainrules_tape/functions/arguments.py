@@ -325,10 +325,16 @@ def _may_hide(x: Any) -> bool:
 
 
 def _is_of(x: Any, level: Any) -> bool:
-    """Return whether a tracer, or one of its payloads, is of a level."""
-    while issubclass(type(x), Tracer) and x.level != level:
+    """Return whether a value is a tracer of a level, or has a payload that is."""
+    inner = below(x, level)
+    return issubclass(type(inner), Tracer) and inner.level == level
+
+
+def below(x: Any, level: int) -> Any:
+    """Return the payload of a tracer of a higher level; other values unchanged."""
+    while issubclass(type(x), Tracer) and x.level > level:
         x = x.__payload__
-    return issubclass(type(x), Tracer)
+    return x
 
 
 def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:

@@ -73,6 +73,7 @@ from chainrules_tape.core.variable import OnTape
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.arguments import (
+    below,
     can_vary,
     check_varies,
     numbers,
@@ -228,7 +229,7 @@ class Run:
     ) -> tuple[Any, TreeDef, list[Any], list[Any]]:
         """Flatten a result of f; return it with plain values, its tree, leaves and links."""
         given, tree = flatten(y)
-        lasting = [_below(x, self.level) for x in given]  # without levels that f began and ended
+        lasting = [below(x, self.level) for x in given]  # without levels that f began and ended
         outputs = list(map(self.link_of, lasting))
         leaves = list(map(self._plain, lasting))
         if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
@@ -247,7 +248,7 @@ class Run:
 
     def _payload(self, x: Any) -> Any:
         """Return the payload of a tracer of this run."""
-        return _below(x, self.level - 1)
+        return below(x, self.level - 1)
 
     def _plain(self, x: Any) -> Any:
         """Return a leaf of f's result without tracers of this run, and not shared with others."""
@@ -271,13 +272,6 @@ class Run:
         """
         mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves), dense=dense)
         return unflatten_tangent(tree, mine, plain="own")
-
-
-def _below(x: Any, level: int) -> Any:
-    """Return the payload of a tracer of a higher level; other values unchanged."""
-    while issubclass(type(x), Tracer) and x.level > level:
-        x = x.__payload__
-    return x
 
 
 class Recorded(Run):
