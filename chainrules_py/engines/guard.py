@@ -207,7 +207,12 @@ class Guard:
             line = Line.of(error)
             name = "x" if line is None else line.written or line.option("out") or "x"
             raise MutationError(
-                told(_LOCKED, line, f"make a copy, v = {name}.copy(), and write to v")
+                told(
+                    "the line writes to an array on which the gradient depends: it is read-only "
+                    "until the gradient is taken",
+                    line,
+                    f"make a copy, v = {name}.copy(), and write to v",
+                )
             ) from error
 
     def settle(self, since: int) -> None:
@@ -261,12 +266,6 @@ def watching(record: tuple[Any, ...], y: Any, operands: tuple[Any, ...]) -> Guar
         if type_info(type(x)).memory is not None:
             guard.capture(x, record)
     return guard if guard.held else None
-
-
-_LOCKED = (
-    "the line writes to an array on which the gradient depends: it is read-only until the gradient "
-    "is taken"
-)
 
 
 def refuse_written(x: Any, name: Any = None) -> NoReturn:

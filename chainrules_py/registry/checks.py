@@ -7,7 +7,7 @@ error where it is made.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FrameType, FunctionType, MethodType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from chainrules_py.errors import RuleError
@@ -57,8 +57,9 @@ def find_primal(
         return declare(f)
     write = f"@primitive above {name} ({where_defined(f)})"
     if not isinstance(f, (FunctionType, MethodType)) or "site-packages" in write:
-        owner = f"{f.__module__}." if getattr(f, "__module__", None) else ""
-        write = f"{name.rpartition('.')[2]} = primitive({owner}{name}), and call that"
+        named = isinstance(f, (FunctionType, BuiltinFunctionType)) and f.__module__
+        path = f"{f.__module__}.{name}" if named else name
+        write = f"{name.rpartition('.')[2]} = primitive({path}), and call that"
     raise RuleError(
         f"{constructor}({name}){at}: no engine can see {name} being called, so the rule would be "
         f"silently bypassed; write {write}"

@@ -53,9 +53,8 @@ class Objects:
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
         line = Line(caller(2))
-        known = remedy(line) or remedy(line, last=True)
         self.shown = str(line)
-        self.instead = known or "use np.stack of the numbers"
+        self.instead = remedy(line) or remedy(line, last=True) or "use np.stack of the numbers"
         self.tape = getattr(x, "tape", None)
         self.duals = 0
         self.records: dict[Any, int] = {}
@@ -97,8 +96,10 @@ class Objects:
             Instead of NumPy's error about a dtype.
         """
         if isinstance(error, TypeError) and _OF_DTYPE.search(str(error)):
-            fact = "an array of objects, of traced values, is given to what takes numbers only"
-            raise TracerError(f"{fact}\n  {self.shown}\n  {self.instead}") from error
+            raise TracerError(
+                f"an array of objects, of traced values, is given to what takes numbers only\n"
+                f"  {self.shown}\n  {self.instead}"
+            ) from error
         error.add_note(
             f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
         )
