@@ -233,7 +233,7 @@ class Compiled(Generic[P, R]):
         """Warn that the function runs uncompiled from now on, and why; raise if `strict`."""
         self.as_it_is, self._why = True, why
         if self._strict:
-            raise RecordingError(f"{self._called} {why}")
+            raise RecordingError(f"{self._called} {why.replace(', and runs as it is', '')}")
         self._warn(why)
 
     def _warn(self, text: str) -> None:

@@ -8,6 +8,7 @@ derivative, and functions that strip tracers keep it.
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
@@ -18,12 +19,16 @@ import numpy as np
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
     MOST_ELEMENTS,
+    Line,
     Tracer,
+    advised_at,
     asks_first,
+    caller,
     describe,
     element_methods,
     flatten,
     is_structure_type,
+    told,
     type_info,
     unflatten,
 )
@@ -281,17 +286,12 @@ def simple(x: Any) -> bool:
 
 
 _INSTEAD = {
-    "a float": "leave it as it is, and write np.sin(x) for math.sin(x), x.astype(np.float32), or "
-    "np.positive(x, dtype=np.float32) of a float, for np.float32(x)",
-    "a complex": "leave it as it is, or write x + 0j, x.astype(complex), or np.positive(x, "
-    "dtype=complex) of a float",
-    "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
-    "and x.copy() for np.ascontiguousarray(x), x.copy('F') for np.asfortranarray(x), "
-    "x.astype(np.float32) for np.require(x, np.float32), np.take_along_axis(a, x, 0) for a[x] of a "
-    "plain vector, np.compress(x, a, axis=0) for a mask, and call functions of NumPy's, which see "
-    "it; a function that needs plain arrays becomes a primitive",
+    "a float": "use {x}",
+    "a complex": "use {x} + 0j",
+    "an array": "write it with functions of NumPy's, or as a @primitive",
     "bytes": "return it, and pickle what the compiled function gives",
 }
+"""What to write where nothing is known of the called function."""
 
 
 def refuse(x: Noted, kind: str) -> NoReturn:
@@ -302,12 +302,12 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     RecordingError
         Always; the message says what to write instead.
     """
-    raise RecordingError(
-        f"{describe(x.payload)} of a function that is being compiled does not become "
-        f"{kind}: it is another at the next call, and the program would not see it; "
-        f"{_INSTEAD[kind]}; or name the argument in static=",
-        arguments=x.recorder.arguments_of(x),
-    )
+    line = Line(caller())
+    write = advised_at(line) or _INSTEAD[kind].format(x=line.argument)
+    if isinstance(line.node, ast.Subscript):
+        write = f"use np.take_along_axis({ast.unparse(line.node.value)}, {line.argument}, 0)"
+    fact = f"{describe(x.payload)} of a function that is being compiled does not become {kind}"
+    raise RecordingError(told(fact, line, write), arguments=x.recorder.arguments_of(x))
 
 
 # ------------------------------------------------------------------------------------- operators

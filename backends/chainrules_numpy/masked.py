@@ -12,7 +12,7 @@ from chainrules_py.extend import refuse_type
 
 INSTEAD = (
     "write x, mask = m.data, np.ma.getmaskarray(m), and np.where(mask, 0.0, x), whose derivative "
-    "is zero where the mask is true (a mean divides by np.sum(~mask)); or m.filled(0)"
+    "is zero where the mask is true (a mean divides by np.sum(~mask))"
 )
 
 refuse_type("numpy.ma.MaskedArray", INSTEAD)

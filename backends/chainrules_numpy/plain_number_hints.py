@@ -82,10 +82,18 @@ def _constant(line: Any) -> str:
     return f"use {line.with_constant()}, which is a constant"
 
 
+def _complex(line: Any) -> str:
+    """Keep the imaginary part of a complex number of two."""
+    return "use {0} + 1j * {1}" if len(line.arguments) == 2 else "use {0} + 0j"
+
+
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
     np.asarray: _array("{0}"),
     np.asanyarray: _array("{0}"),
+    np.array2string: _constant,
+    np.array_repr: _constant,
+    np.array_str: _constant,
     np.save: _constant,
     np.savetxt: _constant,
     np.savez: _constant,
@@ -105,7 +113,7 @@ INSTEAD: dict[Any, Any] = {
     statistics.pstdev: "use np.std(np.stack({0}))",
     statistics.stdev: "use np.std(np.stack({0}), ddof=1)",
     statistics.variance: "use np.var(np.stack({0}), ddof=1)",
-    complex: "use {0} + 0j",
+    complex: _complex,
     round: "use np.round({all})",
     np.float64: "use {0}",
     np.float32: "use np.full_like({0}, {0}, dtype=np.float32)",

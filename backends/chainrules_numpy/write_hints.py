@@ -37,7 +37,11 @@ def _stacked(line: Line) -> str | None:
         return f"use {ast.unparse(new)}"
     module = str(getattr(function, "__module__", None) or type(function).__module__)
     name = getattr(function, "__name__", "")
-    if not isinstance(call, ast.Call) or module.partition(".")[0] != "numpy" or name in _JOINERS:
+    if (
+        not isinstance(call, ast.Call)
+        or module.partition(".")[0] != "numpy"
+        or name in (*_JOINERS, *_SHAPED)
+    ):
         return None
     for place, arg in enumerate(call.args):
         shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
@@ -58,8 +62,12 @@ def _stacked(line: Line) -> str | None:
 
 def _of_objects(line: Line, node: Any) -> ast.expr | None:
     """Return ``np.stack`` of the contents of an object array, as an expression, or None."""
+    maker = getattr(line.value_of(getattr(node, "func", None)), "__name__", "")
+    if maker == "full" and len(node.args) == 2 and any(line.traced(node.args[1])):
+        shape, filled = node.args
+        ones = ast.parse(f"np.ones({ast.unparse(shape)})", mode="eval").body
+        return ast.BinOp(filled, ast.Mult(), ones)
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.List):
-        maker = getattr(line.value_of(node.func), "__name__", "")
         holds = maker in _MAKERS and any(line.traced(node.args[0]))
         return stacked_list(node.args[0]) if holds else None
     value = line.value_of(node)
@@ -70,17 +78,23 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
 
 
 _JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
+_SHAPED = ("zeros", "ones", "empty", "full", "reshape", "tile", "broadcast_to")
+"""Functions of a shape, which is no list of elements."""
 _MAKERS = ("array", "asarray", "asanyarray", "asarray_chkfinite", "fromiter", "ascontiguousarray")
 
 
 def stacked_list(node: ast.expr) -> ast.expr:
-    """Return ``np.stack`` of a list, and of each list in it."""
+    """Return ``np.stack`` of a list and of each list in it; rows of unequal length are joined."""
+    joiner = "np.stack"
     if isinstance(node, (ast.List, ast.Tuple)):
-        nested = [stacked_list(e) if isinstance(e, (ast.List, ast.Tuple)) else e for e in node.elts]
+        rows = [e for e in node.elts if isinstance(e, (ast.List, ast.Tuple))]
+        ragged = len({len(row.elts) for row in rows}) > 1
+        nested = [stacked_list(e) if e in rows else e for e in node.elts]
         node = ast.List(nested, ast.Load())
+        joiner = "np.concatenate" if ragged else joiner
     if isinstance(node, ast.GeneratorExp):
         node = ast.ListComp(node.elt, node.generators)
-    return ast.Call(ast.parse("np.stack", mode="eval").body, [node], [])
+    return ast.Call(ast.parse(joiner, mode="eval").body, [node], [])
 
 
 def _buffer(line: Line) -> str | None:
@@ -100,10 +114,10 @@ def _buffer(line: Line) -> str | None:
         target = node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
         target, stored = node.args[0], node
-        if node.func.attr not in _WRITERS or any(line.traced(target)):
-            return None
         if isinstance(line.resolved(node.func.value), np.ndarray):  # a method of the array
             target = node.func.value
+        if node.func.attr not in _WRITERS or any(line.traced(target)):
+            return None
     else:
         return None
     name = ast.unparse(target)
@@ -163,10 +177,58 @@ def _black_box(line: Line) -> str | None:
         return alike
     name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
     name = name if len(name) <= _LONGEST // 2 else "it"
-    return (
-        f"write {name} with NumPy's functions, or as a @primitive with a @rule; "
-        f"{line.with_constant()} is a constant"
-    )
+    if (other := _with_numpy(line)) is not None:
+        return other
+    if root in _SHOWS:
+        return f"use {line.with_constant()}, which is a constant"
+    if root in _LABELS or isinstance(function, type):
+        return f"write {name} with NumPy's functions of {line.argument}"
+    return f"make it an operation, f = primitive({name}), with a @rule(f)"
+
+
+def _with_numpy(line: Line) -> str | None:
+    """Return what computes the same as a call of pandas, a tree of SciPy's, or a conversion."""
+    call: Any = line.node
+    name = getattr(line.function, "__name__", "")
+    if name in ("KDTree", "cKDTree"):
+        return (
+            f"write np.min(cdist({line.argument}, y), 0), with cdist of chainrules_scipy.distance"
+        )
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    name, owner = call.func.attr, call.func.value
+    args = ", ".join(map(ast.unparse, map(_column, call.args)))
+    if getattr(line.value_of(owner), "__name__", "") in ("jax.numpy", "torch"):
+        return f"use {line.arguments[0]}" if name in (*_MAKERS, "tensor", "as_tensor") else None
+    made = getattr(line.value_of(getattr(owner, "func", owner)), "__name__", "")
+    x = ast.unparse(_column(owner))
+    if made == "Series" and name in _OF_SERIES:
+        return f"use {_OF_SERIES[name].format(x, args)}"
+    if made == "DataFrame" and name == "corr" and x != ast.unparse(owner):
+        return f"use np.corrcoef({x})"
+    return None
+
+
+def _column(node: Any) -> ast.expr:
+    """Return what a Series or a DataFrame is made of, or the expression itself."""
+    made = isinstance(node, ast.Call) and node.args
+    if not made or not ast.unparse(node.func).endswith(("Series", "DataFrame")):
+        return node  # type: ignore[no-any-return]
+    x = node.args[0]
+    return stacked_list(ast.List(x.values)) if isinstance(x, ast.Dict) else x
+
+
+_OF_SERIES = {
+    **{name: f"np.{name}({{0}})" for name in ("mean", "median", "sum", "prod", "max", "min")},
+    "corr": "np.corrcoef({0}, {1})[0, 1]",
+    "std": "np.std({0}, ddof=1)",
+    "var": "np.var({0}, ddof=1)",
+}
+"""The NumPy call for a method of a Series, of its array and the arguments."""
+_SHOWS = ("matplotlib", "seaborn", "plotly", "PIL")
+"""Libraries that show values, which are constants there."""
+_LABELS = ("pandas", "xarray", "polars")
+"""Libraries whose arrays have labels, and hold objects here."""
 
 
 def _alike(line: Line) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -172,8 +173,8 @@ def _place(entry: Any) -> int:
     except TypeError:
         if isinstance(entry, str):
             raise IndexError(
-                f"{entry!r} is not an index of an array, and a table of pandas is one here; pass "
-                f"its columns in a dict, as {{name: table[name].to_numpy() for name in table}}"
+                f"{entry!r} is not an index of an array; pass a dict of arrays, {{{entry!r}: ...}}"
+                + ", or {c: table[c].to_numpy() for c in table}" * ("pandas" in sys.modules)
             ) from None
         raise IndexError(
             f"{entry!r} of type {type(entry).__qualname__} is not an index; "

@@ -210,7 +210,7 @@ class Line:
     def argument(self) -> str:
         """The expression of the traced argument, or ``x``."""
         args = self._operands
-        args = [arg for arg in args if any(self.traced(arg))] or args
+        args = [arg for arg in args if any(self.traced(arg))] or args * (not any(self.traced()))
         if args and not isinstance(args[0], (ast.List, ast.Tuple, ast.GeneratorExp, ast.Lambda)):
             found = ast.unparse(args[0])
             return found if len(found) <= _LONGEST // 2 else "x"
@@ -283,6 +283,8 @@ class Line:
                 elif isinstance(part, list):
                     part[:] = [each and self._constant(each, made) for each in part]
             return node
+        if made.startswith("int(") and getattr(self.resolved(node), "ndim", 0):
+            return node  # an array beside the number
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 
     def option(self, name: str) -> str | None:

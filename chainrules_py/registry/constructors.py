@@ -124,7 +124,12 @@ def scalar_rule(
             f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
         )
     n = -1 if primal.variadic else len(primal.operands)
-    instead = f"give one for each, or write @rule({name})"
+    instead = (
+        f"write @rule({name}) and def rule_of_{name}(*xs): return {name}(*xs), "
+        f"[LinearMap(push, pull) for x in xs]"
+        if primal.variadic
+        else f"give one for each, or write @rule({name})"
+    )
     check_number(said, f"{len(partials)} partial derivatives", primal, len(partials) == n, instead)
     if primal.options:
         raise RuleError(

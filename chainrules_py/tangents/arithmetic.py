@@ -199,7 +199,7 @@ def move(primal: Any, t: Any) -> Any:
     if isinstance(t, AbstractZero):
         return primal
     if isinstance(t, NotImplementedTangent):
-        raise NotDifferentiableError(t.fact + t.reason)
+        raise NotDifferentiableError(t.said)
     if isinstance(primal, AbstractTangent):
         return add_tangents(primal, t)
     if is_structure_type(type(primal)):

@@ -250,7 +250,7 @@ def deliver(t: Any) -> Any:
     """
     t = unthunk(t)
     if issubclass(type(t), NotImplementedTangent):
-        raise NotDifferentiableError(t.fact + t.reason)
+        raise NotDifferentiableError(t.said)
     if not issubclass(type(t), Tangent):
         return t
     entries = {}

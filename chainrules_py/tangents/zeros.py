@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self, final
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, describe
 from chainrules_py.tangents.checks import is_never_tangent
+from chainrules_py.values.frames import caller
 from chainrules_py.values.structure import is_structure_type
 
 
@@ -259,7 +260,7 @@ class NotImplementedTangent(AbstractTangent):
     chainrules_py.errors.NotDifferentiableError: this derivative is not implemented by its rule: ...
     """
 
-    __slots__ = ("reason",)
+    __slots__ = ("reason", "where")
     dtype: Final = None  # equals no array's dtype, in the check whether a tangent fits
     shape: Final = ()
     __iter__: Final = None
@@ -267,12 +268,20 @@ class NotImplementedTangent(AbstractTangent):
 
     def __init__(self, reason: str) -> None:
         self.reason: Final = reason
+        of = caller()
+        self.where: Final = of.f_code.co_filename, of.f_lineno
+
+    @property
+    def said(self) -> str:
+        """The text of the error, with the line of the rule."""
+        place = f" ({':'.join(map(str, self.where))})" if self.fact else ""
+        return f"{self.fact}{self.reason}{place}"
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self
 
     def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
-        raise NotDifferentiableError(self.fact + self.reason)  # the array would be silently wrong
+        raise NotDifferentiableError(self.said)  # the array would be silently wrong
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"

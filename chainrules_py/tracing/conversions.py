@@ -131,7 +131,8 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     write = instead_of(line)
     if write is None and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript)):
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
-        write = f"use {line.with_constant(made)}, which is a constant"
+        which = "whose int" if kind == "int" else "which"
+        write = f"use {line.with_constant(made)}, {which} is a constant"
     write = write or _INSTEAD[kind].format(x=line.argument)
     seen = line.argument != "x" or any(line.traced())
     if seen and write.startswith("use ") and "ignore_derivatives" not in write:

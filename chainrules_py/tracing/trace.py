@@ -573,7 +573,7 @@ def plain_arrays(x: Any) -> list[Any]:
 def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
     """Add a note to an error: which rule it comes from, and what its half was doing."""
     statement = getattr(half, "statement", None)
-    if statement is not None:
+    if statement is not None and "\n" not in str(error):  # which names the line already
         if type(error) is TypeError and "positional argument" in str(error):
             rest += "\n  it gets the tangent or cotangent, and behind that all that was saved"
         error.add_note(

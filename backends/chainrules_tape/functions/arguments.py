@@ -127,11 +127,13 @@ class Arguments:
             keywords.setdefault(name, parameter.default)
         if name in keywords:
             return name
-        write = f"argnames={next(iter(keywords))!r}" if keywords else "another argnames="
+        places = "argnums=0" + f" to {count - 1}" * (count > 2) + " or 1" * (count == 2)
+        places = places if count else "it in the call"
+        write = f"argnames={next(iter(keywords))!r}" if keywords else places
         raise NotDifferentiableError(
             f"argument {which!r} of {f}, in which the derivative is taken, was not given: {f} "
             f"takes ({', '.join(known)}), and got {count} by position and {given or 'none'} by "
-            f"keyword; argnums counts from 0, or write {write}"
+            f"keyword; write {write}"
         )
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
@@ -306,10 +308,13 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
     for x in leaves:
         if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
             whole = f"{what} of {name_of(f)}" if f else "the loss"
+            labelled = type(x).__module__.partition(".")[0] in ("pandas", "xarray")
+            write = "return the numbers or arrays themselves, or a dataclass of them"
+            if labelled:
+                write = f"write w.values for each {type(x).__name__} w that it is computed with"
             raise NotDifferentiableError(
                 f"{whole} has {describe(x)}, which holds what is being differentiated where no "
-                f"derivative sees it: return the numbers or arrays themselves, or a dataclass of "
-                f"them"
+                f"derivative sees it: {write}"
             )
 
 
@@ -357,6 +362,13 @@ def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
     code = getattr(f, "__code__", None)
     place = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
     said = f"{name_of(f)}{place} returned" if f else "the loss is"
+    made = getattr(f, "recipe", None)
+    if made is not None and made[0].__name__ == "grad" and what == "grad":
+        g = name_of(made[1][0])
+        raise NotDifferentiableError(
+            f"{what} needs one real number, and grad({g}) returned {describe(y)}: "
+            f"write hessian({g}) for all second derivatives"
+        )
     msg = f"{what} needs one real number, and {said} {describe(y)}"
     raise NotDifferentiableError(f"{msg}: {_instead(y, of, what, leaves)}")
 
