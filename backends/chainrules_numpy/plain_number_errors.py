@@ -27,6 +27,8 @@ def refuse(error: BaseException) -> None:
         _refuse_said(error)
     if type(error).__module__ == "ctypes":
         _refuse_in_c(error)
+    if isinstance(error, AttributeError) and error.name == "at" and find_tracers(error.obj):
+        _refuse_at(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
     x = _taken(error)
@@ -68,6 +70,14 @@ _MADE = {
     "unhashable type": "bytes(ignore_derivatives({}))",
 }
 """Parts of errors, and the replacement of the traced value where no array or number is allowed."""
+
+
+def _refuse_at(error: AttributeError) -> None:
+    line = Line.of(error)
+    x = (line and line.owner("at")) or "x"
+    fact = "x.at[i] is of JAX's arrays, and a traced array is written to in place"
+    write = f"write y = np.copy({x}), and y[i] = v, for {x}.at[i].set(v)"
+    raise TracerError(told(fact, line, write)) from error
 
 
 def _refuse_said(error: ValueError) -> None:
