@@ -11,6 +11,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+# The modules of SciPy that define the names.
 PLACES = {
     "_filtfilt_gust": "scipy.signal._signaltools",
     "_gaussian_kernel1d": "scipy.ndimage._filters",
@@ -43,14 +44,13 @@ PLACES = {
     "_smirnovp": "scipy.special._ufuncs",
     "_zeta": "scipy.special._ufuncs",
 }
-"""The modules of SciPy that define the names."""
 OF_ALL_SPARSE_ARRAYS = "scipy.sparse._base"
+# The modules that SciPy's sparse classes name; an array passed to a function names its own.
 OF_SPARSE_ARRAYS = [f"scipy.sparse._{f}" for f in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")]
-"""The modules that SciPy's sparse classes name; an array passed to a function names its own."""
+# The modules whose source is followed as a whole.
 TEXTS = {
     name: f"scipy.spatial.transform.{name}" for name in ("_rotation_xp", "_rigid_transform_xp")
 }
-"""The modules whose source is followed as a whole."""
 
 
 @functools.cache

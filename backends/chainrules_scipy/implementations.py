@@ -20,6 +20,7 @@ from chainrules_scipy.helpers import as_precise, permutation_of
 
 number_homes["scipy"] = np
 
+# The operations that SciPy has as ufuncs of the same name.
 FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.beta,
     v.betainc,
@@ -92,7 +93,6 @@ FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.y1,
     v.yv,
 )
-"""The operations that SciPy has as ufuncs of the same name."""
 
 _operation: Primitive[..., Any]
 _NUMBERS: Any = np.ndarray | np.generic | Scalar

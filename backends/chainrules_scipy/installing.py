@@ -31,6 +31,7 @@ from chainrules_py.extend import (
 )
 from chainrules_scipy import other_engines
 
+# The public modules of SciPy, and the modules of this package with functions for them.
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
     for name in (
@@ -50,7 +51,6 @@ OURS = {
     "scipy.spatial.distance": "chainrules_scipy.distance",
     "scipy.spatial.transform": "chainrules_scipy.rotation",
 }
-"""The public modules of SciPy, and the modules of this package with functions for them."""
 
 
 class _Place(NamedTuple):
@@ -69,8 +69,8 @@ _standing: set[Installed] = set()
 _standing_for: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}
 
+# The attribute of a class whose instances hold traced values, as followed classes have.
 HOLDS = "_holds_traced"
-"""The attribute of a class whose instances hold traced values, as followed classes have."""
 DATA = (np.ndarray, np.generic, np.dtype, type, int, float, complex, str, slice, range)
 _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
 

@@ -570,12 +570,6 @@ def _states(
     return v.odeint(rate, y0, t, rtol=rtol, atol=atol, **method)
 
 
-def _listed(events: Any) -> Any:
-    if events is None:
-        return ()
-    return events if isinstance(events, (list, tuple)) else (events,)
-
-
 def _of_numbers(event: Any, args: Any) -> Any:
     """Return an event for plain numbers, with the attributes of the given one."""
     known = of_values(event, args)
@@ -603,7 +597,8 @@ def solve_ivp(
     by `odeint`, with LSODA or a Runge-Kutta formula, and tolerances of at most 1e-6 and 1e-9:
     SciPy's default ones leave three digits.
     """
-    asked_for = _listed(events)
+    several = isinstance(events, (list, tuple, type(None)))
+    asked_for = (events or ()) if several else (events,)
     start, end = map(array_of, t_span)
     args = args or ()
 
@@ -657,12 +652,16 @@ def solve_ivp(
         end = _last(t_events, plain, np.sign(readable(end) - readable(start)))
         if t_eval is None:
             times = v.concat(times[:-1], v.reshape(end, shape=(1,)), axis=0)
+    states_then = [
+        anchored(ys, v.matrix_transpose(at(t))) if t.shape[0] else ys
+        for t, ys in zip(t_events, plain.y_events or [], strict=True)
+    ]
     return scipy.optimize.OptimizeResult(
         t=times,
         y=anchored(plain.y, states(times)),
         sol=_Solution(at, start, end, plain.sol) if dense_output else None,
         t_events=t_events if asked_for else None,
-        y_events=_states_at(at, t_events, plain.y_events) if asked_for else None,
+        y_events=states_then if asked_for else None,
         **{name: plain[name] for name in ("success", "status", "message", "nfev", "njev", "nlu")},
     )
 
@@ -712,14 +711,6 @@ def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:
         return plain.t
     share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
     return anchored(plain.t, start + share * (end - start))
-
-
-def _states_at(at: Callable[[Any], Any], times: list[Any], known: list[Any]) -> list[Any]:
-    """Return the states at the times of events."""
-    return [
-        anchored(ys, v.matrix_transpose(at(t))) if t.shape[0] else ys
-        for t, ys in zip(times, known, strict=True)
-    ]
 
 
 def _last(t_events: Any, plain: Any, way: float) -> Any:

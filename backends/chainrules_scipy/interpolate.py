@@ -488,12 +488,12 @@ def make_interp_spline(
     return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
 
 
-def _kind(line: Any) -> Any:
-    return line._spline.k if line._kind == "spline" else line._kind
-
-
 @constructs(
-    native.interp1d, lambda f: (f.x, f.y, _kind(f), f.axis, True, False, f.fill_value, True)
+    native.interp1d,
+    lambda f: (
+        *(f.x, f.y, f._spline.k if f._kind == "spline" else f._kind),
+        *(f.axis, True, False, f.fill_value, True),
+    ),
 )
 def interp1d(
     known: Any,
@@ -636,8 +636,8 @@ def RegularGridInterpolator(  # noqa: N802
     return interpolated
 
 
+# Methods that are splines along every axis.
 DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
-"""Methods that are splines along every axis."""
 
 
 def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], Any]:

@@ -53,8 +53,8 @@ __all__ = [
 # -------- roots and fixed points
 
 
+# How far SciPy's solution may be from the equation: its tolerances are about 1e-8.
 NEAR = 1e-5
-"""How far SciPy's solution may be from the equation: its tolerances are about 1e-8."""
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:

@@ -219,8 +219,8 @@ def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
     return _Class(has, make, dtype=np.dtype(cls))
 
 
+# NumPy's class of floats, which converts arrays to arrays.
 FLOAT64 = _number(np.float64, array_of)
-"""NumPy's class of floats, which converts arrays to arrays."""
 
 
 def _is_scalar(x: Any) -> bool:
@@ -233,6 +233,7 @@ _PYTHONS = {
 }
 BUILTINS = dict(vars(builtins)) | _PYTHONS
 
+# Replacements in copies for functions of NumPy, and for public ones of SciPy.
 INSTEAD: dict[Any, Any] = {
     np.ndarray: _Class(
         lambda x: isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
@@ -273,14 +274,13 @@ INSTEAD: dict[Any, Any] = {
     for name, f in (*vars(cmath).items(), *vars(math).items())
     if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
 }
-"""Replacements in copies for functions of NumPy, and for public ones of SciPy."""
+# Replacements in copies for functions in SciPy's private packages, by their names.
 HELPERS: dict[str | None, Any] = {
     "at": _At,
     "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
     "is_numpy": lambda _: True,
     "is_numpy_namespace": lambda _: True,
 }
-"""Replacements in copies for functions in SciPy's private packages, by their names."""
 
 
 _classes: dict[type, dict[str, Any]] = {}

@@ -115,8 +115,8 @@ def _is_numpys(x: Any) -> bool:
     return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
 
 
+# The operations that this module states, by the names of their ufuncs.
 u: Any = SimpleNamespace()
-"""The operations that this module states, by the names of their ufuncs."""
 Partial = Callable[..., Any]
 
 

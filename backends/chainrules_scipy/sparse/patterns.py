@@ -17,10 +17,10 @@ from chainrules_py.ops import conj
 from chainrules_scipy._private import common_base
 from chainrules_scipy.helpers import reject
 
+# The class of all sparse arrays and matrices.
 SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
-"""The class of all sparse arrays and matrices."""
+# Formats that store the elements in one array, each with its index.
 STORED = ("csr", "csc", "coo")
-"""Formats that store the elements in one array, each with its index."""
 _FORMS = {
     getattr(sparse, f"{form}_{kind}"): form
     for form in (*STORED, "bsr", "dia", "dok", "lil")

@@ -23,12 +23,12 @@ from chainrules_scipy.helpers import array_of, described, readable, refused, rej
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern, sparse_product
 
+# What a traced sparse array supports.
 CAN = (
     "it has @ and dot with arrays, + and -, multiply, power, abs and sin with its kin, products "
     "with numbers, T, sum(), diagonal(), max(), reshape(), toarray(), parts and data; "
     "scipy.sparse.linalg.spsolve is chainrules_scipy.sparse.spsolve"
 )
-"""What a traced sparse array supports."""
 # Attributes of SciPy's arrays that describe the pattern.
 _READABLE = ("indices", "indptr", "row", "col", "coords", "nnz", "has_sorted_indices")
 _standing: dict[type, type[Any]] = {}

@@ -272,8 +272,8 @@ def _log_of(name: str, probability: _Compute) -> Any:
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
 
+# Distributions whose own logarithms take traced values, and are accurate in the tails.
 LOG_CUMULATIVE = frozenset({"norm", "expon", "gumbel_r", "gumbel_l", "logistic", "genlogistic"})
-"""Distributions whose own logarithms take traced values, and are accurate in the tails."""
 
 logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 

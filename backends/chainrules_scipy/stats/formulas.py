@@ -320,11 +320,11 @@ CUMULATIVE: dict[str, _Formula] = {
 }
 
 
+# Distributions whose density is integrated.
 INTEGRATED = frozenset(
     {"dpareto_lognorm", "gausshyper", "genhyperbolic", "geninvgauss", "norminvgauss"}
     | {"vonmises", "vonmises_line"}
 )
-"""Distributions whose density is integrated."""
 
 
 def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes: Any) -> Any:
@@ -423,12 +423,12 @@ _NEAR = 0.01
 _MODERATE = 30.0  # a logarithm beyond which another factor may underflow
 _LOG_2 = math.log(2)
 
+# Distributions that vanish at an end with all derivatives, as exp(-1 / x).
 FLAT = frozenset(
     {"alpha", "fatiguelife", "genextreme", "geninvgauss", "gibrat", "invgamma", "invgauss"}
     | {"invweibull", "johnsonsb", "kstwobign", "levy", "levy_l", "lognorm", "powerlognorm"}
     | {"recipinvgauss", "wald"}
 )
-"""Distributions that vanish at an end with all derivatives, as exp(-1 / x)."""
 
 
 def exponential(
@@ -519,6 +519,7 @@ def _with(powers: Powers, more: Callable[[Any], Any]) -> Powers:
     return powers[0], lambda: more(powers[1]())
 
 
+# Bases with their exponents, and a function that returns the logarithm of the other factor.
 POWERS: dict[str, Callable[..., Powers]] = {
     # Discrete distributions.
     "binom": lambda k, n, p: (((p, k), (1 - p, n - k)), lambda: _ways(n, k)),
@@ -607,4 +608,3 @@ POWERS: dict[str, Callable[..., Powers]] = {
     "loglaplace": lambda x, c: (((x, c - 1),), lambda: np.log(c / 2) + 0 * x),
     "cosine": lambda x: (((1 + np.cos(x), 1.0),), lambda: -math.log(2 * math.pi) + 0 * x),
 }
-"""Bases with their exponents, and a function that returns the logarithm of the other factor."""
