@@ -130,8 +130,9 @@ _IN_ARRAYS = {
 def _refuse(error: BaseException) -> None:
     """Raise our error if a method of pandas was looked up on a traced array."""
     x, name = getattr(error, "obj", None), str(getattr(error, "name", None))
-    of_tracer = any(found is x for found in find_tracers(x))
-    if not of_tracer or not isinstance(error, AttributeError) or not hasattr(pd.DataFrame, name):
+    plain = isinstance(error, AttributeError) and not isinstance(error, TracerError)
+    of_tracer = plain and any(found is x for found in find_tracers(x))
+    if not of_tracer or not hasattr(pd.DataFrame, name):
         return
     line = Line.of(error)
     if line is None:
