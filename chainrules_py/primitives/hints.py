@@ -283,7 +283,7 @@ class Line:
                 elif isinstance(part, list):
                     part[:] = [each and self._constant(each, made) for each in part]
             return node
-        if made.startswith("int(") and getattr(self.resolved(node), "ndim", 0):
+        if made.startswith("int(") and getattr(self.resolved(node), "ndim", False):
             return node  # an array beside the number
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 
