@@ -110,7 +110,7 @@ def given_out(cls: type, t: Any) -> Any:
     if own is None:
         return t
     found = own.give(own.project(t))
-    if not is_structure_type(type(found)):
+    if own.give is not _same and not is_structure_type(type(found)):
         raise ProjectionError(
             f"the tangent {describe(found)} that was declared for {cls.__qualname__} is no "
             f"structure: what is traced in it would be lost; make it a dataclass"
