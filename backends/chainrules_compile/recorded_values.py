@@ -305,7 +305,10 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     line = Line(caller())
     write = advised_at(line) or _INSTEAD[kind].format(x=line.argument)
     if isinstance(line.node, ast.Subscript):
-        write = f"use np.take_along_axis({ast.unparse(line.node.value)}, {line.argument}, 0)"
+        of, place = ast.unparse(line.node.value), line.argument
+        write = f"use np.take_along_axis({of}, {place}, 0)"
+        if x.payload.dtype.kind == "b":
+            write = f"use np.compress({place}, {of}, axis=0)"
     fact = f"{describe(x.payload)} of a function that is being compiled does not become {kind}"
     raise RecordingError(told(fact, line, write), arguments=x.recorder.arguments_of(x))
 

@@ -188,9 +188,9 @@ class Line:
         node = node or self.node or ast.Pass()
         if isinstance(node, ast.Name) and find_tracers(self.value_of(node)):
             yield node.id
-        if "ignore_derivatives" not in ast.unparse(getattr(node, "func", ast.Pass())):
-            for each in ast.iter_child_nodes(node):
-                yield from self.traced(each)
+        constant = isinstance(node, ast.Call) and "ignore_derivatives" in ast.unparse(node.func)
+        for each in () if constant else ast.iter_child_nodes(node):
+            yield from self.traced(each)
 
     def over(self) -> Iterator[tuple[str, str]]:
         """Yield name and description of values on the line whose differentiation is over."""
@@ -283,7 +283,7 @@ class Line:
                 elif isinstance(part, list):
                     part[:] = [each and self._constant(each, made) for each in part]
             return node
-        if made.startswith("int(") and getattr(self.resolved(node), "ndim", False):
+        if made.startswith("int(") and getattr(self.resolved(node), "ndim", None):
             return node  # an array beside the number
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 

@@ -621,9 +621,11 @@ def test_methods_that_write_what_is_differentiated(write):
 @pytest.mark.parametrize("x", [1.5, np.float64(1.5), np.ones(3)], ids=repr)
 @pytest.mark.parametrize("number", [np.float32, np.float64, np.complex128])
 def test_classes_of_numbers_say_what_to_write(number, x):
-    with pytest.raises(RecordingError, match=r"x\.astype.*np\.positive"):
+    with pytest.raises(RecordingError) as refused:
         compile(lambda x: number(x) * 2, strict=True)(x)
+    instead = str(refused.value).rpartition("  use ")[2]
     write = [lambda x: np.positive(x, dtype=number) * 2]
+    write.append(eval(f"lambda x: ({instead}) * 2", {"np": np}))
     write += [] if type(x) is float else [lambda x: x.astype(number) * 2]
     for f in write:
         assert same(compile(f)(x), f(x))
