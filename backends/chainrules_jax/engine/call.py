@@ -28,6 +28,7 @@ from chainrules_jax.engine.linear import (
     is_inexact,
     is_moved,
     linear_p,
+    names_axis,
     spread_over,
 )
 from chainrules_jax.engine.linear_pairs import (
@@ -243,7 +244,7 @@ ad.primitive_transposes[call_p] = _transpose
 def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
     name = axis.name if type(axis.name) is not object else None  # JAX's placeholder for no name
     leaves = [*map(as_array, leaves)]
-    if all([d is None for d in dims]):
+    if all([d is None for d in dims]) and (name is None or not names_axis(program.value, leaves)):
         return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
     if isinstance(program, Program) and name is None:
         one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, final
 
 import jax
@@ -188,6 +190,18 @@ def spread_over(x: Any, size: int, dim: int | None) -> Any:
     return x if dim == 0 else jnp.moveaxis(x, dim, 0)
 
 
+def names_axis(f: Callable[..., Any], operands: Sequence[Any]) -> bool:
+    """Return whether a function names an axis, which JAX binds only in the calling thread."""
+    types, is_double = [*map(jax.typeof, operands)], jax.enable_x64.value
+
+    def lowered() -> None:
+        with jax.enable_x64(is_double):
+            jax.jit(f).lower(*types)
+
+    with ThreadPoolExecutor(1) as other:
+        return isinstance(other.submit(copy_context().run, lowered).exception(), NameError)
+
+
 @functools.cache
 def batch_tracer() -> type:
     """Return the class of the tracers of ``vmap``, which has no public name."""
@@ -289,7 +303,8 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: Lin
     n, size = pair.residuals, axis.size
     name = axis.name if type(axis.name) is not object else None
     operands = [*map(as_array, operands)]
-    if all([d is None for d in dims]):
+    half = lambda *xs: pair.forward(xs[:n], xs[n:])
+    if all([d is None for d in dims]) and (name is None or not names_axis(half, operands)):
         return (out := linear_p.bind(*operands, pair=pair)), [None] * len(out)
     values = [spread_over(x, size, d) for x, d in zip(operands[n:], dims[n:], strict=True)]
     out = linear_p.bind(*operands[:n], *values, pair=pair.batched(size, tuple(dims[:n]), name))

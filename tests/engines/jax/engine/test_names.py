@@ -143,6 +143,14 @@ def test_a_rule_may_name_an_axis():
     check(CASES[::101], X[:2])
 
 
+def test_a_rule_may_name_an_axis_that_its_operands_do_not_vary_along():
+    check([("size", "rule", "shared, jit")], X[:2])
+    inner = export(by_rule(ASKED["mean"]))
+    f, g = export(by_jvp(lambda x: 2 * inner(x))), lambda x: 2 * ASKED["mean"](x)
+    found, truth = [WAYS["shared, jit"](h, X[:2]) for h in (f, g)]
+    np.testing.assert_allclose(found, truth, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED)
 def test_every_rule_may_name_an_axis_in_every_way(asked):
