@@ -112,7 +112,7 @@ def _read_entry_points(text: str, groups: dict[str, list[tuple[str, str]]]) -> N
 
 @functools.cache
 def _layers() -> dict[str, Layer]:
-    layers = dict.fromkeys(("chainrules_py", "chainrules_kit"), Layer.CORE)
+    layers: dict[str, Layer] = dict.fromkeys(("chainrules_py", "chainrules_kit"), Layer.CORE)
     for group, layer in (
         (OPERATIONS, Layer.BACKEND),
         (ENGINES, Layer.ENGINE),

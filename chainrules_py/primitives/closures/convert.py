@@ -185,8 +185,11 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
 
 def captures_tracer(f: Any) -> bool:
-    """Return whether `closed` would find a `Tracer` in a function; the first ends the search."""
-    return bool(_Search(_is_tracer, f, first=True).found)
+    """Return whether `closed` would find a `Tracer` in a function; the first ends the search.
+
+    Values that other engines trace are none: their loops capture them.
+    """
+    return bool(_Search(lambda x: issubclass(type(x), Tracer), f, first=True).found)
 
 
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
