@@ -4,17 +4,19 @@ A program writes over the memory of what it needs no more. What shares that memo
 calls that gave views, and by how arrays lie; here it is asked of NumPy, each time.
 """
 
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
 from __future__ import annotations
 
 import dataclasses
 import weakref
+from typing import Any
 
 import numpy as np
 
 from chainrules_compile import compile
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_compile.writers.numpy_source import NumpyWriting
-from chainrules_py.program import Value
 
 
 def layout(x):
@@ -92,11 +94,11 @@ class Checking(NumpyWriting):
 
 
 class _Kept:
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
-def compile_checked(f, **keywords):
+def compile_checked(f: Any, **keywords: Any) -> Any:
     """Compile a function to programs that check themselves."""
     compiled = compile(f, **keywords)
     write = lambda program, names, scope: Checking(program, names, scope).body()
