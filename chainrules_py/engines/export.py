@@ -52,7 +52,7 @@ def exporter(name: str) -> Any:
     import difflib  # only needed for a mistyped name
 
     names = exporters()
-    meant = difflib.get_close_matches(name, names, 1)
+    meant = difflib.get_close_matches(name.lower(), names, 1, 0.75)
     write = f"did you mean {meant[0]!r}?" if meant else "install a package that has one"
     raise ContractError(
         f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; {write}"

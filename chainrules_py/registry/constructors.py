@@ -128,7 +128,9 @@ def scalar_rule(
         f"write @rule({name}) and def rule_of_{name}(*xs): return {name}(*xs), "
         f"[LinearMap(push, pull) for x in xs]"
         if primal.variadic
-        else f"give one for each, or write @rule({name})"
+        else f"give one for each: scalar_rule({name}"
+        + f", lambda y, {', '.join(primal.operands)}: ..." * n
+        + ")"
     )
     check_number(said, f"{len(partials)} partial derivatives", primal, len(partials) == n, instead)
     if primal.options:
