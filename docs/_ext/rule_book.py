@@ -101,6 +101,7 @@ def traced(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) ->
         for p in inspect.signature(function).parameters.values()
         if p.kind is not p.KEYWORD_ONLY
     ]
+    names += [f"{names[-1]}{k}" for k in range(len(names), len(operands))]  # of *xs
     held = {k: x for k, x in enumerate(operands) if not isinstance(x, (np.ndarray, np.generic))}
     free = [k for k in range(len(operands)) if k not in held]
 

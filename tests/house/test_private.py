@@ -18,8 +18,6 @@ USED = {
     "chainrules_autograd.engine": {"_node"},
     "chainrules_cupy": {"_where_ufunc", "cupy._sorting.search"},
     "chainrules_jax": {
-        "jax._src.interpreters.ad.fallback_linearize_rule",
-        "jax._src.interpreters.ad.primitive_linearizations",
         "jax._src.util.weakref_cache_key_types",
         "jax.jaxlib._jax.Array",
     },
