@@ -42,8 +42,6 @@ _plain = _caches[frozenset()]
 on_change: list[Callable[[], object]] = []
 """Called when users change statements of a primal that was looked up, so that what follows from
 rules, such as compiled programs, is dropped."""
-chooser: list[Callable[..., Statement]] = []
-"""Combines statements that differ by dtype into one: `registry.bind.choice` sets it."""
 _MISSING = object()
 
 
@@ -174,8 +172,9 @@ def _best(
         if found is not None:
             _check_alone(found, mode)
         if several := [s for s in kinds if _is_chosen(s, found, operands)]:
-            rest = found or _best(primal, mode, can, operands, layer - 1)
-            return chooser[0](several, rest, mode)
+            from chainrules_py.registry.bind.choice import choice
+
+            return choice(several, found or _best(primal, mode, can, operands, layer - 1), mode)
         if found is not None:
             return found
     return None

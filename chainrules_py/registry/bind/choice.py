@@ -12,7 +12,6 @@ from typing import Any
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError, describe
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate, bind
 from chainrules_py.registry.statement import Rule, Statement
-from chainrules_py.registry.table import chooser
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.array_annotations import ArrayOf, erased
 
@@ -30,9 +29,6 @@ def choice(statements: Sequence[Statement], otherwise: Statement | None, mode: s
         override=first.override,
         layer=first.layer,
     )
-
-
-chooser.append(choice)
 
 
 class ChoiceRecipe(Recipe):
