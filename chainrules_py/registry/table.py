@@ -42,6 +42,8 @@ _plain = _caches[frozenset()]
 on_change: list[Callable[[], object]] = []
 """Called when users change statements of a primal that was looked up, so that what follows from
 rules, such as compiled programs, is dropped."""
+chooser: list[Callable[..., Statement]] = []
+"""Combines statements that differ by dtype into one: `registry.bind.choice` sets it."""
 _MISSING = object()
 
 
@@ -99,26 +101,38 @@ def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) 
 
 
 def _table(
-    primal: Primitive[..., Any], mode: str, can: frozenset[Capability], layer: int
-) -> tuple[MethodTable[Statement], list[Statement]]:
+    primal: Primitive[..., Any],
+    mode: str,
+    can: frozenset[Capability],
+    layer: int,
+    plain: bool,
+) -> MethodTable[Statement]:
     """Return the method table for a mode in a layer of overrides.
 
-    Beside it, the statements for particular dtypes or devices, which types do not determine.
+    ``plain`` excludes statements for particular dtypes or devices.
     """
     with lock:
         statements, tables = primal.stated
-        key = (mode, can, layer)
+        key = (mode, can, layer, plain)
         if key not in tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
-            kinds: list[Statement] = []
+            kin: dict[Any, list[Statement]] = {}
             # At equal signature and layer, a rule with more requirements replaces one with fewer.
             for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
                 if mode in s.modes and meets(can, s.requires) and s.override == layer:
-                    if ArrayOf in map(type, (*s.signature, s.varargs)):
-                        kinds.append(s)
-                    else:
+                    if ArrayOf not in map(type, (*s.signature, s.varargs)):
                         table.add(s.signature, s.varargs, s.rank, s)
-            tables[key] = table, kinds
+                    elif not plain:
+                        kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
+            for several in kin.values():
+                made = chooser[0](
+                    several, lambda types: _best(primal, mode, can, types, layer, True), mode
+                )
+                table.add(made.signature, made.varargs, made.rank + 1, made)
+                # A dtype is more specific than a class, so the choice also covers narrower classes.
+                for s in [s for s in table.methods.values() if _is_within(s, made)]:
+                    table.add(s.signature, s.varargs, made.rank + 1, made)
+            tables[key] = table
         return tables[key]  # type: ignore[no-any-return]
 
 
@@ -142,16 +156,12 @@ def _check_alone(found: Statement, mode: str) -> None:
         raise AmbiguousRuleError(contested(primal.__name__, {s.owner: s.where for s in same}))
 
 
-def _is_chosen(s: Statement, found: Statement | None, operands: tuple[type, ...]) -> bool:
-    """Return whether a statement for a dtype or device precedes the one found for the types.
-
-    A dtype is more specific than a class, also than a narrower one of the same or a lower layer.
-    """
-    both: MethodTable[Statement] = MethodTable(s.primal.__name__)
-    both.add(tuple(map(erased, s.signature)), erased(s.varargs), s.rank + 1, s)
-    if found is not None and found.rank > s.rank:
-        both.add(found.signature, found.varargs, found.rank, found)
-    return both.resolve(operands) is s
+def _is_within(s: Statement, made: Statement) -> bool:
+    """Return whether a statement has narrower classes than a choice, and no higher rank."""
+    pairs = list(zip((*s.signature, s.varargs), (*made.signature, made.varargs), strict=False))
+    same = len(s.signature) == len(made.signature) and s.signature != made.signature
+    within = all([a is b or (isinstance(a, type) and issubclass(a, b)) for a, b in pairs])
+    return same and within and s.rank <= made.rank
 
 
 def _best(
@@ -160,22 +170,18 @@ def _best(
     can: frozenset[Capability],
     operands: tuple[type, ...],
     top: float = inf,
+    plain: bool = False,
 ) -> Statement | None:
     """Return the statement for these types in the highest layer that has one, from ``top`` down.
 
     Overrides form a layer above all other statements, and each block of overrides a layer above
-    the earlier ones.
+    the earlier ones. In the top layer, ``plain`` excludes statements for particular dtypes or
+    devices.
     """
     for layer in sorted({s.override for s in primal.stated[0] if s.override <= top}, reverse=True):
-        table, kinds = _table(primal, mode, can, layer)
-        found = table.resolve(operands)
+        found = _table(primal, mode, can, layer, plain and layer == top).resolve(operands)
         if found is not None:
             _check_alone(found, mode)
-        if several := [s for s in kinds if _is_chosen(s, found, operands)]:
-            from chainrules_py.registry.bind.choice import choice
-
-            return choice(several, found or _best(primal, mode, can, operands, layer - 1), mode)
-        if found is not None:
             return found
     return None
 

@@ -6,18 +6,23 @@ operands and runs the statement that matches best, or the one that would be foun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError, describe
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate, bind
 from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.registry.table import chooser
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.array_annotations import ArrayOf, erased
 
 
-def choice(statements: Sequence[Statement], otherwise: Statement | None, mode: str) -> Statement:
-    """Return a statement that chooses among several, or the one for types if none matches."""
+def choice(
+    statements: Sequence[Statement],
+    otherwise: Callable[[tuple[type, ...]], Statement | None],
+    mode: str,
+) -> Statement:
+    """Return a statement that chooses among several with one signature of classes."""
     first = max(statements, key=lambda s: s.rank)
     return Statement(
         first.primal,
@@ -31,20 +36,26 @@ def choice(statements: Sequence[Statement], otherwise: Statement | None, mode: s
     )
 
 
+chooser.append(choice)
+
+
 class ChoiceRecipe(Recipe):
     """A choice among statements for kinds of arrays, or what is found if none matches."""
 
     constructor = "rule"
 
-    def __init__(self, statements: Sequence[Statement], otherwise: Statement | None) -> None:
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        otherwise: Callable[[tuple[type, ...]], Statement | None],
+    ) -> None:
         self.statements = statements
         self.otherwise = otherwise
         self.always = any([s.recipe.always for s in statements])
         self.functions = tuple([f for s in statements for f in s.recipe.functions])
-        among = [*statements, *([otherwise] if otherwise is not None else [])]
-        self._rules = {s: Rule(s.primal, s, s) for s in among}
+        self._rules: dict[Statement, Rule] = {}
 
-    def chosen(self, xs: Sequence[Any]) -> Statement:
+    def chosen(self, xs: Sequence[Any], classes: tuple[type, ...]) -> Statement:
         """Return the statement for a call: the strictest that matches, then by layer."""
         found = [s for s in self.statements if all(map(_fits, _signature(s, len(xs)), xs))]
         best = [s for s in found if not any([_stricter(t, s, len(xs)) for t in found])]
@@ -54,7 +65,7 @@ class ChoiceRecipe(Recipe):
                 f"{top[0].primal.__name__}({', '.join(map(describe, xs))}) is ambiguous between "
                 f"{' and '.join(map(repr, top))}; write one for both kinds"
             )
-        rest = top[0] if top else self.otherwise
+        rest = top[0] if top else self.otherwise(classes)
         if rest is None or rest.recipe is None:
             primal = self.statements[0].primal
             raise NoRuleError(
@@ -65,8 +76,12 @@ class ChoiceRecipe(Recipe):
         return rest
 
     def _bound(self, request: Request, xs: tuple[Any, ...], mode: str) -> Bound | None:
+        statement = self.chosen(xs, request.operands)
+        rule = self._rules.get(statement)
+        if rule is None:
+            rule = self._rules[statement] = Rule(statement.primal, statement, statement)
         return bind(
-            self._rules[self.chosen(xs)],
+            rule,
             request.operands,
             request.wanted,
             mode,
@@ -118,7 +133,7 @@ def narrowed(rule: Rule, xs: Sequence[Any]) -> Rule | None:
     for i, s in enumerate(found):
         if s is not None and isinstance(s.recipe, ChoiceRecipe):
             try:
-                found[i] = s.recipe.chosen(xs)
+                found[i] = s.recipe.chosen(xs, tuple(map(type, xs)))
             except NoRuleError:
                 found[i] = None
     if found == [rule.forward, rule.reverse]:

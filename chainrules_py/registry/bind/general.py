@@ -230,7 +230,8 @@ class GeneralRecipe(_Written, SharedRun):
                 if type(m) is not LinearMap:
                     kept.append((_saved, None, (m,)))
                     continue
-                half = own.get(m.pull, m.pull) or _half(None, "pull", statement)
+                half = _half(m.pull, "pull", statement)
+                half = own.get(half, half) if own else half
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
                 if alone_in and m.pull_into is not None:
                     half, alike = PullInto(half, m.pull_into), False
