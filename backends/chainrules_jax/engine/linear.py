@@ -191,7 +191,10 @@ def spread_over(x: Any, size: int, dim: int | None) -> Any:
 
 
 def names_axis(f: Callable[..., Any], operands: Sequence[Any]) -> bool:
-    """Return whether a function names an axis, which JAX binds only in the calling thread."""
+    """Return whether a function names an axis, which JAX binds only in the calling thread.
+
+    What fails otherwise, as it tests a value, may name one: it is run where the axis is bound.
+    """
     types, is_double = [*map(jax.typeof, operands)], jax.enable_x64.value
 
     def lowered() -> None:
@@ -199,7 +202,7 @@ def names_axis(f: Callable[..., Any], operands: Sequence[Any]) -> bool:
             jax.jit(f).lower(*types)
 
     with ThreadPoolExecutor(1) as other:
-        return isinstance(other.submit(copy_context().run, lowered).exception(), NameError)
+        return other.submit(copy_context().run, lowered).exception() is not None
 
 
 @functools.cache

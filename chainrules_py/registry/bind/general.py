@@ -230,7 +230,7 @@ class GeneralRecipe(_Written, SharedRun):
                 if type(m) is not LinearMap:
                     kept.append((_saved, None, (m,)))
                     continue
-                half = own.get(m.pull, m.pull) if own else m.pull
+                half: Any = own.get(m.pull, m.pull) if own else m.pull
                 if half is None:
                     _half(half, "pull", statement)
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)

@@ -175,7 +175,10 @@ class Pulls:
             except TypeError:
                 check_is_tangent(part)  # raises, as it is no number
                 raise
-            if type(bar) is type(y_bar) and (type(bar) in NUMBERS or form(bar) == form(y_bar)):
+            try:
+                if type(bar) is type(y_bar) and (type(bar) in NUMBERS or form(bar) == form(y_bar)):
+                    return bar
+            except AttributeError:  # numbers that are traced have no form
                 return bar
             return check_product(bar, y_bar, statement, real)
 

@@ -24,7 +24,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_tape import grad, jvp, linearize, value_and_grad, vjp
+from chainrules_tape import grad, hessian, jvp, linearize, value_and_grad, vjp
 
 X = np.linspace(0.1, 1.0, 5)
 
@@ -352,3 +352,15 @@ def test_the_halves_of_maps_need_no_hash():
         return f(x, y), (LinearMap(Times(2.0), Times(2.0)), LinearMap(Times(3.0), Times(3.0)))
 
     assert grad(f, argnums=(0, 1))(1.0, 2.0) == (2.0, 3.0)
+
+
+def test_second_derivatives_at_a_number_of_python():
+    @primitive
+    def cube(x):
+        return x**3
+
+    scalar_rule(cube, lambda y, x: 3 * x**2)
+    f = lambda x: cube(x) * x
+    assert hessian(f)(2.0) == 48.0
+    assert grad(grad(f))(2.0) == jvp(grad(f), (2.0,), (1.0,))[1] == 48.0
+    assert grad(grad(grad(f)))(2.0) == 48.0
