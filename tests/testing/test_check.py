@@ -448,3 +448,11 @@ def test_halves_take_the_settings_of_the_whole():
         found = check(v.sum, X, axis=1, vary=False, seed=3, checks=("value", half), rtol=1e-6)
         assert [f.check for f in found.findings] == ["value", half]
         assert "axis=1, vary=False, rtol=1e-06, seed=3" in found.again
+
+
+def test_a_push_alone_is_compared_with_differences():
+    """Without a pull no other check sees a factor in it for what it is."""
+    f = primitive(lambda x: np.sin(x))
+    frule.register(f)(lambda ts, x: (f(x), 1.01 * np.cos(x) * ts[0]))
+    with pytest.raises(RuleCheckError, match=r"push and differences differ[\s\S]*factor 1\.01"):
+        check_rule(f, np.array([0.3, -0.7]))
