@@ -233,10 +233,26 @@ def _join(parts: tuple[Any, ...], n: int) -> Any:
     return lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
 
 
+# The frequent forms, by the number of operands and what is saved: they cost a third of the general
+# one at each pull.
+_NARROWED: dict[Any, Callable[[Partial], Partial]] = {
+    (1, (0,)): lambda p: lambda y: p(y, None),
+    (1, (1,)): lambda p: lambda x: p(None, x),
+    (2, (0,)): lambda p: lambda z: p(z, None, None),
+    (2, (1,)): lambda p: lambda x: p(None, x, None),
+    (2, (2,)): lambda p: lambda y: p(None, None, y),
+    (2, (0, 1)): lambda p: lambda z, x: p(z, x, None),
+    (2, (0, 2)): lambda p: lambda z, y: p(z, None, y),
+    (2, (1, 2)): lambda p: lambda x, y: p(None, x, y),
+}
+
+
 def _narrow(partial: Partial, saved: Slots, n: int) -> Partial:
     """Narrow a partial to a function of only the saved values."""
     if saved == tuple(range(n + 1)):
         return partial
+    if (n, saved) in _NARROWED:
+        return _NARROWED[n, saved](partial)
     places = [saved.index(slot) if slot in saved else -1 for slot in range(n + 1)]
     pick = operator.itemgetter(*places)
     return lambda *kept: partial(*pick((*kept, None)))
