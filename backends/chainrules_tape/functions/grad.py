@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import (
     Any,
@@ -563,8 +562,6 @@ class _Totals(dict[type, Callable[[Any, Any], Any]]):
     def __missing__(self, cls: type) -> Callable[[Any, Any], Any]:
         info, test = type_info(cls), finite_tests.get(cls, is_zero)
         found: Any = lambda t, _: 0.0 if test(t) else math.nan
-        if cls is ZeroTangent:
-            found = operator.is_not
         if cls in finite_tests and info.is_array and info.host is None:
             vdot = info.library.namespace.vdot
             found = getattr(vdot, "_implementation", vdot)
