@@ -9,17 +9,13 @@ from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace, type_info
 from chainrules_py.ops.linalg import resolution
 
-_COMPUTED: dict[Any, Any] = {
-    v.exp2: lambda x: v.pow(2.0, x),
-    v.deg2rad: lambda x: x * (math.pi / 180),
-    v.rad2deg: lambda x: x * (180 / math.pi),
-    v.divmod: lambda x, y: (v.floor_divide(x, y), v.remainder(x, y)),
-    # `maximum` and `minimum` of the operands that are not NaN.
-    v.fmax: lambda x, y: _extreme(v.maximum, x, y),
-    v.fmin: lambda x, y: _extreme(v.minimum, x, y),
-}
-for _operation, _fallback in _COMPUTED.items():
-    _operation.fallback(_fallback)
+v.exp2.fallback(lambda x: v.pow(2.0, x))
+v.deg2rad.fallback(lambda x: x * (math.pi / 180))
+v.rad2deg.fallback(lambda x: x * (180 / math.pi))
+v.divmod.fallback(lambda x, y: (v.floor_divide(x, y), v.remainder(x, y)))
+# `maximum` and `minimum` of the operands that are not NaN.
+v.fmax.fallback(lambda x, y: _extreme(v.maximum, x, y))
+v.fmin.fallback(lambda x, y: _extreme(v.minimum, x, y))
 
 
 @v.strong_multiply.fallback

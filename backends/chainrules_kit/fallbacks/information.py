@@ -73,14 +73,10 @@ def _times(x: Any, y: Any, logarithm: Any) -> Any:
     return v.where(gone, 0.0, product)
 
 
-_COMPUTED: dict[Any, Any] = {
-    # The hyperbolic tangent, scaled and shifted.
-    v.expit: lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5),
-    # -log(1 + exp(-x)).
-    v.log_expit: lambda x: v.negative(v.logaddexp(v.zeros_like(x), v.negative(x))),
-    v.logit: lambda x: v.subtract(v.log(x), v.log1p(v.negative(x))),
-    v.xlogy: lambda x, y: _times(x, y, v.log(y)),
-    v.xlog1py: lambda x, y: _times(x, y, v.log1p(y)),
-}
-for _operation, _fallback in _COMPUTED.items():
-    _operation.fallback(_fallback)
+# The hyperbolic tangent, scaled and shifted.
+v.expit.fallback(lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5))
+# -log(1 + exp(-x)).
+v.log_expit.fallback(lambda x: v.negative(v.logaddexp(v.zeros_like(x), v.negative(x))))
+v.logit.fallback(lambda x: v.subtract(v.log(x), v.log1p(v.negative(x))))
+v.xlogy.fallback(lambda x, y: _times(x, y, v.log(y)))
+v.xlog1py.fallback(lambda x, y: _times(x, y, v.log1p(y)))
