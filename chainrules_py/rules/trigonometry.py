@@ -33,6 +33,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.registry.constructors import scalar_rule
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.arrays import Tracer
 
 
 # On branch cuts, the sign of a zero part of x determines the side of the cut. Adding a number loses
@@ -54,13 +55,17 @@ def across(a, y, x):
 
 
 def squared_secant(y, x):
-    """1 / cosh² x = e⁻²ˣ (1 + y)², or the same of -x; not 1 - y², which is 0 where y rounds to 1.
+    """1 / cosh² x = (e⁻ˣ (1 + y))², or the same of -x; not 1 - y², which is 0 where y rounds to 1.
 
-    The sign is constant, and 1 at 0, so that derivatives of any order are those of one formula.
+    The sign of a traced x is constant, and 1 at 0, so that derivatives of any order are those of
+    one formula.
     """
-    sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)
-    part = 1 + sign * y
-    return exp(-2 * sign * x) * (part * part)
+    if kind_of(x) == "real" and not issubclass(type(x), Tracer):
+        secant = exp(-abs(x)) * (1.0 + abs(y))
+    else:
+        sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)
+        secant = exp(-sign * x) * (1.0 + sign * y)
+    return secant * secant
 
 
 def sinc_series(x):
