@@ -39,7 +39,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.caches": "Made by_name forgets made made_again",
     "chainrules_py.values.frames": "caller",
     "chainrules_py.values.library": "Library Memory",
-    "chainrules_py.values.locks": "Mode alone at_once in_own_context",
+    "chainrules_py.values.locks": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap share_memory undecided viewers wrapping"
     ),

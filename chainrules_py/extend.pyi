@@ -389,8 +389,8 @@ from chainrules_py.values.library import (
     Memory,
 )
 from chainrules_py.values.locks import (
+    Lock,
     Mode,
-    alone,
     at_once,
     in_own_context,
 )
@@ -483,6 +483,7 @@ __all__ = [
     "LEAF",
     "Layer",
     "Library",
+    "Lock",
     "Line",
     "Lowering",
     "MOST_ELEMENTS",
@@ -528,7 +529,6 @@ __all__ = [
     "advisers",
     "alias",
     "aliases",
-    "alone",
     "annotate",
     "answer_as",
     "any_engine",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import linecache
-import threading
 import types
 import zlib
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from chainrules_compile.refusals import defects
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.writer import Writer
-from chainrules_py.extend import TreeDef, alone, flatten, joined, map_leaves
+from chainrules_py.extend import Lock, TreeDef, flatten, joined, map_leaves
 from chainrules_py.program import Program
 
 
@@ -166,7 +165,7 @@ class Making:
         scope.threads = setting.threads
         self.name = setting.name if setting.name.isidentifier() else "program"
         scope[self.name] = None  # reserves the name
-        self._lock = threading.RLock()  # of the names, which two writers may look up at once
+        self._lock = Lock()  # of the names, which two writers may look up at once
         self.recorder = Recorder()
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
@@ -224,7 +223,8 @@ class Making:
                 program = step(program)
             clean = program if step is without_dead_code else clean
             steps.append((title, len(program)))
-        body = alone(self._lock, self.setting.write, program, entry.names, scope)
+        with self._lock:
+            body = self.setting.write(program, entry.names, scope)
         source = self._source(
             [*entry.lines, *lines, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -37,6 +36,7 @@ from chainrules_compile.scans import with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError, debugging
 from chainrules_py.extend import (
+    Lock,
     Tracer,
     flatten,
     made_again,
@@ -102,7 +102,7 @@ class Compiled(Generic[P, R]):
         self._setting = Setting(
             self.__name__, frozenset(static), target, passes_of(target), write, threads
         )
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self.as_it_is, self._why = False, refusals.NOT_CALLED
         self._rolling = "loose" if getattr(write, "loops", False) else "never"
@@ -351,7 +351,7 @@ class Compiled(Generic[P, R]):
 
 
 _compiled: weakref.WeakSet[Compiled[Any, Any]] = weakref.WeakSet()
-_adding = threading.RLock()
+_adding = Lock()
 
 
 def _forget_all() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import threading
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from chainrules_compile.calls import dot_to, is_finite, sum_to
 from chainrules_compile.fields import fields_of, opaque_fields
 from chainrules_compile.recorded_values import Noted, Subscripts
 from chainrules_py import Primitive
-from chainrules_py.extend import Library, Memory, aliases, register_array_type, see, type_info
+from chainrules_py.extend import Library, Lock, Memory, aliases, register_array_type, see, type_info
 from chainrules_py.ops.views import read
 from chainrules_py.program import Value
 
@@ -271,7 +270,7 @@ class _Classes(dict[type, type[Noted]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def __missing__(self, cls: type) -> type[Noted]:
         with self._lock:

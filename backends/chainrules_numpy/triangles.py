@@ -28,7 +28,9 @@ def _scipy() -> Any:
 
 @functools.cache
 def _function(name: str, dtype: str) -> Any:
-    return getattr(_scipy().lapack, _LETTERS[dtype] + name)
+    from scipy.linalg import lapack  # no attribute of it if its first import was interrupted
+
+    return getattr(lapack, _LETTERS[dtype] + name)
 
 
 def has_triangles(a: np.ndarray) -> bool:

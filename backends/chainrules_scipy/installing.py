@@ -21,6 +21,7 @@ import numpy as np
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
+    Lock,
     Tracer,
     alias,
     aliases,
@@ -64,7 +65,7 @@ class _Place(NamedTuple):
 
 _ABSENT = object()
 _places: dict[tuple[Any, str], _Place] = {}
-_lock = threading.RLock()
+_lock = Lock()
 _standing: set[Installed] = set()
 _standing_for: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}

@@ -10,7 +10,6 @@ import abc
 import builtins
 import functools
 import operator
-import threading
 import types
 import typing
 import weakref
@@ -25,11 +24,12 @@ from chainrules_py.values import arrays
 from chainrules_py.values.array_annotations import ArrayOf
 from chainrules_py.values.arrays import Numeric
 from chainrules_py.values.caches import filling, forgets, on_registration
+from chainrules_py.values.locks import Lock
 from chainrules_py.values.type_info import type_info
 
 T = TypeVar("T")
 
-lock = threading.RLock()
+lock = Lock()
 """Held while anything is registered or resolved; never while a backend is imported."""
 
 _opened: set[weakref.ref[Any]] = set()

@@ -7,14 +7,22 @@ import contextlib
 import contextvars
 import functools
 import operator
+from _thread import RLock
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 
-def alone(lock: Any, call: Callable[..., Any], *args: Any) -> Any:
-    """Make a call while holding a reentrant lock."""
-    with lock:
-        return call(*args)
+class Lock(RLock):  # type: ignore[misc]
+    """A reentrant lock that an interrupt does not leave held.
+
+    CPython 3.14 raises interrupts between a call of ``__enter__`` in C and the block (gh-148874).
+    Here the loop acquires the lock, and no call follows until the block is entered.
+    """
+
+    def __enter__(self) -> Any:
+        for acquired in iter(self.acquire, None):
+            return acquired
+        return None
 
 
 def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:

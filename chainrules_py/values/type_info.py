@@ -6,7 +6,6 @@ Libraries and engines register their classes; each fact about a class is an attr
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
@@ -14,6 +13,7 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleEr
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
 from chainrules_py.values.caches import entering, forget_all, forgets
 from chainrules_py.values.library import Library, check_library
+from chainrules_py.values.locks import Lock
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 
@@ -36,7 +36,7 @@ finite_tests: dict[type, Callable[[Any], bool]] = {}
 _zero_d: dict[type, type] = {}
 _refused: dict[str, str] = {}
 _tracer_namespace: list[Any] = []
-_lock = threading.RLock()
+_lock = Lock()
 when_registered: list[Callable[[type], None]] = []
 """Called before a class of arrays is registered, to load the backend that registers it."""
 

@@ -127,7 +127,9 @@ def outcome(kind: str, n: int, programs: dict[Any, str]) -> str:
     program = next(iter(programs))
     try:
         y = fault(program, n)
-    except errors:
+    except BaseException as error:
+        if not isinstance(error, errors) and not isinstance(error.__cause__, errors):
+            raise
         y = None
     sys.setrecursionlimit(3000)
     warnings.resetwarnings()

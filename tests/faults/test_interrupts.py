@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
+import functools
+import operator
 import signal
 
 import numpy as np
@@ -11,13 +14,16 @@ from chainrules_compile import compile
 from chainrules_py import ops as v
 from chainrules_py.primitives.dispatch import Cache, invalidate
 from chainrules_py.values.caches import forget
+from chainrules_py.values.locks import Lock
 from chainrules_tape import value_and_grad
 from tests.faults.interrupts import (
     AtPoint,
+    Interrupt,
     at_points,
     by_exception,
     by_signal,
     handled_at_points,
+    interrupt,
     interrupted,
     points_of,
 )
@@ -99,6 +105,21 @@ def test_an_interrupt_while_numpys_errors_are_set(call):
         if not came:
             break
     assert 3 < n < 99
+
+
+def test_a_signal_while_a_lock_is_acquired_does_not_leave_it_held():
+    lock = Lock()
+    came = functools.partial(_thread.interrupt_main, signal.SIGINT)
+    # Both are called in C, so that nothing is raised between them.
+    lock.acquire = functools.partial(list, map(operator.call, (lock.acquire, came)))
+    before = signal.signal(signal.SIGINT, lambda *_: interrupt())
+    try:
+        with pytest.raises(Interrupt), lock:
+            np.zeros(2).sum()  # the interrupt comes here at the latest
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pytest.raises(RuntimeError, match="un-acquired"):
+        lock.release()
 
 
 @TIMER

@@ -8,12 +8,12 @@ so that every variable the function uses, as an argument or captured, gets the s
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any, final
 
 from chainrules_kit import check_same, making_again, samples
 from chainrules_py.extend import (
     Guard,
+    Lock,
     Tracer,
     at_once,
     flatten,
@@ -37,7 +37,7 @@ class Folds:
     __slots__ = ("lock", "whole")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = Lock()
         self.whole: list[tuple[Any, ...]] | None = None
 
     def records(self, tape: BareTape) -> list[tuple[Any, ...]]:
