@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     Settled,
     SettledCalls,
     Site,
+    Tracer,
     Unmixed,
     note_step,
     type_info,
@@ -167,7 +168,11 @@ def _step_of_any(  # noqa: C901
             note_view(made, views, operands, options, y, payloads[0])
         for i in arrays:
             x = payloads[i]
-            if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+            if (
+                y.base is not None or y is x or x.base is y
+                if type(y) is type(x)
+                else not isinstance(made, Tracer)  # a structure
+            ):
                 share(made, operands, y, payloads)
                 break
         return made

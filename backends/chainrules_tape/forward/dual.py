@@ -16,6 +16,7 @@ from chainrules_py.extend import (
     Site,
     Thunk,
     Trace,
+    Tracer,
     Unmixed,
     missing,
     objects,
@@ -216,7 +217,11 @@ def _step_of_written(
         made = y if type(y_dot) in ZEROS else classes[type(y)](y, level, y_dot)
         for i in arrays:
             x = payloads[i]
-            if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+            if (
+                y.base is not None or y is x or x.base is y
+                if type(y) is type(x)
+                else not isinstance(made, Tracer)  # a structure
+            ):
                 share(made, operands, y, payloads)
                 break
         return made

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError
+from chainrules_py import LinearMap, MutationError, primitive, rule
 from chainrules_tape import Tape, grad, jvp, linearize, value_and_grad, vjp
 
 RNG = np.random.default_rng(11)
@@ -354,6 +354,30 @@ def test_where_nobody_knows_whether_numpy_would_have_copied_it_is_said():
     for program in (written_to, used_after):
         with pytest.raises(MutationError, match=r"\.copy\(\)"):
             grad(program)(FLAT)
+
+
+@primitive
+def swapped(x, y):
+    return y, x[::-1]
+
+
+@rule(swapped)
+def swapped_rule(x, y):
+    back = LinearMap(lambda t: (0.0 * t, t[::-1]), lambda bar: bar[1][::-1])
+    return (y, x[::-1]), (back, LinearMap(lambda t: (t, 0.0 * t), lambda bar: bar[0]))
+
+
+@pytest.mark.parametrize("door", [lambda f, x: grad(f)(x), lambda f, x: jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("written", [0, 1])
+def test_each_result_of_a_users_function_may_be_a_view_of_an_operand(door, written):
+    def f(x):
+        arrays = [x * 2.0, x * 3.0]
+        results = swapped(*arrays)
+        arrays[written] *= 2.0
+        return np.sum(results[1 - written])
+
+    with pytest.raises(MutationError, match="of which swapped gave a part"):
+        door(f, LINE)
 
 
 def test_windows_see_what_is_written():
