@@ -157,10 +157,14 @@ def trees_of(package):
     return {path: ast.parse(path.read_text()) for path in package.rglob("*.py")}
 
 
+@functools.cache
+def names_defined_in(package):
+    return {name for tree in trees_of(package).values() for name in defined(tree)}
+
+
 def names_of(package):
     """The private names of other libraries that a package uses, and where."""
-    homes = {package, *CORE}
-    own = {name for home in homes for tree in trees_of(home).values() for name in defined(tree)}
+    own = set().union(*map(names_defined_in, (package, *CORE)))
     for path, tree in trees_of(package).items():
         for name in filter(is_private, used(tree)):
             if name not in own | OF_PYTHON and not name.startswith("chainrules_"):
