@@ -18,7 +18,7 @@ LEAST = 3  # cases of a function that is run
 
 # One of how many functions is run, and of these one of how many cases.
 WHOLE, CASES, SOME, FEW = (1, 1), (1, 10), (3, 10), (10, 10)
-# The longest path that fits says what is run of a file.
+# The longest beginning that fits says what is run of a file, or of a test.
 RUN = {
     "tests/": CASES,
     # Rooms of which suites of all samples, programs and transformations see most.
@@ -43,6 +43,7 @@ RUN = {
     "tests/testing/test_samples.py": WHOLE,
     "tests/house/": WHOLE,
     # The same numbers by other libraries, and examples.
+    "tests/testing/test_samples.py::test_strict_gives_the_numbers_of_numpy": CASES,
     "tests/house/test_docstrings.py": CASES,
     "tests/tape/functions/test_jacobian.py": CASES,
     # Mechanisms that are about to go, and what belongs to the benchmarks.

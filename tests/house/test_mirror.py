@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -604,9 +605,11 @@ def name(path):
 
 def has_code(source):
     """Whether a module defines anything: most ``__init__`` files only say what a package has."""
+    if source.name != "__init__.py":
+        return True
     body = ast.parse(source.read_text(encoding="utf-8")).body
     kinds = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
-    return source.name != "__init__.py" or any(isinstance(node, kinds) for node in body)
+    return any(isinstance(node, kinds) for node in body)
 
 
 def modules():
@@ -629,6 +632,7 @@ MODULES = [name(p) for p in modules()]
 MIRRORED = {m: [t for t in mirrors(m) if (ROOT / t).exists()] for m in MODULES}
 
 
+@functools.cache
 def stated(module):
     """The row of the list that fits a module, or None."""
     return next((row for row in ELSEWHERE if fnmatch(module, row[0])), None)

@@ -158,7 +158,11 @@ def test_of_slow_cases_a_tenth_is_drawn_by_a_name_of_its_own(monkeypatch):
 
 
 def test_files_of_the_draw_are_there():
-    assert not [path for path in draw.RUN if not any(ROOT.glob(f"{path}*"))]
+    for name in draw.RUN:
+        path, _, function = name.partition("::")
+        found = [*ROOT.glob(f"{path}*")]
+        assert found, path
+        assert not function or f"def {function}(" in found[0].read_text(encoding="utf-8")
 
 
 def test_what_faults_are_planted_in_is_there():

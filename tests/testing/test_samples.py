@@ -35,8 +35,8 @@ def is_there(name):
 
 
 def in_parts(library, number):
-    """Each third operation on a library, other ones on each; of JAX, which compiles, each ninth."""
-    parts = 9 if library.library == "jax" else 3
+    """Each third operation on a library, other ones on each; of JAX, which compiles, few."""
+    parts = 18 if library.library == "jax" else 3
     late = {
         operation.__name__ for n, operation in enumerate(operations_of()) if (n + number) % parts
     }
