@@ -51,6 +51,16 @@ def test_what_an_index_shows_of_the_readme_has_no_relative_link(base):
     assert "pip install" in text
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_versions_on_the_first_pages_are_those_of_the_package(page):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    numpy = next(d for d in project["dependencies"] if d.startswith("numpy"))
+    wanted = {"Python": project["requires-python"], "NumPy": numpy.removeprefix("numpy")}
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, oldest in wanted.items():
+        assert {f">={v}" for v in re.findall(rf"{name} ≥ (\d+(?:\.\d+)+)", text)} == {oldest}
+
+
 def test_the_examples_of_the_readme_give_what_stands_beside_them():
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     text = "\n".join(blocks)
