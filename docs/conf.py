@@ -70,6 +70,7 @@ MATHJAX = Path(str(importlib.import_module("sphinx-mathjax-offline").__file__)).
 html_static_path = ["_static", str(MATHJAX / "static")]
 mathjax_path = "mathjax/tex-chtml.js"
 html_css_files = ["house.css"]
+html_search_scorer = str(HERE / "_ext" / "search.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

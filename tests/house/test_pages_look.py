@@ -58,6 +58,21 @@ const wide = (page, body) => [...page.querySelectorAll("main *")].filter(e => {
   await fetch("/result", { method: "POST", body: JSON.stringify(found) });
 })();
 </script></body>"""
+SEARCH = """<!doctype html><meta charset="utf-8"><body><script>
+const queries = QUERIES, found = {};
+const frame = document.createElement("iframe");
+document.body.append(frame);
+const all = what => [...frame.contentDocument.querySelectorAll(`#search-results ${what}`)];
+const finished = () => all("p").some(e => /finished/.test(e.textContent));
+(async () => {
+  for (const query of queries) {
+    await new Promise(done => { frame.onload = done; frame.src = `/search.html?q=${query}`; });
+    while (!finished()) await new Promise(later => setTimeout(later, 50));
+    found[query] = all("li a").map(e => e.getAttribute("href").replace(/[#?].*/, ""));
+  }
+  await fetch("/result", { method: "POST", body: JSON.stringify(found) });
+})();
+</script></body>"""
 
 pytestmark = [
     pytest.mark.slow,
@@ -112,11 +127,15 @@ def pages():
 def looked(width):
     """What a browser finds on each page, in a frame of a width in pixels."""
     names = json.dumps(pages())
-    text = LOOK.replace("PAGES", names).replace("WIDTH", str(width))
+    return found_by(LOOK.replace("PAGES", names).replace("WIDTH", str(width)))
+
+
+def found_by(text):
+    """What the script of a page finds, in a browser."""
     box = {"page": text, "done": threading.Event()}
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Pages, box=box))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    profile = BUILT.parent / f"browser-{width}"
+    profile = BUILT.parent / "browser"
     browser = subprocess.Popen(
         [
             *[BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"],
@@ -171,3 +190,10 @@ def test_each_page_is_in_the_list():
     listed = set(re.findall(r'href="([^"#]+)"', nav))
     own = {path.name for path in BUILT.glob("*.html")}
     assert own - listed <= {"index.html", "search.html", "genindex.html", "py-modindex.html"}
+
+
+def test_a_search_finds_the_tape_and_the_gallery_first():
+    queries = ["hessian", "norm", "neural network"]
+    for query, found in found_by(SEARCH.replace("QUERIES", json.dumps(queries))).items():
+        pages = [*dict.fromkeys(found)]
+        assert pages[:2] == ["tape.html", "gallery.html"], query
