@@ -2,7 +2,8 @@
 
 Of each page the line that installs is run, from the wheel that is built here, and then its blocks,
 in order, as written; those that are meant to raise have to. A page may take five minutes in all.
-Without a GPU CuPy's page is followed as it says: in a checkout, with arrays on the host. ``python -m tests.house.newcomers dask`` chooses pages.
+Without a GPU, CuPy's page is followed as it says there: in a checkout, with arrays on the host.
+``python -m tests.house.newcomers dask`` chooses pages.
 """
 
 from __future__ import annotations
