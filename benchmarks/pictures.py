@@ -122,12 +122,12 @@ def summary(found: dict[str, Any]) -> str:
     for row, name in enumerate(IN_SUMMARY):
         y = TOP + ROW * row
         parts.append(_text(SIDE, y, name, 13, "#1f2a3d"))
-        for by, colour in reversed(DOTS.items()):
+        for by, colour in DOTS.items():  # ours below: a peer that is as fast is seen in it
             entries = found["programs"][name]
             kinds = ("JAX, jit", "JAX, jit, scan") if by == "JAX, jit" else (by,)
             ratios = [r for kind in kinds if (r := entries.get(kind, {}).get("ratio"))]
             if ratios:
-                radius = 7 if by == OURS else 6
+                radius = 8 if by == OURS else 5
                 parts.append(
                     f'<circle cx="{at(min(ratios)):.1f}" cy="{y + 17}" r="{radius}" '
                     f'fill="{colour}" stroke="#ffffff"/>'
