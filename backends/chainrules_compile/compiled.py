@@ -220,10 +220,10 @@ class Compiled(Generic[P, R]):
         self._changed |= {*changed}
         self._unkept += 1
         names = ", ".join(sorted(again or changed))
-        if again:
+        if again or self._strict:
             self._stay(
-                f"is not a program, and runs as it is: each call changes {names}; "
-                f"do that outside of it, and pass in what it needs"
+                f"is not a program, and runs as it is: {'each' if again else 'this'} call changes "
+                f"{names}; do that outside of it, and pass in what it needs"
             )
         else:
             self._why = f"changed {names}, and ran as it is; the next call is recorded"

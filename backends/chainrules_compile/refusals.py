@@ -172,7 +172,7 @@ def may_fit_others(raised: Exception | None, target: str) -> bool:
 def another_result(raised: Exception | None) -> str:
     """Return the message that a program and its function give different results."""
     return (
-        f"gives another result than the program that was recorded of it, so it runs as it is: it "
+        f"gives another result than the program that was recorded of it, and runs as it is: it "
         f"computes otherwise each time, or looks at the class of an argument, or asks whether two "
         f"are one object, or a number between is too large or too small"
         f"{'' if raised is None else f' (the program raised {raised!r})'}"

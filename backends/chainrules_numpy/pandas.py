@@ -19,6 +19,7 @@ from pandas.core.window import Rolling
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import Line, advise, find_tracers, refusers, register_table, told
+from chainrules_numpy.write_hints import stacked_list
 
 __all__ = ["numbers_of"]
 
@@ -111,20 +112,61 @@ for _name in ("mean", "sum", "min", "max"):
         advise(getattr(_groups, _name), _grouped(_name))
 
 _IN_ARRAYS = {
+    **{name: f"np.{name}({{x}})" for name in ("max", "mean", "median", "min", "prod", "sum")},
     "add": "{x} + {0}",
+    "corr": "np.corrcoef({x}, {0})[0, 1]",
     "diff": "np.diff({x})",
     "div": "{x} / {0}",
     "dropna": "{x}[~np.isnan({x})]",
     "fillna": "np.where(np.isnan({x}), {0}, {x})",
+    "head": "{x}[:{0}]",
     "iloc": "{x}",
+    "isna": "np.isnan({x})",
     "mul": "{x} * {0}",
+    "notna": "~np.isnan({x})",
     "pct_change": "np.diff({x}) / {x}[:-1]",
+    "std": "np.std({x}, ddof=1)",
     "sub": "{x} - {0}",
+    "tail": "{x}[-{0}:]",
     "to_numpy": "{x}",
     "values": "{x}",
+    "var": "np.var({x}, ddof=1)",
     "where": "np.where({0}, {x}, np.nan)",
 }
-"""Methods of a Series, of which a traced array has none, in NumPy's functions."""
+"""Methods of a Series, in NumPy's functions of its array x."""
+
+
+def _in_arrays(name: str, owner: ast.expr, args: list[ast.expr]) -> str | None:
+    """Return the NumPy call for a method of a Series or a table, or None."""
+    x, *given = [ast.unparse(_array_of(each)) for each in (owner, *args)]
+    if name == "corr" and not given:
+        return f"np.corrcoef({x}, rowvar=False)"
+    if (known := _IN_ARRAYS.get(name)) is not None:
+        return known.format(*given, "y", x=x)
+    return f"np.{name}({', '.join([x, *given])})" if hasattr(np, name) else None
+
+
+def _array_of(node: Any) -> ast.expr:
+    """Return what a Series or a table of columns is made of, or the expression itself."""
+    made = node.args if isinstance(node, ast.Call) else []
+    if made and isinstance(made[0], ast.Dict):
+        columns = ast.unparse(stacked_list(ast.List(made[0].values)))
+        return ast.parse(f"{columns[:-1]}, 1)", mode="eval").body
+    return made[0] if made and ast.unparse(node.func).endswith("Series") else node
+
+
+def _of_series(line: Line) -> str | None:
+    """Return advice for a method of a Series or table that was made of traced values."""
+    called: Any = getattr(line.node, "func", None)
+    if not isinstance(called, ast.Attribute):
+        return None
+    write = _in_arrays(called.attr, called.value, line.node.args)  # type: ignore[union-attr]
+    return f"use {write}" if write else None
+
+
+for _method in (pd.DataFrame.corr, *[getattr(pd.Series, name) for name in _IN_ARRAYS]):
+    if callable(_method):
+        advise(_method, _of_series)
 
 
 def _refuse(error: BaseException) -> None:
@@ -139,10 +181,9 @@ def _refuse(error: BaseException) -> None:
         return
     owner = line.owner(name) or "x"
     call = _call(linecache.getline(*line.place), f"{owner}.{name}")
-    args = [*map(ast.unparse, call.args)] if call else []
-    write = _IN_ARRAYS.get(name, f"np.{name}({', '.join([owner, *args])})")
-    use = f"use {write.format(*args, 'y', x=owner)} for {ast.unparse(call) if call else name}"
-    if name not in _IN_ARRAYS and not hasattr(np, name):
+    write = _in_arrays(name, ast.parse(owner, mode="eval").body, call.args if call else [])
+    use = f"use {write} for {ast.unparse(call) if call else name}"
+    if write is None:
         use = f"write it with NumPy's functions of {owner}"
     fact = f"a table of pandas is an array where it is differentiated, which has no {name}"
     raise TracerError(told(fact, line, use)) from error

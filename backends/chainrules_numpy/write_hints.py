@@ -177,8 +177,10 @@ def _black_box(line: Line) -> str | None:
         return alike
     name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
     name = name if len(name) <= _LONGEST // 2 else "it"
-    if (other := _with_numpy(line)) is not None:
-        return other
+    if getattr(function, "__name__", "") in ("KDTree", "cKDTree"):
+        return (
+            f"write np.min(cdist({line.argument}, y), 0), with cdist of chainrules_scipy.distance"
+        )
     if root in _SHOWS:
         return f"use {line.with_constant()}, which is a constant"
     if root in _LABELS or isinstance(function, type):
@@ -186,45 +188,6 @@ def _black_box(line: Line) -> str | None:
     return f"make it an operation, f = primitive({name}), with a @rule(f)"
 
 
-def _with_numpy(line: Line) -> str | None:
-    """Return what computes the same as a call of pandas, a tree of SciPy's, or a conversion."""
-    call: Any = line.node
-    name = getattr(line.function, "__name__", "")
-    if name in ("KDTree", "cKDTree"):
-        return (
-            f"write np.min(cdist({line.argument}, y), 0), with cdist of chainrules_scipy.distance"
-        )
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-        return None
-    name, owner = call.func.attr, call.func.value
-    args = ", ".join(map(ast.unparse, map(_column, call.args)))
-    if getattr(line.value_of(owner), "__name__", "") in ("jax.numpy", "torch"):
-        return f"use {line.arguments[0]}" if name in (*_MAKERS, "tensor", "as_tensor") else None
-    made = getattr(line.value_of(getattr(owner, "func", owner)), "__name__", "")
-    x = ast.unparse(_column(owner))
-    if made == "Series" and name in _OF_SERIES:
-        return f"use {_OF_SERIES[name].format(x, args)}"
-    if made == "DataFrame" and name == "corr" and x != ast.unparse(owner):
-        return f"use np.corrcoef({x})"
-    return None
-
-
-def _column(node: Any) -> ast.expr:
-    """Return what a Series or a DataFrame is made of, or the expression itself."""
-    made = isinstance(node, ast.Call) and node.args
-    if not made or not ast.unparse(node.func).endswith(("Series", "DataFrame")):
-        return node  # type: ignore[no-any-return]
-    x = node.args[0]
-    return stacked_list(ast.List(x.values)) if isinstance(x, ast.Dict) else x
-
-
-_OF_SERIES = {
-    **{name: f"np.{name}({{0}})" for name in ("mean", "median", "sum", "prod", "max", "min")},
-    "corr": "np.corrcoef({0}, {1})[0, 1]",
-    "std": "np.std({0}, ddof=1)",
-    "var": "np.var({0}, ddof=1)",
-}
-"""The NumPy call for a method of a Series, of its array and the arguments."""
 _SHOWS = ("matplotlib", "seaborn", "plotly", "PIL")
 """Libraries that show values, which are constants there."""
 _LABELS = ("pandas", "xarray", "polars")
@@ -232,15 +195,24 @@ _LABELS = ("pandas", "xarray", "polars")
 
 
 def _alike(line: Line) -> str | None:
-    """Return a call of NumPy's ufunc in place of another library's of its name, or None."""
+    """Return NumPy's call in place of another library's of its name, or what it converts."""
     call: Any = line.node
     called: Any = getattr(call, "func", None)
-    of_module = isinstance(called, ast.Attribute) and isinstance(
-        line.value_of(called.value), ModuleType
-    )
-    if not of_module or call.keywords or not isinstance(getattr(np, called.attr, None), np.ufunc):
+    module = line.value_of(called.value) if isinstance(called, ast.Attribute) else None
+    if not isinstance(module, ModuleType):
         return None
-    return f"use np.{called.attr}({', '.join(line.arguments)})"
+    root, _, inner = module.__name__.partition(".")
+    if root in _ARRAYS and called.attr in (*_MAKERS, "as_tensor", "from_numpy", "tensor"):
+        return f"use {line.arguments[0]}"
+    home = f"np.{inner}." if inner in ("linalg", "fft") else "np."
+    known = getattr(getattr(np, inner, np), called.attr, None)
+    if call.keywords or not (callable(known) if root in _ARRAYS else isinstance(known, np.ufunc)):
+        return None
+    return f"use {home}{called.attr}({', '.join(line.arguments)})"
+
+
+_ARRAYS = ("cupy", "jax", "mlx", "tensorflow", "torch")
+"""Libraries whose functions have the names and meanings of NumPy's."""
 
 
 remedies.append(_remedy)

@@ -209,7 +209,7 @@ TOLD = {
         "use np.sum(np.concatenate([np.stack([x[0], 2.0]), np.stack([3.0])]))"
     ),
     "(lambda f: [f(TWO), f(TWO)])(compiled(lambda x: (LOG.append(1), np.sum(x))[1]))": (
-        "is not a program: each call changes LOG"
+        "is not a program: this call changes LOG"
     ),
     "compiled(lambda x: x * float(x[0]))(TWO)": "use x[0]",
     "compiled(lambda x: x * np.arange(3.0)[x.astype(int)])(TWO)": (
