@@ -211,7 +211,10 @@ class Compiled(Generic[P, R]):
             if tell:
                 self._warn(f"runs as it is in this call: {said}")
         else:
-            self._stay(f"is not a program, and runs as it is: {said}{place(said.__traceback__)}")
+            self._stay(
+                f"is not a program, and runs as it is: {said}"
+                + place(said.__traceback__) * ("\n" not in str(said))
+            )
         return plain.result()
 
     def _changing(self, changed: list[str], y: Any) -> Any:

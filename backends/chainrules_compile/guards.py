@@ -231,7 +231,11 @@ class Guards:
         found = [name for name, n in self._lengths.items() if len(self._growing[name]) != n]
         found += [name for name, names, key in self._absent if key in names]
         found += [name for name, x, before in self._contents if x.tobytes() != before]
-        found += [name for name, state in self._drawing().items() if state != self._states[name]]
+        found += [
+            f"the state of {name}"
+            for name, state in self._drawing().items()
+            if state != self._states[name]
+        ]
         return [*dict.fromkeys([*self.changed(), *found])]
 
     def put_back(self) -> None:

@@ -176,7 +176,13 @@ def member_of(x: Noted, name: str) -> Any:
 
 def written(x: Noted, text: str) -> str:
     """Return a text of a value, after noting that a program cannot make it."""
-    Unfit(f"a text is made of {describe(x.payload)}, as by str, format, an f-string or print")
+    Unfit(
+        told(
+            f"a text is made of {describe(x.payload)}",
+            Line(caller()),
+            "print, or format, what the compiled function returns",
+        )
+    )
     return text
 
 

@@ -17,9 +17,9 @@ import pandas as pd
 from pandas.core.groupby import DataFrameGroupBy, SeriesGroupBy
 from pandas.core.window import Rolling
 
+from chainrules_numpy.write_hints import stacked_list
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import Line, advise, find_tracers, refusers, register_table, told
-from chainrules_numpy.write_hints import stacked_list
 
 __all__ = ["numbers_of"]
 
@@ -174,17 +174,15 @@ def _refuse(error: BaseException) -> None:
     x, name = getattr(error, "obj", None), str(getattr(error, "name", None))
     plain = isinstance(error, AttributeError) and not isinstance(error, TracerError)
     of_tracer = plain and any(found is x for found in find_tracers(x))
-    if not of_tracer or not hasattr(pd.DataFrame, name):
-        return
-    line = Line.of(error)
-    if line is None:
+    line = Line.of(error) if of_tracer else None
+    if line is None or not (hasattr(pd.DataFrame, name) or getattr(x, "ndim", 0) == 2):
         return
     owner = line.owner(name) or "x"
     call = _call(linecache.getline(*line.place), f"{owner}.{name}")
     write = _in_arrays(name, ast.parse(owner, mode="eval").body, call.args if call else [])
     use = f"use {write} for {ast.unparse(call) if call else name}"
     if write is None:
-        use = f"write it with NumPy's functions of {owner}"
+        use = f"pass {{c: table[c].to_numpy() for c in table}}, a dict of arrays, for {owner}"
     fact = f"a table of pandas is an array where it is differentiated, which has no {name}"
     raise TracerError(told(fact, line, use)) from error
 

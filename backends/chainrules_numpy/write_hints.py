@@ -17,6 +17,8 @@ _LONGEST = 72
 
 
 def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
+    if hasattr(line.function, "cache_info") and isinstance(line.node, ast.Call):  # of functools
+        return f"use {ast.unparse(line.node.func)}.__wrapped__({', '.join(line.arguments)})"
     if last:
         return _black_box(line)
     if isinstance(error, IndexError):
@@ -181,6 +183,8 @@ def _black_box(line: Line) -> str | None:
         return (
             f"write np.min(cdist({line.argument}, y), 0), with cdist of chainrules_scipy.distance"
         )
+    for engine in _ENGINES.keys() & {root, type(function).__module__.partition(".")[0]}:
+        return f"make it an operation, f = {_ENGINES[engine]}.import_rule({name})"
     if root in _SHOWS:
         return f"use {line.with_constant()}, which is a constant"
     if root in _LABELS or isinstance(function, type):
@@ -188,6 +192,12 @@ def _black_box(line: Line) -> str | None:
     return f"make it an operation, f = primitive({name}), with a @rule(f)"
 
 
+_ENGINES = {
+    "jax": "chainrules_jax",
+    "jaxlib": "chainrules_jax",
+    "torch": "chainrules_torch",
+}
+"""Packages that take the derivatives of functions from their own libraries."""
 _SHOWS = ("matplotlib", "seaborn", "plotly", "PIL")
 """Libraries that show values, which are constants there."""
 _LABELS = ("pandas", "xarray", "polars")

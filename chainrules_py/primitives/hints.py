@@ -211,7 +211,9 @@ class Line:
         """The expression of the traced argument, or ``x``."""
         args = self._operands
         args = [arg for arg in args if any(self.traced(arg))] or args * (not any(self.traced()))
-        if args and not isinstance(args[0], (ast.List, ast.Tuple, ast.GeneratorExp, ast.Lambda)):
+        if args and isinstance(
+            args[0], (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp)
+        ):
             found = ast.unparse(args[0])
             return found if len(found) <= _LONGEST // 2 else "x"
         return next(self.traced(), "x")
@@ -345,14 +347,18 @@ def picture(plain: Any) -> str:
 
 def is_of_library(frame: Any) -> bool:
     """Return whether a frame runs an installed library, these packages, or Python's own code."""
-    installed = "site-packages" in frame.f_code.co_filename
-    root = _root_of(frame)
-    return installed or root.startswith("chainrules_") or root in sys.stdlib_module_names
+    is_ours, standard = _root_of(frame).startswith("chainrules_"), sys.stdlib_module_names
+    return is_ours or "site-packages" in frame.f_code.co_filename or _root_of(frame) in standard
 
 
 def told(fact: str, line: Line | None, write: str) -> str:
-    """Return the text of an error: what happened, on which line, and what to write there."""
-    return f"{fact}\n  {line}\n  {write}" if line is not None else f"{fact}\n  {write}"
+    """Return the text of an error: what happened, on which line, and what to write there.
+
+    The line is left out if it is a library's, as in a thread that Python runs.
+    """
+    if line is None or is_of_library(line.frame):
+        return f"{fact}\n  {write}"
+    return f"{fact}\n  {line}\n  {write}"
 
 
 # --------------------------------------------------------------------------------- what to write
@@ -360,7 +366,21 @@ def told(fact: str, line: Line | None, write: str) -> str:
 
 def instead_of(line: Line) -> str | None:
     """Return what to write on a line that requires a plain value of a tracer, or None."""
-    return remedy(line) or advised_at(line) or remedy(line, last=True)
+    return (
+        remedy(line) or advised_at(line) or _of_the_differentiated(line) or remedy(line, last=True)
+    )
+
+
+def _of_the_differentiated(line: Line) -> str | None:
+    """Return the advice for a function in C that an engine differentiates, or None."""
+    held = [
+        value
+        for frame in line.library[-1:]
+        for value in frame.f_locals.values()
+        if _root_of(frame).startswith("chainrules_") and type(value) is types.BuiltinFunctionType
+    ]
+    found = next(filter(None, map(_advice_of, held)), None)
+    return found.format(*"xyz", all="x", x="x") if isinstance(found, str) else None
 
 
 def remedy(line: Line, error: BaseException | None = None, last: bool = False) -> str | None:
@@ -425,9 +445,8 @@ def _written(found: Advice | None, line: Line) -> str | None:
         found = found(line)
     if found is None or "{" not in found:
         return found
-    arguments = [*line.arguments, *"xyz"[len(line.arguments) :]]
-    every = ", ".join(line.arguments or ["x"])
-    return found.format(*arguments, all=every, x=line.argument)
+    named, every = line.arguments, ", ".join(line.arguments or ["x"])
+    return found.format(*named, *"xyz"[len(named) :], all=every, x=line.argument)
 
 
 def _advice(line: Line, roots: set[str]) -> Advice | None:

@@ -132,7 +132,9 @@ def scalar_rule(
         + f", lambda y, {', '.join(primal.operands)}: ..." * n
         + ")"
     )
-    check_number(said, f"{len(partials)} partial derivatives", primal, len(partials) == n, instead)
+    check_number(
+        said, f"{len(partials)} partial derivative(s)", primal, len(partials) == n, instead
+    )
     if primal.options:
         raise RuleError(
             f"{said}: {name} has options ({', '.join(primal.options)}), which partials do not "

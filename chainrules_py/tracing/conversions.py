@@ -65,11 +65,9 @@ class PythonProtocols(Tracer):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.is_over:
             return untraced, (self.__payload__,)
-        found = Line(caller())
-        line = None if is_of_library(found.frame) else found  # None in a thread that Python runs
-        write = "ignore_derivatives(x)" if line is None else line.with_constant()
+        line = Line(caller())
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
-        raise TracerError(told(fact, line, f"use {write}, which is a constant"))
+        raise TracerError(told(fact, line, f"use {line.with_constant()}, which is a constant"))
 
     # -- reads of the value, which are allowed
 
@@ -116,8 +114,8 @@ of_real_numbers: dict[str, Any] = {"__float__": _float, "__int__": _int}
 """Methods set only where the payload class has them: programs test (`typing.SupportsFloat`)."""
 
 _INSTEAD = {
-    "array": "use NumPy's functions of {x} as it is",
-    "float": "use {x} as it is",
+    "array": "use NumPy's functions of {x}, not plain ones",
+    "float": "use NumPy's functions of {x}, not plain ones",
     "complex": "use {x} + 0j",
     "int": "use int(ignore_derivatives({x})), which is a constant",
 }
@@ -129,13 +127,19 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     note_refusal(x)
     line = Line(caller(2))
     write = instead_of(line)
-    if write is None and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript)):
+    if (
+        write is None
+        and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript))
+        and not is_of_library(line.frame)
+    ):
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
-        which = "whose int" if kind == "int" else "which"
-        write = f"use {line.with_constant(made)}, {which} is a constant"
+        write = f"use {line.with_constant(made)}, where {line.argument} is a constant"
     write = write or _INSTEAD[kind].format(x=line.argument)
-    seen = line.argument != "x" or any(line.traced())
-    if seen and write.startswith("use ") and "ignore_derivatives" not in write:
+    if (
+        (line.argument != "x" or any(line.traced()))
+        and write.startswith("use ")
+        and "ignore_derivatives" not in write
+    ):
         write += f", or ignore_derivatives({line.argument}) to treat it as a constant"
     fact = f"cannot convert {line.picture or picture(x)} to {kind}: its derivative would be lost"
     raise TracerError(told(fact, line, write))

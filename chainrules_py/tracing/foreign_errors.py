@@ -85,7 +85,11 @@ def _explain(error: BaseException, held: bool) -> None:
         fact = f"a function of plain values was given a traced one ({type(error).__name__}: {said})"
         if line is not None and isinstance(error, IndexError) and line.picture:
             fact = f"{line.picture} is used as an index, which must be plain"
-        elif line is not None and line.called is not None and "primitive(" not in write:
+        elif (
+            line is not None
+            and line.called is not None
+            and ("primitive(" not in write or "compiled by" in line.called)
+        ):
             fact = f"{line.called} takes plain values, and was given what is traced"
         raise TracerError(told(fact, line, write)) from error
     if not isinstance(error, _DEEP):

@@ -178,7 +178,8 @@ def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
 def _refuse_hash(x: Any) -> int:
     line = Line(caller())
     fact = f"{picture(x)} cannot be a dict key or set member: it stands for any number"
-    _refuse(told(fact, line, f"use {line.with_constant()}, which is a constant"))
+    write = instead_of(line) or f"use {line.with_constant()}, which is a constant"
+    _refuse(told(fact, line, write))
 
 
 def _constant(line: Line, name: str) -> str:

@@ -142,12 +142,10 @@ def seen_through(
 def hidden(operands: Iterable[Any], name: str) -> TracerError:
     """Make the error for operands that hide a differentiated value from the rules of ``name``."""
     held = " or ".join([describe(x) for x in operands])
-    msg = (
-        f"{held} holds a value that is being differentiated (or mapped over), where no rule of "
-        f"{name} sees it: pass the value itself as an operand, in a list, tuple or dict, or "
-        f"register_structure the class"
+    return TracerError(
+        f"{held} holds a value that is being differentiated or mapped over, where no rule of "
+        f"{name} sees it: pass the value itself as an operand"
     )
-    return TracerError(msg)
 
 
 def untraced(x: Any) -> Any:

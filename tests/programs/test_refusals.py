@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import io  # noqa: F401, as others that programs name
 import json
 import linecache
 import math
+import multiprocessing.pool
 import os.path  # noqa: F401
 import pickle
 import re
@@ -55,7 +57,9 @@ LIBRARIES = {
     "xr": Lazy("xarray"),
     "da": Lazy("dask.array"),
     "torch": Lazy("torch"),
+    "jax": Lazy("jax"),
     "jnp": Lazy("jax.numpy"),
+    "sympy": Lazy("sympy"),
     "numba": Lazy("numba"),
     "scipy": Lazy("scipy"),
     "plt": Lazy("matplotlib.pyplot"),
@@ -157,6 +161,16 @@ APPLIED = {
     "np.sum(np.full(200, x))": (ONE, None),
     "np.sum(np.array([[x, 1.0], [2.0, x]]))": (ONE, None),
     "round(x) * x": (ONE, None),
+    "x * sum(range(0, 10, x))": (2.0, "range(0, 10, int(ignore_derivatives(x)))"),
+    "sum([x] * x)": (3.0, "[x] * int(ignore_derivatives(x))"),
+    "sum([1.0, 2.0, 3.0][:x]) * x": (2.0, "[:int(ignore_derivatives(x))]"),
+    "x[0] * len(np.format_float_scientific(x[0]))": (TWO, "scientific(ignore_derivatives(x[0]))"),
+    "remembered(x[0]) * x[1]": (TWO, "use remembered.__wrapped__(x[0])"),
+    "x * sympy.sin(x)": (ONE, "use np.sin(x)"),
+    "pd.DataFrame({'a': x, 'b': [2.0, 1.0]}).corr()[0, 1]": (TWO, "np.corrcoef(np.stack([x, np.st"),
+    "pd.Series(x).median()": (TWO, "np.median(x)"),
+    "jnp.dot(x, x)": (TWO, "use np.dot(x, x)"),
+    "torch.from_numpy(x).sum()": (TWO, "use x"),
 }
 
 # Others, with what their message says.
@@ -212,10 +226,22 @@ TOLD = {
         "is not a program: this call changes LOG"
     ),
     "compiled(lambda x: x * float(x[0]))(TWO)": "use x[0]",
+    "compiled(lambda x: x * np.random.rand())(TWO)": "this call changes the state of np.random",
+    "compiled(lambda x: x * len(str(x[0])))(TWO)": "print, or format, what the compiled function",
+    "grad(math.sin)(1.0)": "use np.sin(x)",
+    "grad(lambda x: in_a_thread(math.exp, x))(1.0)": "use NumPy's functions of x, not plain ones",
+    "grad(lambda d: d.loc[0, 'a'])(pd.DataFrame({'a': [1.0]}))": "a dict of arrays, for d",
+    "grad(lambda d: d.a[0])(pd.DataFrame({'a': [1.0]}))": "which has no a\n",
+    "grad(lambda s: s.head(1).sum())(pd.Series([1.0, 2.0]))": "use s[:1] for s.head(1)",
+    "(lambda f: grad(lambda x: f(x)))(jax.jit(lambda y: y * 2))(1.0)": (
+        "make it an operation, f = chainrules_jax.import_rule(f)"
+    ),
+    "grad(lambda a, b: a * b, argnames='c')(1.0, 2.0)": "write argnames='a'",
+    "jacobian(lambda x: None)(TWO)": "did you forget return?",
     "compiled(lambda x: x * np.arange(3.0)[x.astype(int)])(TWO)": (
         "use np.take_along_axis(np.arange(3.0), x.astype(int), 0)"
     ),
-    "grad(lambda x: x * 2.0)('a')": "choose other arguments",
+    "grad(lambda x: x * 2.0)('a')": "give floats or arrays of floats",
     "grad(3.0)": "pass the function itself",
     "scalar_rule(of_any, lambda y, *xs: 1.0)": "def rule_of_of_any(*xs)",
     "grad(lambda y: halfway(1.0, y))(2.0)": "by its rule: z (",
@@ -301,6 +327,16 @@ def filled(x):
     b = np.zeros(2)
     b[0] = x[0]
     return np.sum(b)
+
+
+@functools.lru_cache
+def remembered(x):
+    return x * x
+
+
+def in_a_thread(f, x):
+    with multiprocessing.pool.ThreadPool(1) as pool:
+        return pool.map(f, [x])[0]
 
 
 def compiled(f):
@@ -415,7 +451,9 @@ def test_the_remedy_runs_where_it_is_applied(program):
     assert where.startswith("  model.py:1: ")
     assert part in write
     refused = where.removeprefix("  model.py:1: ")
-    instead = re.match(r"  use (.*?)(, or ignore_derivatives|, which is|, whose|$)", write)[1]
+    instead = re.match(r"  use (.*?)(, or ignore_derivatives|, which is|, where|, whose|$)", write)[
+        1
+    ]
     mended = ast.unparse(ast.parse(program)).replace(refused, instead)
     assert error_of(mended, point) is None, mended
 

@@ -127,9 +127,11 @@ class Arguments:
             keywords.setdefault(name, parameter.default)
         if name in keywords:
             return name
-        places = "argnums=0" + f" to {count - 1}" * (count > 2) + " or 1" * (count == 2)
-        places = places if count else "it in the call"
-        write = f"argnames={next(iter(keywords))!r}" if keywords else places
+        more = f" to {count - 1}" * (count > 2) + " or 1" * (count == 2)
+        names = [*keywords, *(positional if isinstance(which, str) else ())]
+        write = (
+            f"argnames={names[0]!r}" if names else f"argnums=0{more}" if count else "it in the call"
+        )
         raise NotDifferentiableError(
             f"argument {which!r} of {f}, in which the derivative is taken, was not given: {f} "
             f"takes ({', '.join(known)}), and got {count} by position and {given or 'none'} by "
@@ -246,8 +248,8 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
     if leaves and not any(vary):
         held = ", ".join(dict.fromkeys(map(describe, leaves)))
         raise NotDifferentiableError(
-            f"there are no numbers that a derivative could be taken in, only {held}: choose "
-            f"other arguments (argnums), or make arrays of floating numbers of these"
+            f"there are no numbers that a derivative could be taken in, only {held}: give "
+            f"floats or arrays of floats"
         )
 
 

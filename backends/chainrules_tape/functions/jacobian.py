@@ -501,7 +501,8 @@ def _spaces_of(
     if all(map(is_zero, ys)):
         raise NotDifferentiableError(
             f"jacobian of {name_of(f)}, which returned {describe(run.y)}: there is no real or "
-            f"complex number in it whose derivative could be taken; return the array itself"
+            f"complex number in it whose derivative could be taken; "
+            f"{'did you forget return?' if run.y is None else 'return the array itself'}"
         )
     is_complex = [any([getattr(of, "kind", "") == "complex" for of in side]) for side in (xs, ys)]
     if all(is_complex) and not holomorphic:

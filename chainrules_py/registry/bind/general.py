@@ -340,9 +340,9 @@ class FruleRecipe(_Written, OneMode):
                 if type(y) is float or (alike and not whole_of(type(y))[dtype]):
                     return y, y_dot
             y_dot, of = given(y_dot, statement), space(y)
-            if type(of) is not Space or isinstance(y_dot, AbstractTangent):
-                return y, spread_all(y_dot, y)
             try:  # a user's tangent has the shape of the result: summing it would be wrong
+                if type(of) is not Space or isinstance(y_dot, AbstractTangent):
+                    return y, spread_all(y_dot, y)
                 return y, project_exactly(canonicalize(y, y_dot), of)
             except ProjectionError as error:
                 error.add_note(f"given by {statement!r} as the tangent of its result {describe(y)}")
@@ -371,8 +371,8 @@ class RruleRecipe(_Written, OneMode):
             bars = pullback(y_bar)
             if not isinstance(bars, tuple) or len(bars) != n:
                 raise RuleError(
-                    f"the pullback of {statement!r} has to return a tuple of {n}, "
-                    f"and returned {_returned(bars)}"
+                    f"the pullback of {statement!r} has to return a tuple of {n}, one "
+                    f"cotangent for each operand, and returned {_returned(bars)}"
                 )
             found = []
             for i, onto in zip(active, spaces, strict=True):

@@ -209,7 +209,7 @@ def test_a_library_that_draws_within_an_operation_runs_as_it_is(mode):
     f(DEFINITE)  # which may import
     compiled = compile(f)
     compiled(DEFINITE)
-    with pytest.warns(RecordingWarning, match="each call changes np.random"):
+    with pytest.warns(RecordingWarning, match="each call changes the state of np.random"):
         found = flatten(compiled(DEFINITE))[0]
     for x, y in zip(found, flatten(f(DEFINITE))[0], strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
@@ -221,7 +221,7 @@ def test_what_a_library_draws_elsewhere_is_no_error():
     f(np.ones(2))
     compiled = compile(f)
     compiled(np.ones(2))
-    with pytest.warns(RecordingWarning, match="each call changes np.random"):
+    with pytest.warns(RecordingWarning, match="each call changes the state of np.random"):
         np.testing.assert_allclose(compiled(np.ones(2)), f(np.ones(2)))
 
 
