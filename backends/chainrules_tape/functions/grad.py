@@ -538,9 +538,8 @@ def pulled(
     helps = not guard.large or any([leaves_out(half) for half, *_ in run.tape if half is not None])
     found = run.pull(seeds, consume=True)
     for bar in found if helps else ():
-        cls = type(bar)
-        # Inline, since a program may have thousands of zeros.
-        total = bar if numbers[cls] else 0.0 if cls is ZeroTangent else _totals[cls](bar, bar)
+        sums = _totals[type(bar)]
+        total = bar if sums is None else sums(bar, bar)
         if total != total and is_lost(bar) and can_repair(run):
             run.tape.guard.unlock()  # f may write to arrays that it captures
             try:
@@ -553,16 +552,19 @@ def pulled(
     return found
 
 
-class _Totals(dict[type, Callable[[Any, Any], Any]]):
+class _Totals(dict[type, Callable[[Any, Any], Any] | None]):
     """By class of cotangents: a function of ``(t, t)`` whose result is NaN if t may have NaN.
 
-    A library's function is called directly: a Python function would cost as much as its pass.
+    It is None for numbers and zeros, which show this themselves: a program may have thousands. A
+    library's function is called directly: a Python function would cost as much as its pass.
     """
 
-    def __missing__(self, cls: type) -> Callable[[Any, Any], Any]:
+    def __missing__(self, cls: type) -> Callable[[Any, Any], Any] | None:
         info, test = type_info(cls), finite_tests.get(cls, is_zero)
         found: Any = lambda t, _: 0.0 if test(t) else math.nan
-        if cls in finite_tests and info.is_array and info.host is None:
+        if numbers[cls] or cls is ZeroTangent:
+            found = None
+        elif cls in finite_tests and info.is_array and info.host is None:
             vdot = info.library.namespace.vdot
             found = getattr(vdot, "_implementation", vdot)
         return self.setdefault(cls, found)

@@ -335,9 +335,14 @@ class Recorded(Run):
                     bars[index], first = zero_tangent(of), max(first, index)
         if many:
             fetch = self._batched(bars)
-        watched = [i for i in self.inputs if i is not None] if watch else ()
-        seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
-        at = dict.fromkeys(watched) | seen if watch else bars
+        at: Any = bars
+        if consume and not watch and fetch is notes is tape.folds is None:  # the most frequent case
+            del tape[first + 1 :]
+            play(map(tape.pop, range(first, -1, -1)), bars, first, -1)
+        else:
+            watched = [i for i in self.inputs if i is not None] if watch else ()
+            seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
+            at = dict.fromkeys(watched) | seen if watch else bars
         found = []
         for i in self.inputs:
             bar = None if i is None else at[i]
