@@ -115,40 +115,29 @@ class System:
             )
         return [project_exactly(leaf, of) for leaf, of in zip(leaves, self.spaces, strict=True)]
 
-    def linearised(self, leaves: Vector) -> tuple[Vector, Callable[[Vector], Vector]]:
-        """Return the equations at a point, and a function for transposed Jacobian products."""
-        y, pullback = engine().vjp(lambda *xs: tuple(self._traced(xs)), *leaves)
-        refuse_traced(y, self.f, self.name)
-        return list(y), lambda bars: list(pullback(tuple(bars)))
-
-    def _traced(self, xs: tuple[Any, ...]) -> Vector:
-        return self.equations(self.f(self.tree.build(xs), *self.params))
+    def _traced(self, *xs: Any) -> tuple[Any, ...]:
+        return tuple(self.equations(self.f(self.tree.build(xs), *self.params)))
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        coordinates = Coordinates(leaves, self.batch)
-        if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
-            (x,) = leaves
-            installed = engine()  # a config is another engine, whose pullbacks take one direction
-            alone = type_info(type(x)).host is None and not isinstance(installed, Config)
-            if getattr(x, "ndim", 0) == 1 and alone:
-                # For an array that no other engine traces, compute all rows in one pass.
-                y, pullback = installed.vjp(lambda x: self._traced((x,))[0], x)
-                refuse_traced(y, self.f, self.name)
-                if y.dtype == x.dtype:
-                    (rows,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
-                    self.columns = rows
-                    return [y], rows
-        r, pull = self.linearised(leaves)
-        rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
-        self.columns = transposed(rows)
-        return r, self.columns
+        installed, x = engine(), leaves[0] if len(leaves) == 1 else None
+        y, pullback = installed.vjp(self._traced, *leaves)
+        refuse_traced(y, self.f, self.name)
+        # For an array that no other engine traces, compute all rows in one pass. A config is
+        # another engine, whose pullbacks take one direction.
+        flat = getattr(x, "ndim", 0) == 1 and not self.batch and self.spaces[0].kind == "real"
+        alone = type_info(type(x)).host is None and not isinstance(installed, Config)
+        if flat and alone and y[0].dtype == x.dtype:
+            (self.columns,) = pullback((v.eye_like(x, rows=x.shape[0]),), batched=True)
+        else:
+            coordinates = Coordinates(leaves, self.batch)
+            rows = [coordinates.flat(list(pullback(tuple(e)))) for e in coordinates.basis()]
+            self.columns = transposed(rows)
+        return list(y), self.columns
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
-        _, r_dot = engine().jvp(
-            lambda *xs: tuple(self._traced(xs)), tuple(leaves), tuple(direction)
-        )
+        _, r_dot = engine().jvp(self._traced, tuple(leaves), tuple(direction))
         return list(r_dot)
 
 
@@ -284,13 +273,15 @@ def _polished(system: System, x: Vector, step: Vector, r: Vector) -> Vector:
     for _ in range(3):
         length = norm(r, batch)
         moved = combine(x, 1.0, step, batch)
-        after = norm(system.residual(moved), batch)
+        there = system.residual(moved)
+        after = norm(there, batch)
         if batch:  # decide for each problem by itself
             taken = v.where(after <= length, 0.0 * length + 1.0, 0.0 * length)
             moved = combine(x, taken, step, batch)
+            there = system.residual(moved)
         elif not after <= length:
             break
-        x, r = moved, system.residual(moved)
+        x, r = moved, there
         if every((after >= 0.5 * length) | (norm(r, batch) == 0.0)):
             break
         r, step = _newton_step(system, x, norm(r, batch))

@@ -336,7 +336,8 @@ class Recorded(Run):
         if many:
             fetch = self._batched(bars)
         at: Any = bars
-        if consume and not watch and fetch is notes is tape.folds is None:  # the most frequent case
+        plain = notes is None and tape.folds is None and fetch is None and not watch
+        if plain and consume:  # the most frequent case
             del tape[first + 1 :]
             play(map(tape.pop, range(first, -1, -1)), bars, first, -1)
         else:
