@@ -117,23 +117,21 @@ def solved(columns: Any, rhs: Flat) -> Flat:
     matrix = _matrix(columns)
     eps = eps_of([matrix])
     # Scale equations and unknowns: only then is the condition number meaningful.
-    rows = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-1, keepdims=True))
+    rows = 1.0 / _not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
     matrix = matrix * rows
-    units = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-2, keepdims=True))
+    units = 1.0 / _not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
     matrix = matrix * units
     # A second right-hand side, with parts in all directions, shows the size of the inverse.
-    probe = v.cos(
-        1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=matrix.shape[-1]), dtype=matrix.dtype)
-    )
-    both = v.stack(rhs * v.squeeze(rows, axis=-1), v.broadcast_to(probe, shape=rhs.shape), axis=-1)
+    places = v.astype(v.arange_like(matrix, stop=matrix.shape[-1]), dtype=matrix.dtype)
+    probe = v.broadcast_to(v.cos(1.0 + 2.4 * places), shape=rhs.shape)
     try:
-        found = v.solve(matrix, both)
+        found = v.solve(matrix, v.stack(rhs * rows[..., 0], probe, axis=-1))
     except (ValueError, ArithmeticError, RuntimeError) as error:
         raise ConvergenceError(_singular(math.inf)) from error
-    condition = v.max(v.abs(v.index(found, (..., 1)))) if math.prod(rhs.shape) else 0.0
+    condition = v.max(abs(found[..., 1])) if math.prod(rhs.shape) else 0.0
     if not bool(condition * eps < 0.1):
         raise ConvergenceError(_singular(float(condition)))
-    return v.index(found, (..., 0)) * v.squeeze(units, axis=-2)
+    return found[..., 0] * units[..., 0, :]
 
 
 def unknowns(columns: Any) -> int:
@@ -162,7 +160,7 @@ def falls(columns: Any) -> bool:
 
 
 def _not_zero(largest: Any) -> Any:
-    return v.where(v.equal(largest, 0.0), v.ones_like(largest), largest)
+    return v.where(largest == 0.0, 1.0, largest)
 
 
 def _singular(condition: float) -> str:

@@ -115,30 +115,31 @@ class System:
             )
         return [project_exactly(leaf, of) for leaf, of in zip(leaves, self.spaces, strict=True)]
 
-    def _traced(self, *xs: Any) -> tuple[Any, ...]:
-        return tuple(self.equations(self.f(self.tree.build(xs), *self.params)))
+    def _traced(self, *xs: Any) -> Any:
+        leaves = self.equations(self.f(self.tree.build(xs), *self.params))
+        return leaves[0] if len(leaves) == 1 else tuple(leaves)
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        installed, x = engine(), leaves[0] if len(leaves) == 1 else None
+        installed, alone, x = engine(), len(leaves) == 1, [*leaves, None][0]
         y, pullback = installed.vjp(self._traced, *leaves)
         refuse_traced(y, self.f, self.name)
+        flat = alone and getattr(x, "ndim", 0) == 1 and self.spaces[0].kind == "real"
         # For an array that no other engine traces, compute all rows in one pass. A config is
         # another engine, whose pullbacks take one direction.
-        flat = getattr(x, "ndim", 0) == 1 and not self.batch and self.spaces[0].kind == "real"
-        alone = type_info(type(x)).host is None and not isinstance(installed, Config)
-        if flat and alone and y[0].dtype == x.dtype:
-            (self.columns,) = pullback((v.eye_like(x, rows=x.shape[0]),), batched=True)
+        many = not self.batch and type_info(type(x)).host is None
+        if flat and many and not isinstance(installed, Config) and y.dtype == x.dtype:
+            (self.columns,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
             coordinates = Coordinates(leaves, self.batch)
-            rows = [coordinates.flat(list(pullback(tuple(e)))) for e in coordinates.basis()]
-            self.columns = transposed(rows)
-        return list(y), self.columns
+            seeds = [e[0] if alone else tuple(e) for e in coordinates.basis()]
+            self.columns = transposed([coordinates.flat(list(pullback(e))) for e in seeds])
+        return [y] if alone else list(y), self.columns
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
         _, r_dot = engine().jvp(self._traced, tuple(leaves), tuple(direction))
-        return list(r_dot)
+        return [r_dot] if len(leaves) == 1 else list(r_dot)
 
 
 def transposed(rows: list[Flat]) -> list[Flat]:
