@@ -17,6 +17,7 @@ from chainrules_py import ops as v
 # --------------------------------------------------------------------------------- reductions
 
 _add: Any = np.add.reduce
+_mean: Any = np.mean
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
@@ -29,6 +30,14 @@ _add_up: Any = np.add.accumulate
 def sum_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Compute np.sum without its Python layer."""
     return _add(x, axis, None, None, keepdims)
+
+
+@v.mean.implement
+def mean_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Compute np.mean without its Python layer for all elements, in double precision."""
+    if axis is None and not keepdims and x.dtype == np.float64 and x.size:
+        return _add(x, None) / x.size
+    return _mean(x, axis, keepdims=keepdims)
 
 
 @v.prod.implement

@@ -210,18 +210,19 @@ def _flatten(
         return LEAF
     if structure is None:
         return TreeDef(None, x)
-    items = structure.items(x)
-    keys, values = zip(*items, strict=True) if items else ((), ())
+    cls, like = type(x), x  # a registered class may read the old values in rebuild
+    if cls in PLAIN and structure.kind != "registered":
+        like, keys = None, tuple(x) if cls is dict else range(len(x))
+        values = tuple(x.values()) if cls is dict else x
+    else:
+        items = structure.items(x)
+        keys, values = zip(*items, strict=True) if items else ((), ())
+        like = structure.rebuild(x, [None] * len(values)) if structure.hollow else x
     if is_leaf is None and _leaf_types.issuperset(map(type, values)):
         leaves += values
         children = (LEAF,) * len(values)
     else:
         children = tuple([_flatten(value, is_leaf, keeps, leaves) for value in values])
-    cls, like = type(x), x  # a registered class may read the old values in rebuild
-    if cls in PLAIN and structure.kind != "registered":
-        like = None
-    elif structure.hollow:
-        like = structure.rebuild(x, [None] * len(values))
     return TreeDef(structure, like, keys, children, cls)
 
 
