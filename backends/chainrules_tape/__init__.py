@@ -3,6 +3,7 @@
 The engine knows no function by name: it looks up the rule of each call in `chainrules_py`.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from chainrules_py import ignore_derivatives
@@ -10,13 +11,13 @@ from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint.calls import checkpoint, name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
-from chainrules_tape.functions.hooks import hook
-from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity
 from chainrules_tape.inspect.saved_calls import debug_nans
-from chainrules_tape.transform import transformations
 
 if TYPE_CHECKING:
     from chainrules_kit.sparsity import DensePatternWarning, Plan
+    from chainrules_tape.functions.hooks import hook
+    from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity
+    from chainrules_tape.transform import transformations
 
 __all__ = [
     "DensePatternWarning",
@@ -48,10 +49,17 @@ chainrules_contract = 1
 __dir__ = lambda: __all__
 
 
-def __getattr__(name: str) -> Any:
-    """Import the names for sparse Jacobians on first use, because they load NumPy."""
-    if name in ("DensePatternWarning", "Plan"):
-        import chainrules_kit.sparsity
+_HOMES = {
+    "chainrules_kit.sparsity": "DensePatternWarning Plan",
+    "chainrules_tape.functions.hooks": "hook",
+    "chainrules_tape.functions.jacobian": "gauss_newton_vp hessian hvp jacobian sparsity",
+    "chainrules_tape.transform": "transformations",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-        return getattr(chainrules_kit.sparsity, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use, because the first gradient needs none of these."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, getattr(importlib.import_module(_HOME_OF[name]), name))
