@@ -43,14 +43,18 @@ FOLLOWED: dict[str, Any] = follow_all(
 )
 
 
-def _spherical(name: str, sign: float) -> Any:
-    """Make a solution of x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0, DLMF 10.47.1."""
+def _spherical(name: str, below: int, above: int) -> Any:
+    """Make a function with (2n + 1) f′ = below n f at n - 1, + above (n + 1) f at n + 1.
+
+    DLMF 10.51.2 and 10.51.5; nothing is divided by x, which may be 0.
+    """
     theirs = getattr(native, name)
     value = of_numbers(operation_of(name, "n", "x"), lambda n, x: theirs(n, x, False))
     slope = of_numbers(operation_of(f"{name}_slope", "n", "x"), lambda n, x: theirs(n, x, True))
 
-    def second(y: Any, n: Any, x: Any) -> Any:
-        return (n * (n + 1) / (x * x) - sign) * value(n, x) - 2 * y / x
+    def second(_y: Any, n: Any, x: Any) -> Any:
+        near = below * n * slope(np.maximum(n - 1, 0), x) + above * (n + 1) * slope(n + 1, x)
+        return near / (2 * n + 1)
 
     state: Any = scalar_rule  # partials may name operands freely
     state(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)
@@ -64,8 +68,8 @@ def _spherical(name: str, sign: float) -> Any:
     return stands_for(theirs)(function)
 
 
-spherical_jn, spherical_yn = _spherical("spherical_jn", 1.0), _spherical("spherical_yn", 1.0)
-spherical_in, spherical_kn = _spherical("spherical_in", -1.0), _spherical("spherical_kn", -1.0)
+spherical_jn, spherical_yn = (_spherical(f"spherical_{f}n", 1, -1) for f in "jy")
+spherical_in, spherical_kn = _spherical("spherical_in", 1, 1), _spherical("spherical_kn", -1, -1)
 
 
 def _ways(count: Callable[..., Any], N: Any, k: Any) -> Any:

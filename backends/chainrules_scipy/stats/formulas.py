@@ -53,6 +53,15 @@ def ratio_log1p(u: Any) -> Any:
     )
 
 
+def _from_0(scaled: _Formula, function: _Formula) -> _Formula:
+    """Return exp(-x) times a function, of x >= 0 alone: ``scaled`` has the kink of abs(x) at 0."""
+    smooth: _Formula = lambda x: function(x) * np.exp(-x)
+    return lambda x: chosen(asked(x) == 0, smooth, scaled, x)
+
+
+i0e, i1e = _from_0(sc.i0e, sc.i0), _from_0(sc.i1e, sc.i1)
+
+
 def _normal(x: Any) -> Any:
     return -x * x / 2 - _LOG_ROOT
 
@@ -206,10 +215,15 @@ LOG_DENSITIES: dict[str, _Formula] = {
         lambda x, mu: -((1 - mu * x) ** 2) / (2 * x * mu * mu) - np.log(x) / 2 - _LOG_ROOT
     ),
     "kstwobign": lambda x: np.log(-kolmogorov_slope(x)),
+    # SciPy's is -abs(x) - 2 log1p(exp(-abs(x))), without a second derivative at 0.
+    "logistic": lambda x: sc.log_expit(x) + sc.log_expit(-x),
+    "rice": lambda x, b: np.log(x * np.exp(-(x - b) * (x - b) / 2) * i0e(x * b)),
     "skewnorm": lambda x, a: math.log(2) + _normal(x) + sc.log_ndtr(a * x),
     "t": lambda x, df: chosen(np.isinf(asked(df)), lambda x, df: _normal(x), _student, x, df),
     "triang": lambda x, c: LOG_DENSITIES["trapezoid"](x, c, c),
     "truncnorm": lambda x, a, b: _normal(x) - _log_mass(a, b),
+    "vonmises": lambda x, k: k * sc.cosm1(x) - np.log(2 * np.pi) - np.log(i0e(k)),
+    "vonmises_line": lambda x, k: LOG_DENSITIES["vonmises"](x, k),  # noqa: PLW0108
     "truncpareto": lambda x, b, c: np.log(b / -np.expm1(-b * np.log(c))) - (b + 1) * np.log(x),
 }
 
@@ -598,7 +612,7 @@ POWERS: dict[str, Callable[..., Powers]] = {
         ((x, 2 * nu - 1),),
         lambda: _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x,
     ),
-    "rice": lambda x, b: (((x, 1.0),), lambda: np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2),
+    "rice": lambda x, b: (((x, 1.0),), lambda: np.log(i0e(x * b)) - (x - b) * (x - b) / 2),
     "gengamma": lambda x, a, c: (((x, c * a - 1),), lambda: np.log(abs(c)) - x**c - sc.gammaln(a)),
     "powerlaw": lambda x, a: (((x, a - 1),), lambda: np.log(a) + 0 * x),
     "betaprime": lambda x, a, b: (((x, a - 1),), lambda: -(a + b) * np.log1p(x) - sc.betaln(a, b)),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.special as sc
 import scipy.stats as native
 from scipy.stats import contingency
 
@@ -39,7 +40,7 @@ from chainrules_scipy.source_copies import (
     with_shortcuts,
 )
 from chainrules_scipy.special import multigammaln
-from chainrules_scipy.stats.formulas import product
+from chainrules_scipy.stats.formulas import i0e, i1e, product
 
 _PSD = private("_PSD")
 
@@ -243,6 +244,8 @@ def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, 
 
 
 instead_of(private("_yeojohnson_llf"), _log_likelihood)
+instead_of(sc.i0e, i0e)
+instead_of(sc.i1e, i1e)
 instead_of(private("_xp_var"), _variance)
 with_shortcuts(native.iqr, private("_power_divergence") or native.power_divergence)
 FOLLOWED: dict[str, Any] = follow_all(

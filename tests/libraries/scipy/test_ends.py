@@ -11,13 +11,14 @@ import pytest
 import scipy.special as special
 import scipy.stats
 
+from chainrules_scipy import special as special_functions
 from chainrules_scipy import stats
 from chainrules_tape import grad, value_and_grad, vjp
 from tests.libraries.scipy.ends import forward, wrongs, wrongs_at
 from tests.libraries.scipy.regions import SEARCHED, UFUNCS
 from tests.libraries.scipy.test_stats import CONTINUOUS, REFUSED
 
-Case = tuple[Any, float, float, float]
+Case = tuple[Any, *tuple[float, ...]]
 
 SPECIAL: dict[str, Case] = {
     "gammainc": (lambda x: special.gammainc(2.0, x), 0.0, 0.0, 1.0),
@@ -38,6 +39,10 @@ SPECIAL: dict[str, Case] = {
     "gdtr": (lambda x: special.gdtr(1.0, 2.0, x), 0.0, 0.0, 1.0),
     "gdtr in its rate": (lambda a: special.gdtr(a, 2.0, 1.0), 0.0, 0.0, 1.0),
     "chndtr": (lambda x: special.chndtr(x, 2.0, 1.0), 0.0, 0.5 * np.exp(-0.5), -np.exp(-0.5) / 8),
+    "spherical_jn": (lambda x: special_functions.spherical_jn(0, x), 0.0, 0.0, -1 / 3, 0.0),
+    "spherical_jn of 1": (lambda x: special_functions.spherical_jn(1, x), 0.0, 1 / 3, 0.0, -0.2),
+    "spherical_in": (lambda x: special_functions.spherical_in(0, x), 0.0, 0.0, 1 / 3, 0.0),
+    "its slope": (lambda x: special_functions.spherical_in(1, x, True), 0.0, 0.0, 0.2),
     "ellipkinc": (
         lambda m: special.ellipkinc(0.7, m),
         1.0,
@@ -80,6 +85,20 @@ DISTRIBUTIONS: dict[str, Case] = {
     "beta at 1": (lambda x: stats.beta.pdf(x, 3.0, 2.0), 1.0, -12.0, -48.0),
     "rayleigh": (lambda x: stats.rayleigh.pdf(x), 0.0, 1.0, 0.0),
     "chi2 in its scale": (lambda s: stats.chi2.pdf(0.0, 4.0, scale=s), 2.0, 0.0, 0.0),
+    # At 0 exp(-abs(x)) has a kink, and what it is part of has none.
+    "logistic": (lambda x: stats.logistic.logpdf(x), 0.0, 0.0, -0.5, 0.0),
+    "logistic at its location": (lambda m: stats.logistic.pdf(2.0, m), 2.0, 0.0, -0.125),
+    "rice": (lambda b: stats.rice.logpdf(1.2, b), 0.0, 0.0, 0.5 * 1.2**2 - 1),
+    "rice in its value": (lambda x: stats.rice.pdf(x, 0.7), 0.0, np.exp(-0.245), 0.0),
+    "vonmises": (lambda k: stats.vonmises.logpdf(1.0, k), 0.0, math.cos(1.0), -0.5, 0.0),
+    "vonmises below": (
+        lambda k: stats.vonmises.cdf(1.0, k),
+        0.0,
+        math.sin(1.0) / (2 * math.pi),
+        math.sin(2.0) / (8 * math.pi),
+    ),
+    "vonmises_line": (lambda k: stats.vonmises_line.logpdf(1.0, k), 0.0, math.cos(1.0), -0.5),
+    "entropy of vonmises": (lambda k: stats.vonmises.entropy(k), 0.0, 0.0, -0.5, 0.0),
     "lognorm": (lambda x: stats.lognorm.pdf(x, 0.9), 0.0, 0.0, 0.0),
 }
 
