@@ -19,7 +19,6 @@ import scipy.special as sc
 from chainrules_py import ops as v
 from chainrules_py.extend import WIDE, half_line
 from chainrules_scipy.helpers import asked, readable, truths
-from chainrules_scipy.ufuncs import kolmogorov_slope
 
 _Formula = Callable[..., Any]
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -60,6 +59,12 @@ def _from_0(scaled: _Formula, function: _Formula) -> _Formula:
 
 
 i0e, i1e = _from_0(sc.i0e, sc.i0), _from_0(sc.i1e, sc.i1)
+
+
+def _kstwobign(x: Any) -> Any:
+    from chainrules_scipy.ufuncs import kolmogorov_slope  # whose rules nothing else here needs
+
+    return np.log(-kolmogorov_slope(x))
 
 
 def _normal(x: Any) -> Any:
@@ -214,7 +219,7 @@ LOG_DENSITIES: dict[str, _Formula] = {
     "recipinvgauss": _of_positive(
         lambda x, mu: -((1 - mu * x) ** 2) / (2 * x * mu * mu) - np.log(x) / 2 - _LOG_ROOT
     ),
-    "kstwobign": lambda x: np.log(-kolmogorov_slope(x)),
+    "kstwobign": _kstwobign,
     # SciPy's is -abs(x) - 2 log1p(exp(-abs(x))), without a second derivative at 0.
     "logistic": lambda x: sc.log_expit(x) + sc.log_expit(-x),
     "rice": lambda x, b: np.log(x * np.exp(-(x - b) * (x - b) / 2) * i0e(x * b)),

@@ -28,7 +28,6 @@ from chainrules_scipy.helpers import (
     stands_for,
 )
 from chainrules_scipy.installing import choose
-from chainrules_scipy.linalg import read
 from chainrules_scipy.source_copies import (
     follow,
     follow_all,
@@ -51,7 +50,7 @@ class _Definite:
     eps = 0.0
 
     def __init__(self, M: Any, *args: Any, **options: Any) -> None:
-        m = read(array_of(M), "hermitian", True)
+        m = array_of(M)  # of which one triangle is read
         try:
             factor = v.cholesky(m)
         except np.linalg.LinAlgError:
@@ -77,7 +76,7 @@ class _Definite:
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
     """Compute the logarithm of the density of x, whose last axis indexes the matrices."""
-    factors = [v.cholesky(read(x[..., i], "hermitian", True)) for i in range(x.shape[-1])]
+    factors = [v.cholesky(x[..., i]) for i in range(x.shape[-1])]
     log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])
     traces = v.stack(*[v.sum(v.solve_triangular(f, C) ** 2) for f in factors])
     known = 0.5 * df * (log_det_scale - dim * np.log(2)) - multigammaln(0.5 * df, dim)
