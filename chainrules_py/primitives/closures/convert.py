@@ -6,14 +6,14 @@ one of them is being differentiated, its derivative must not be lost. `closed` f
 and returns a `Closure`: the same function as a structure, whose fields are the values. Every engine
 opens structures, so at each level of differentiation the captured values are ordinary operands.
 
-Values elsewhere are not found: in the globals of a module, in an object inside another object, in
-more entries than `MOST`, beyond `FEW` containers without one. `refuse_traced` detects these: a
-function without traced arguments that returns a traced value uses one that was not found.
+Values elsewhere are not found: in the globals of a module, in an object that another object holds,
+in a container of more than `LONGEST` entries, behind `MOST` containers without one. `refuse_traced`
+detects these: a function without traced arguments that returns a traced value uses one that was not
+found.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import math
@@ -26,7 +26,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.generators import is_generator
-from chainrules_py.values.members import attributes, content, directly, slots
+from chainrules_py.values.members import attributes, content, directly
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import (
     fields_of,
@@ -38,11 +38,11 @@ from chainrules_py.values.structure import (
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
-MOST = 256
+LONGEST = 256
 """Lists, tuples and dicts with more entries are not searched; pass their values as operands."""
-FEW = 3
-"""The number of containers that are opened in one captured value while none holds a traced one, so
-that the cost does not grow with the size of a model."""
+MOST = 32
+"""The number of containers that are opened while none holds a captured value, so that the cost does
+not grow with the size of a model."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
 _LEAVES = (
@@ -180,16 +180,16 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    found = _is_tracer if is_captured is None else is_captured
-    return _closed(f, found, _Search(found, f, arrays=is_captured is not None))
+    found = is_captured or _is_tracer
+    return _closed(f, found, _Search(f, found, MOST if is_captured is None else math.inf))
 
 
 def captures_tracer(f: Any) -> bool:
-    """Return whether `closed` would find a `Tracer` in a function; the first ends the search.
+    """Return whether `closed` would find a `Tracer` in a function.
 
     Values that other engines trace are none: their loops capture them.
     """
-    return bool(_Search(lambda x: issubclass(type(x), Tracer), f, first=True).found)
+    return bool(_Search(f, lambda x: issubclass(type(x), Tracer)).found)
 
 
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
@@ -197,7 +197,7 @@ def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
 
     The generators in the globals of its module are included.
     """
-    search = _Search(lambda x: _is_tracer(x) or is_generator(type(x)), f)
+    search = _Search(f, lambda x: _is_tracer(x) or is_generator(type(x)))
     scope = getattr(getattr(f, "__func__", f), "__globals__", {})
     generators = [x for x in (*search.found, *scope.values()) if is_generator(type(x))]
     search.found = [x for x in search.found if _is_tracer(x)]
@@ -275,40 +275,34 @@ def _levels(x: Any) -> set[Any]:
 
 
 class _Search:
-    """The values that a function captured, and the objects that hold them.
+    """The values that a function captured, nearest first, and the way to each.
 
-    With ``arrays``, plain arrays and numbers may be such values as well. With ``first``, the search
-    ends when a value is found.
+    Attributes
+    ----------
+    found : list
+        The captured values, each once.
     """
 
-    def __init__(
-        self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False, first: bool = False
-    ) -> None:
+    def __init__(self, f: Any, is_captured: Callable[[Any], bool], most: float = MOST) -> None:
         self.found: list[Any] = []
-        self._is_captured, self._arrays, self._first = is_captured, arrays, first
         # From the id of each visited object to itself, which keeps the id unique, and its parts.
         self._seen: dict[int, tuple[Any, Collection[Any]]] = {}
-        self._room = self._few = math.inf if arrays else FEW
-        self._look(f, True)
-
-    def _look(self, x: Any, objects: bool) -> None:
-        """Visit a value and its parts; the attributes of an object only if ``objects``."""
-        opener = _opener[type(x)]
-        if id(x) in self._seen or (opener is _attributes and not objects):
-            return
-        self._seen[id(x)] = x, ()
-        if (opener is None or self._arrays) and self._is_captured(x):
-            self.found.append(x)
-            self._room = math.inf
-        elif opener is not None:
-            self._seen[id(x)] = x, (parts := opener(x))
-            of_its_own = opener in _NAMED
-            self._room -= not of_its_own
-            for part in parts if self._arrays else _near(parts):
-                self._room = self._few if of_its_own else self._room
-                self._look(part, objects and opener is not _attributes)
-                if (self._room <= 0 and not of_its_own) or (self._first and self.found):
-                    break
+        waiting: list[Any] = [(f,)]
+        room = most
+        for x in waiting:  # which grows meanwhile
+            opener = _opener[type(x)]
+            room -= opener is _fields
+            parts = () if opener is _fields and room < 0 else opener(x)
+            self._seen[id(x)] = x, parts
+            for part in parts:
+                if id(part) in self._seen:
+                    continue
+                self._seen[id(part)] = part, ()
+                if is_captured(part):
+                    self.found.append(part)
+                    room = most
+                elif _opener[type(part)] is not _nothing:
+                    waiting.append(part)
 
     def holders(self) -> frozenset[int]:
         """Return the ids of objects from which a captured value is reached."""
@@ -322,19 +316,7 @@ class _Search:
         return frozenset(reached.difference(map(id, self.found)))
 
 
-def _near(parts: Collection[Any]) -> Iterable[Any]:
-    """List parts that may be captured values, then those that may hold one."""
-    openers = {*map(_opener.__getitem__, {*map(type, parts)})}
-    if None not in openers:
-        return () if openers == {_nothing} else filter(_is_opened, parts)
-    return [*[x for x in parts if _opener[type(x)] is None], *filter(_is_opened, parts)]
-
-
-def _is_opened(x: Any) -> bool:
-    return _opener[type(x)] not in _NOT_OPENED
-
-
-def _parts_of_function(f: Any) -> list[Any]:
+def _of_function(f: Any) -> list[Any]:
     if isinstance(f, types.MethodType):
         return [f.__func__, f.__self__]
     # Copies of what singledispatch returns would share its cache.
@@ -343,19 +325,17 @@ def _parts_of_function(f: Any) -> list[Any]:
 
 
 def _nothing(_: Any) -> tuple[Any, ...]:
-    """Return no parts, for plain values: numbers, text, arrays that are not traced."""
+    """Return no parts, for plain values: numbers, text, arrays."""
     return ()
 
 
-def _attributes(x: Any) -> Collection[Any]:
-    cls: Any = type(x)
-    plain = not slots(cls) and type(getattr(x, "__dict__", None)) is dict
-    return (x.__dict__ if plain else attributes(x)).values()
+def _attributes(x: Any) -> list[Any]:
+    return [y for y in attributes(x).values() if _opener[type(y)] is not _attributes]
 
 
 def _fields(x: Any) -> Collection[Any]:
     plain = type(x).__module__ in _CONTAINERS
-    return () if plain and len(x) > MOST else [y for _, y in fields_of(x)]
+    return () if plain and len(x) > LONGEST else [y for _, y in fields_of(x)]
 
 
 def _of_primitive(x: Primitive[..., Any]) -> list[Any]:
@@ -364,36 +344,30 @@ def _of_primitive(x: Primitive[..., Any]) -> list[Any]:
     return [] if x.opaque or stated else [x.__wrapped__]
 
 
-class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
-    """How to list the parts of values of a class; None if the value may itself be captured."""
+class _Opener(dict[type, "Callable[[Any], Collection[Any]]"]):
+    """How to list the parts of values of a class."""
 
-    def __missing__(self, cls: type) -> Callable[[Any], Collection[Any]] | None:
+    def __missing__(self, cls: type) -> Callable[[Any], Collection[Any]]:
         structured = is_structure_type(cls)  # loads the package that supports its library
         info = type_info(cls)
-        opener: Callable[[Any], Collection[Any]] | None
-        if issubclass(cls, Tracer) or info.host is not None or is_generator(cls):
-            opener = None
-        elif issubclass(cls, _FUNCTIONS):
-            opener = _parts_of_function
-        elif issubclass(cls, _LEAVES) or info.is_array or info.is_number:
+        traced = issubclass(cls, Tracer) or info.host is not None
+        opener: Callable[[Any], Collection[Any]] = _attributes
+        if traced or info.is_array or info.is_number or issubclass(cls, _LEAVES):
             opener = _nothing
+        elif issubclass(cls, _FUNCTIONS):
+            opener = _of_function
         elif issubclass(cls, Primitive):
             opener = _of_primitive
         elif hasattr(cls, "__copied_as__"):  # a function with a cache: a copy has none
             opener = lambda x: [x.__copied_as__(x)]
-        elif not structured:
-            opener = _attributes
-        else:
-            opener = _fields if _is_container(cls) else _nothing
+        elif structured or is_generator(cls):
+            opener = _fields if structured and _is_container(cls) else _nothing
         self[cls] = opener
         return opener
 
 
 _opener = _Opener()
 forgets(lambda: (_opener,))
-_NOT_OPENED = frozenset((None, _nothing))
-_NAMED = (_parts_of_function, _attributes)
-"""Openers of values whose parts a program names one by one."""
 
 
 class _Copy:
@@ -439,7 +413,7 @@ class _Copy:
             keywords = {name: self(y) for name, y in x.keywords.items()}
             self.made[id(x)] = cls(self(x.func), *map(self, x.args), **keywords)
         elif isinstance(x, Primitive) or hasattr(cls, "__copied_as__"):
-            self.made[id(x)] = self(*_opener[cls](x))  # type: ignore[misc]  # it has an opener
+            self.made[id(x)] = self(*_opener[cls](x))
         elif is_structure_type(cls):
             self.made[id(x)] = rebuild(x, [self(y) for _, y in fields_of(x)])
         else:
@@ -455,9 +429,8 @@ class _Copy:
         new.__dict__.update(f.__dict__)
         for cell, fresh in zip(f.__closure__ or (), cells, strict=True):
             if fresh is not cell and content(fresh, fresh) is fresh:
-                with contextlib.suppress(ValueError):  # an unassigned cell stays unassigned
-                    fresh.cell_contents = self(cell.cell_contents)
-        new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
+                fresh.cell_contents = self(cell.cell_contents)
+        new.__defaults__ = f.__defaults__ and tuple(map(self, f.__defaults__))
         new.__kwdefaults__ = f.__kwdefaults__ and {
             name: self(y) for name, y in f.__kwdefaults__.items()
         }

@@ -17,7 +17,7 @@ import pytest
 from chainrules_py import NotDifferentiableError
 from chainrules_py.ops import map as map_
 from chainrules_py.ops import root, scan
-from chainrules_py.primitives.closures.convert import Closure, closed, settled
+from chainrules_py.primitives.closures.convert import LONGEST, MOST, Closure, closed, settled
 from chainrules_py.values.tracers import find_tracers
 from chainrules_tape import Tape, checkpoint, grad
 
@@ -403,21 +403,21 @@ def using(operation, held):
 
 @pytest.mark.parametrize("operation", ["root", "scan", "map", "checkpoint"])
 def test_no_cost_depends_on_how_much_was_captured(operation):
-    few, many = [calls(grad(using(operation, Model(n))), 2.0) for n in (10, 200)]
+    few, many = [calls(grad(using(operation, Model(n))), 2.0) for n in (LONGEST + 1, 2000)]
     assert few == many
 
 
 def test_values_behind_many_plain_ones_are_refused_and_never_constants():
-    """Ten layers that are constants, and then one that is not: too far to look for it."""
+    """Many layers that are constants, and then one that is not: too far to look for it."""
 
     def loss(a):
-        model = Model(10)
+        model = Model(2 * MOST)
         model.layers.append({"w": a, "b": 0.0})
-        f = lambda x: model.layers[-1]["w"] * x * a
+        f = lambda x: model.layers[-1]["w"] * x
         return root(lambda x: f(x) * x - 8.0, 1.0)
 
     def in_a_program(a):
-        model = Model(10)
+        model = Model(2 * MOST)
         model.layers.append({"w": a, "b": 0.0})
         return checkpoint(lambda x: model.layers[-1]["w"] * x)(a)
 
@@ -429,8 +429,8 @@ def test_values_behind_many_plain_ones_are_refused_and_never_constants():
 def test_all_layers_are_found_where_one_is():
     def loss(w):
         model = Model(0)
-        model.layers = [{"w": w * k, "b": np.ones(3)} for k in range(20)]
-        return root(lambda x: sum(layer["w"] for layer in model.layers) * x - 190.0, 1.0)
+        model.layers = [{"w": w * k, "b": np.ones(3)} for k in range(3 * MOST)]
+        return root(lambda x: sum(layer["w"] for layer in model.layers) * x - 4560.0, 1.0)
 
     assert grad(loss)(1.0) == pytest.approx(-1.0)
 
