@@ -293,9 +293,12 @@ class Primitive(Generic[P, R]):
             if way is not None and (found := way(self, classes)) is not None:
                 break
         table = self._cache.open()
-        structured = any(map(is_structure_type, classes))
-        if found is None and (structured or any([issubclass(cls, Tracer) for cls in classes])):
-            step = self.tracing(classes)
+        tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
+        if found is None and any(map(is_structure_type, classes)):
+            found = self._trace
+        elif found is None and tracers:
+            # Each call has to check operands that are held fixed, which a step does not.
+            step = None if self.fixed else tracers[0].__step__(self, classes)
             found = self._trace if step is None else self._with_options(step)
         return table.setdefault(key or classes, found or self.plain_implementation(classes))  # type: ignore[no-any-return]
 
@@ -334,17 +337,6 @@ class Primitive(Generic[P, R]):
             f"@{name}.implement above a function with these annotations"
         )
         return NoRuleError("\n  ".join([msg, *not_loaded()]))
-
-    def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return the function that traces calls on operands of these classes, given all options.
-
-        Return None if there is no shorter way than calling the primitive.
-        """
-        fits = len(classes) == self._n_operands or self.variadic is not None
-        if not fits or any(map(is_structure_type, classes)):
-            return None
-        cls: Any = next(cls for cls in classes if issubclass(cls, Tracer))
-        return cls.__step__(self, classes)  # type: ignore[no-any-return]
 
     def _with_options(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a step, which takes all options, to take those of a call."""

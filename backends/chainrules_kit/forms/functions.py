@@ -240,10 +240,6 @@ class CustomFunction(Primitive[P, R]):
                 )
         return operands, options
 
-    def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return None if operands are held fixed, because each call has to check these."""
-        return None if self.fixed else super().tracing(classes)
-
 
 def _places(f: Primitive[..., Any], fixed: Places) -> frozenset[int]:
     found = set()

@@ -438,12 +438,10 @@ def _no_mode(rule: Rule, mode: str) -> str:
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
     """Return the function that computes a primitive: on plain payloads, the library's."""
-    if any([issubclass(cls, Tracer) or is_structure_type(cls) for cls in operands]):
-        # An outer level may trace the fields of a structure, or the captured values of a function.
-        return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
-    if any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands]):
-        # The other engine, or an outer level with values inside, has to see the call.
-        return primitive  # type: ignore[no-any-return]
+    for cls in operands:
+        # An outer level, or another engine, may trace the operand, or values inside a structure.
+        if issubclass(cls, Tracer) or type_info(cls).host is not None or is_structure_type(cls):
+            return primitive  # type: ignore[no-any-return]
     found: Callable[..., Any] = primitive.implementation(operands) or primitive
     return found
 

@@ -290,26 +290,6 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
     return run
 
 
-def _push_one_array(
-    primal: Any, term: Any, partial: Any, place: int, fits: ByDtype, finish: Any
-) -> Callable[..., Any]:
-    """Build the push of one tangent, where the operand at a place is the only array."""
-
-    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
-        y, t = primal(*xs), tangents[0]
-        try:
-            dtype = y.dtype
-            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
-                y_dot = term(t, partial and partial(y, *xs))
-                if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                    return y, y_dot
-        except (AttributeError, TypeError):  # as in `_push_arrays`
-            pass
-        return finish(y, tangents, *xs)
-
-    return run
-
-
 def _push_arrays(
     primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
 ) -> Callable[..., Any]:
@@ -318,31 +298,24 @@ def _push_arrays(
     Zero tangents lack the attributes that are read here, and the product may have another dtype. A
     user's partial may be no number. `finish` handles all these cases.
     """
-    if len(terms) == len(shaped) == 1:
-        (term, partial), place = terms[0], shaped[0]
-        return _push_one_array(primal, term, partial, place, fits, finish)
+    (term, partial), (place, *places) = terms[0], shaped
+    others = [(k, *pair) for k, pair in enumerate(terms)][1:]
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
-        y = primal(*xs)
+        y, t = primal(*xs), tangents[0]
         try:
             dtype = y.dtype
-            y_dot: Any = None
-            if not fits[dtype]:
-                return finish(y, tangents, *xs)
-            for i in shaped:
-                if xs[i].dtype != dtype:
-                    return finish(y, tangents, *xs)
-            for (term, partial), t in zip(terms, tangents, strict=True):
-                if t.dtype != dtype:
-                    return finish(y, tangents, *xs)
-                if y_dot is None:
-                    y_dot = term(t, partial and partial(y, *xs))
-                elif term is _negated:
-                    y_dot = y_dot - t
-                else:
-                    y_dot = y_dot + term(t, partial and partial(y, *xs))
-            if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                return y, y_dot
+            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
+                y_dot = term(t, partial and partial(y, *xs))
+                for i in places:
+                    if xs[i].dtype != dtype:
+                        return finish(y, tangents, *xs)
+                for k, more, p in others:
+                    if (t := tangents[k]).dtype != dtype:
+                        return finish(y, tangents, *xs)
+                    y_dot = y_dot - t if more is _negated else y_dot + more(t, p and p(y, *xs))
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                    return y, y_dot
         except (AttributeError, TypeError):  # no array, which `finish` refuses; np.float64 * 1j
             pass
         return finish(y, tangents, *xs)
