@@ -7,8 +7,6 @@ one by ``@primitive``; its body is then the implementation.
 from __future__ import annotations
 
 import functools
-import operator
-import threading
 import types
 from collections.abc import Callable
 from types import FunctionType
@@ -360,20 +358,17 @@ class Primitive(Generic[P, R]):
             found = self.plain_implementation(tuple(map(type, operands)), find_host(operands))
             return found(*operands, **options)
         operands, options = self.normalise(operands, options)
-        call, around = (self, *operands, *options.values()), _traced.call
-        if len(call) == len(around) and all(map(operator.is_, call, around)):
-            engine = type(tracer).__qualname__
-            raise TracerError(
-                f"{engine}.__trace__ was given {self.__name__} of {describe(operands)}, in which "
-                f"are values of {engine}, and called it with the same operands again; take them "
-                f"apart by chainrules_py.extend.partition, as docs/build-an-engine.md shows"
-            )
-        _traced.call = call
         try:
-            y = tracer.__trace__(self, operands, options)
-        finally:
-            _traced.call = around
-        return self.unmixed(y)
+            return self.unmixed(tracer.__trace__(self, operands, options))
+        except RecursionError as error:
+            if not hasattr(error, "__notes__"):
+                engine = type(tracer).__qualname__
+                error.add_note(
+                    f"if {engine}.__trace__ calls {self.__name__} of {describe(operands)} with "
+                    f"the same operands again: take the values of {engine} out of them by "
+                    f"chainrules_py.extend.partition, as docs/build-an-engine.md shows"
+                )
+            raise
 
     def unmixed(self, y: Any) -> Any:
         """Return a result; raise if it depends on a differentiated value that is no operand.
@@ -405,15 +400,6 @@ class Primitive(Generic[P, R]):
 
     def __reduce__(self) -> Any:
         return checked_name(self, where_defined(self), self.stated[0])
-
-
-class _Traced(threading.local):
-    """The call on structures that an engine is tracing, in this thread."""
-
-    call: tuple[Any, ...] = ()
-
-
-_traced = _Traced()
 
 
 class _Unary(Primitive[P, R]):
