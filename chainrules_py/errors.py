@@ -164,14 +164,6 @@ class PackageWarning(UserWarning):
     """
 
 
-class PerformanceWarning(UserWarning):
-    """A line of the program is correct, but much slower than an alternative.
-
-    Issued for the line that made an array of traced objects, if it caused thousands of records. The
-    message says what to write.
-    """
-
-
 _describers: dict[str, Callable[[object, int], str | None]] = {}
 
 _DEPTH = 3

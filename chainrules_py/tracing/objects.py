@@ -12,11 +12,10 @@ import math
 import numbers
 import operator
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from chainrules_py.errors import PerformanceWarning, TracerError
+from chainrules_py.errors import TracerError
 from chainrules_py.primitives.hints import Line, remedy
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.lost_derivatives import place_of_call
@@ -27,8 +26,6 @@ from chainrules_py.values.type_info import refuse_labelled, type_info
 
 MOST_ELEMENTS = 100
 """The size of the largest traced array that becomes an array of objects."""
-MOST_RECORDS = 2_000
-"""The number of records that arrays of objects may cause without a warning."""
 element_methods: dict[str, Any] = {}
 """Methods of elements that NumPy's functions call, by name; `chainrules_numpy` fills it."""
 
@@ -40,52 +37,15 @@ class Objects:
     ----------
     file, line, shown, instead
         Where the first was made, the line as a message shows it, and what to write there.
-    tape : sized or None
-        The records, or None in forward mode.
-    duals : int
-        The number of values that forward mode has made since.
-    records : dict
-        The number of records that arrays caused, by the place where they were made.
     """
 
-    __slots__ = ("_at", "_before", "duals", "file", "instead", "line", "records", "shown", "tape")
+    __slots__ = ("file", "instead", "line", "shown")
 
-    def __init__(self, x: Tracer) -> None:
+    def __init__(self) -> None:
         self.file, self.line = place_of_call(2)
         line = Line(caller(2))
         self.shown = str(line)
         self.instead = remedy(line) or remedy(line, last=True) or "use np.stack of the numbers"
-        self.tape = getattr(x, "tape", None)
-        self.duals = 0
-        self.records: dict[Any, int] = {}
-        self._at: Any = None
-        self._before = 0
-
-    def _count(self) -> int:
-        return self.duals if self.tape is None else len(self.tape)
-
-    def begin(self) -> None:
-        """Note that an array is made: records are counted until an array is joined."""
-        if self._at is None:
-            self._at, self._before = place_of_call(2), self._count()
-
-    def end(self) -> None:
-        """Note that an array is joined: later records are not counted."""
-        if self._at is not None:
-            so_far = self.records.get(self._at, 0)
-            self.records[self._at] = so_far + self._count() - self._before
-            self._at = None
-
-    def warn(self) -> None:
-        """Warn, once per line, if an array caused many records."""
-        self.end()
-        for (file, line), n in self.records.items():
-            if n > MOST_RECORDS:
-                msg = (
-                    f"np.array of traced values makes an array of objects here, of which NumPy "
-                    f"computes one element after the other ({n:,} of them); {self.instead} here"
-                )
-                warnings.warn_explicit(msg, PerformanceWarning, file, line, registry=_seen)
 
     def explain(self, error: BaseException) -> None:
         """Add a note to an error: which line made the array, and what to write.
@@ -113,8 +73,6 @@ class Objects:
 
 
 _OF_DTYPE = re.compile(r"dtype\('O'\)|safely coerced|has no callable")
-_seen: dict[Any, Any] = {}
-"""Where `warnings` stores which lines were reported."""
 objects: dict[int, Objects] = {}
 """Differentiations that made an array of objects, by their level, in all threads."""
 
@@ -134,8 +92,7 @@ def becomes_element(x: Any) -> bool:
         if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
             return False
         if x.level not in objects:
-            objects[x.level] = Objects(x)
-        objects[x.level].begin()
+            objects[x.level] = Objects()
         x = x.__payload__
     return True
 
@@ -167,14 +124,7 @@ def joined(x: Any) -> Any:
         return x
     refuse_labelled(x)
     flat = x.ravel().tolist()
-    element = next(filter(is_element, flat), None)
-    if element is None:
-        return x
-    while issubclass(type(element), Tracer):
-        if element.level in objects:
-            objects[element.level].end()
-        element = element.__payload__
-    return info.namespace.stack(flat).reshape(x.shape)
+    return info.namespace.stack(flat).reshape(x.shape) if any(map(is_element, flat)) else x
 
 
 # ----------------------------------------------------------------------------------------- guards

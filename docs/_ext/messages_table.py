@@ -83,13 +83,6 @@ EXAMPLES = {
         failures["chainrules_thing"] = "could not be imported: ImportError: no thing"
         warnings.warn(not_loaded()[-1], PackageWarning)
         del failures["chainrules_thing"]""",
-    "PerformanceWarning": """\
-        def f(x):
-            for _ in range(500):
-                x = np.array([[x[0], x[1]], [x[1], x[0]]]) @ np.array([0.5, 0.5])
-            return np.sum(x)
-
-        grad(f)(np.ones(2))""",
 }
 """By class, a program that ends in an error, or gives a warning."""
 CLASSES = [

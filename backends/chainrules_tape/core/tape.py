@@ -178,8 +178,6 @@ class BareTape(list[tuple[Any, ...]]):
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         made = objects.pop(self.level, None)
         if error is None:
-            if made is not None:
-                made.warn()
             self.close()
             self.guard.unlock()
         else:

@@ -19,7 +19,6 @@ from chainrules_py.extend import (
     Tracer,
     Unmixed,
     missing,
-    objects,
 )
 from chainrules_py.ops.views import duplicate
 from chainrules_tape.inspect.saved_calls import check_pushed, trap_is_set
@@ -81,8 +80,6 @@ class Dual(SettledCalls, Writable):
         self.payload = value
         self.tangent = tangent
         self._level = level
-        if objects and level in objects:
-            objects[level].duals += 1
 
     @property
     def level(self) -> int:

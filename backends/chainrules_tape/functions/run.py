@@ -186,8 +186,7 @@ class Run:
         finally:
             del under_way[outside:]
             notes.pop(self.level, None)
-            if objects and (made := objects.pop(self.level, None)) is not None:
-                made.warn()
+            objects.pop(self.level, None)
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
