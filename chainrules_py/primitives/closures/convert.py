@@ -293,6 +293,8 @@ class _Search:
             opener = _opener[type(x)]
             room -= opener is _fields
             parts = () if opener is _fields and room < 0 else opener(x)
+            if most < math.inf and _plain.issuperset(map(type, parts)):
+                continue  # most containers; without a loop of Python
             self._seen[id(x)] = x, parts
             for part in parts:
                 if id(part) in self._seen:
@@ -354,6 +356,7 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]]"]):
         opener: Callable[[Any], Collection[Any]] = _attributes
         if traced or info.is_array or info.is_number or issubclass(cls, _LEAVES):
             opener = _nothing
+            _plain.update(() if traced else (cls,))
         elif issubclass(cls, _FUNCTIONS):
             opener = _of_function
         elif issubclass(cls, Primitive):
@@ -367,7 +370,9 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]]"]):
 
 
 _opener = _Opener()
-forgets(lambda: (_opener,))
+_plain: set[type] = set()
+"""Classes of numbers, text and arrays that are not traced."""
+forgets(lambda: (_opener, _plain))
 
 
 class _Copy:
