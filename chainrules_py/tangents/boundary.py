@@ -72,8 +72,9 @@ def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
     return project_exactly(t, of, what, beside=what == "tangent")
 
 
-check_cotangent = functools.partial(check_tangent_of, what="cotangent")
-"""Check a result's cotangent from the user, and convert it to the result's space."""
+def check_cotangent(y: Any, y_bar: Any) -> Any:
+    """Check a result's cotangent from the user, and convert it to the result's space."""
+    return check_tangent_of(y, y_bar, "cotangent")
 
 
 def _fits(x: Any, t: Any) -> bool:

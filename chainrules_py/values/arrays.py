@@ -12,6 +12,8 @@ import contextvars
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
+from chainrules_py.errors import TracerError
+
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
@@ -72,6 +74,14 @@ class Tracer:
 
     __slots__ = ()
     __dispatch_type__: ClassVar[type]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if issubclass(cls.__dict__.get("__dispatch_type__", object), Tracer):
+            raise TracerError(
+                f"{cls.__qualname__}.__dispatch_type__ is a class of tracers, for which no rule is "
+                f"stated; use type(innermost(value)) for the type of what is traced"
+            )
 
     @property
     def level(self) -> int:

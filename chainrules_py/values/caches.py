@@ -172,6 +172,12 @@ class Made(functools.partial[Any]):
         of = self.returned
         return found if of is None else found.replace(return_annotation=of(found))
 
+    @_of_instances
+    def __annotations__(self) -> dict[str, Any]:
+        """Return the annotations of the wrapped function's arguments, or all of them."""
+        of_f = getattr(self.__wrapped__, "__annotations__", {})  # type: ignore[attr-defined]
+        return {k: v for k, v in of_f.items() if k != "return" or self.returned is None}
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -185,7 +191,9 @@ class Made(functools.partial[Any]):
     def __repr__(self) -> str:
         f = None if self.recipe is None else self.recipe[1][0]
         of = getattr(f, "__qualname__", type(f).__name__).rpartition("<locals>.")[2]
-        return f"<{self.func.__name__}{'' if f is None else ' of ' + of}>"
+        maker = self.func if self.recipe is None else self.recipe[0]
+        name = getattr(maker, "__name__", type(maker).__name__)
+        return f"<{name}{'' if f is None else ' of ' + of}>"
 
 
 def made(

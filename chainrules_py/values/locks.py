@@ -19,7 +19,7 @@ class Lock(RLock):  # type: ignore[misc]
     Here the loop acquires the lock, and no call follows until the block is entered.
     """
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Any:  # type: ignore[override]
         for acquired in iter(self.acquire, None):
             return acquired
         return None

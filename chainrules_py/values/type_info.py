@@ -377,7 +377,12 @@ def refuse_labelled(x: Any) -> None:
 
 def refuse_derived(x: Any) -> NoReturn:
     """Raise for a derivative with respect to a number whose class derives from Python's."""
-    kind = next(cls.__name__ for cls in (complex, float, int) if isinstance(x, cls))
+    kind = next((cls.__name__ for cls in (complex, float, int) if isinstance(x, cls)), None)
+    if kind is None:
+        raise NotDifferentiableError(
+            f"a {type(x).__qualname__} stands for an array and has no dtype; define the properties "
+            f"dtype, shape and ndim in its class"
+        )
     raise NotDifferentiableError(
         f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and may "
         f"compute otherwise, or be tested for; give {kind}(x)"

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from chainrules_py import Array, LinearMap, Numeric, RuleError, primitive, rule
-from chainrules_py.extend import Library, find_rule, lazy_array_type, register_array_type
+from chainrules_py.errors import NotDifferentiableError, TracerError
+from chainrules_py.extend import (
+    Library,
+    Tracer,
+    find_rule,
+    kind_of,
+    lazy_array_type,
+    register_array_type,
+)
 
 
 def fresh() -> Any:
@@ -94,3 +102,15 @@ def test_union_annotations_take_each_member():
     g = fresh()
     rule(g)(doubled)  # without an annotation
     assert find_rule(g, (int,)).reverse.signature == (Numeric,)
+
+
+def test_a_tracer_names_the_innermost_type_and_a_dtype():
+    class Inner(Tracer):
+        __dispatch_type__ = np.ndarray
+
+    with pytest.raises(NotDifferentiableError, match="Inner stands for an array and has no dtype"):
+        kind_of(Inner())
+    with pytest.raises(TracerError, match=r"Outer.__dispatch_type__ is a class of tracers"):
+
+        class Outer(Tracer):
+            __dispatch_type__ = Inner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
+import typing
 
 import pytest
 
@@ -46,6 +47,8 @@ def test_it_says_what_it_computes(made, summary):
     assert signature.return_annotation is inspect.Signature.empty
     assert signature.parameters == inspect.signature(area).parameters
     assert inspect.getfullargspec(made).args == ["width", "height"]
+    assert typing.get_type_hints(made) == {"width": float, "height": int, "unit": str}
+    assert repr(made) == f"<{made.recipe[0].__name__} of area>"
     assert made.__name__ == "area"
     assert pickle.loads(pickle.dumps(made)).__doc__ == made.__doc__
 
