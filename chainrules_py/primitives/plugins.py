@@ -204,9 +204,13 @@ def _check_package(package: str, found: Any) -> None:
     raise ContractError(f"{msg}; {write}")
 
 
-def not_loaded() -> list[str]:
-    """Return for each package that could not be loaded a line with the reason."""
-    return [f"{package} {reason}" for package, reason in failures.items()]
+def not_loaded(roots: Iterable[str] | None = None) -> list[str]:
+    """Return a line with the reason for each package, of those for root modules, not loaded."""
+    names = failures
+    if roots is not None:
+        pairs = [pair for group in (BACKENDS, RULES) for pair in announced(group)]
+        names = {module: "" for root, module in pairs if root in roots and module in failures}
+    return [f"{package} {failures[package]}" for package in names]
 
 
 def see(f: Any, classes: Iterable[type]) -> bool:

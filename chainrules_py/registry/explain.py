@@ -35,9 +35,10 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     shown = ", ".join(type_info(cls).dispatch_type.__qualname__ for cls in operands)
     name = name_of(f)
     head, primal = f"no {kind} for {name}({shown})", primal_of(f)
+    about = plugins.not_loaded({root_of(f), *map(root_of, operands)})
     if primal is None:
         write = f"{name} is not a primitive: write @primitive above it, or g = primitive({name})"
-        return f"{head}\n  {write}"
+        return "\n  ".join([head, *(about[:1] or [write])])
     known = [s for s in rules_for(f) if mode in s.modes or not s.transposed]
     known.sort(key=lambda s: mode not in s.modes)
     stated = [f"there is one for {_line(s)}" for s in known]
@@ -46,8 +47,6 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     write = f"write @rule({primal.__name__}) with annotations that take these types"
     if any([issubclass(cls, (list, tuple)) for cls in operands]):
         write = "a list or tuple is a structure; where numbers are meant, np.array(x)"
-    roots = {root_of(f), *map(root_of, operands)}
-    about = [line for line in plugins.not_loaded() if any(r in line.split()[0] for r in roots if r)]
     write = about[0] if about else write
     engines = dict(plugins.announced("chainrules_py.exporters"))
     for cls in operands:

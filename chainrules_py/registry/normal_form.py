@@ -90,6 +90,9 @@ def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[
 
 def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
     shown = ", ".join(type(x).__qualname__ for x in operands)
+    broken = plugins.not_loaded({plugins.root_of(f)})
+    if broken:
+        return f"no rule for {name_of(f)}({shown}): {broken[0]}"
     return (
         f"no rule for {name_of(f)}({shown}): {name_of(f)} is not a primitive; write @primitive "
         f"above it and state a rule, or differentiate through it with an engine"

@@ -163,11 +163,19 @@ def test_a_package_of_another_contract_is_a_warning_and_none_of_its_rules_counts
 got, seen = said(sp.owens_t, 0.3, 0.7)
 print(got == 2.0, seen)
 print(said(sp.owens_t, 0.3, 0.7)[1], said(sp.dawsn, 1.0))
+import scipy.io
+for f in (scipy.io.loadmat, np.busday_count):
+    try:
+        cr.rrule(f, 1.0)
+    except cr.NoRuleError as error:
+        print(" ".join(str(error).split()))
 """
     lines = told(tmp_path, program)
     assert lines[0].startswith("False [")
     assert expected in lines[0]
     assert lines[1] == "[] (3.0, [])"
+    assert lines[2].startswith("no rule for loadmat(float64): older could not be imported: ")
+    assert "older" not in lines[3]
 
 
 def test_a_package_that_states_nothing_is_judged_by_its_contract(tmp_path):
