@@ -6,6 +6,7 @@ none of them is recorded.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, final
 
@@ -83,6 +84,11 @@ class System:
                 f"{name} solves for arrays and numbers, and there are none in {describe(x0)}"
             )
 
+    @functools.cached_property
+    def coordinates(self) -> Coordinates:
+        """The real coordinates of the unknown, whose dtypes and shapes stay those of the start."""
+        return Coordinates(self.start, self.batch)
+
     def at(self, x: Any) -> Any:
         """Return ``f(x, *params)`` for an unknown in its structure."""
         return refuse_traced(self.f(x, *self.params), self.f, self.name, (x, self.params))
@@ -131,9 +137,8 @@ class System:
         if flat and many and not isinstance(installed, Config) and y.dtype == x.dtype:
             (self.columns,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
-            coordinates = Coordinates(leaves, self.batch)
-            seeds = [e[0] if alone else tuple(e) for e in coordinates.basis()]
-            self.columns = transposed([coordinates.flat(list(pullback(e))) for e in seeds])
+            seeds = [e[0] if alone else tuple(e) for e in self.coordinates.basis()]
+            self.columns = transposed([self.coordinates.flat(list(pullback(e))) for e in seeds])
         return [y] if alone else list(y), self.columns
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
@@ -211,19 +216,19 @@ def newton(system: System, tol: float | None, max_steps: int | None) -> Vector:
     start, eps = norm(x, batch), eps_of(x)
     tol = eps**0.5 if tol is None else tol
     r = system.residual(x)
+    length = norm(r, batch)
     for count in range(50 if max_steps is None else max_steps):
-        length = norm(r, batch)
         if every(length == 0.0):
             return x
         r, step = _newton_step(system, x, length)
         small = norm(step, batch) <= tol * _larger(norm(x, batch), start)
         if every(small):
             return _polished(system, x, step, r)
-        x, r = _descended(system, x, step, length, small, count)
+        x, length = _descended(system, x, step, length, small, count)
     before = _shown(norm(system.residual(system.start), batch))
     raise ConvergenceError(
         f"{system.name}: Newton's method did not converge: the norm of the residual is "
-        f"{_shown(norm(r, batch))}, at first it was {before}; "
+        f"{_shown(length)}, at first it was {before}; "
         f"start elsewhere, allow more steps (max_steps=), or pass a solver"
     )
 
@@ -236,8 +241,7 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
         )
     try:
         r, columns = system.jacobian(x)
-        coordinates = Coordinates(x, system.batch)
-        return r, coordinates.vector(-solved(columns, coordinates.flat(r)))
+        return r, system.coordinates.vector(-solved(columns, system.coordinates.flat(r)))
     except ConvergenceError as error:
         raise ConvergenceError(
             f"{system.name}: the Jacobian is singular where the norm of the residual is "
@@ -247,20 +251,20 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
 
 def _descended(
     system: System, x: Vector, step: Vector, length: Any, small: Any, count: int
-) -> tuple[Vector, Vector]:
-    """Take a step along a descent direction, halved until the residual decreases."""
+) -> tuple[Vector, Any]:
+    """Take a step, halved until the residual decreases; return it and the residual's norm."""
     batch = system.batch
     factor: Any = length * 0.0 + 1.0
     for _ in range(40):
         moved = combine(x, factor, step, batch)
         try:
-            r = system.residual(moved)
+            after = norm(system.residual(moved), batch)
         except ConvergenceError:  # from a solver inside f: treat as outside the domain
             factor = 0.5 * factor
             continue
-        good = (norm(r, batch) <= (1.0 - 1e-4 * factor) * length) | small | (length == 0.0)
+        good = (after <= (1.0 - 1e-4 * factor) * length) | small | (length == 0.0)
         if every(good):
-            return moved, r
+            return moved, after
         factor = 0.5 * factor if not batch else v.where(good, factor, 0.5 * factor)
     raise ConvergenceError(
         f"{system.name}: no step lessens the residual any more, whose norm is {_shown(length)} "
@@ -416,7 +420,7 @@ def _correction(
     """Return the residual, and a function that applies the inverse of the Jacobian."""
     if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
         r, columns = system.jacobian(leaves)
-        coordinates = Coordinates(leaves, system.batch)
+        coordinates = system.coordinates
         return r, lambda rhs: coordinates.vector(solved(columns, coordinates.flat(rhs)))
 
     def apply(u: Vector) -> Vector:
