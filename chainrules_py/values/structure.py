@@ -413,17 +413,10 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
 
 def _computes_anew(cls: type) -> Callable[[Any], None] | None:
     """Return the method that sets non-field attributes; None if it takes more than the object."""
-    if "__attrs_attrs__" in vars(cls):
-        return getattr(cls, "__attrs_post_init__", None)
-    after: Callable[[Any], None] | None = getattr(cls, "__post_init__", None)
-    if after is None or "__dataclass_fields__" not in vars(cls):
-        return after
-    import dataclasses  # a program with a dataclass has loaded it
-
-    fields = {field.name for field in dataclasses.fields(cls)}
-    made = vars(cls).get("__init__")
-    given = getattr(made, "__annotations__", {}).keys() - {"return"}  # includes ``InitVar``
-    return None if given - fields else after
+    name = "__attrs_post_init__" if "__attrs_attrs__" in vars(cls) else "__post_init__"
+    after: Any = getattr(cls, name, None)
+    more = getattr(getattr(after, "__code__", None), "co_argcount", 1) > 1  # an ``InitVar``
+    return None if more else after
 
 
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:
