@@ -16,6 +16,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, moves
 from chainrules_scipy.helpers import (
     array_of,
+    asked,
     attribute,
     in_kind_of,
     in_precision_of,
@@ -169,7 +170,7 @@ def logsumexp(
     if b is None and not return_sign:
         return v.logsumexp(a, axis=axis, keepdims=bool(keepdims))
     b = array_of(1.0 if b is None else b)
-    known, zero = readable(a), readable(b) == 0
+    known, zero = asked(a), asked(b) == 0
     # An exponent with a weight of 0 may be infinite, or larger than all others.
     largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
     largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
