@@ -45,6 +45,7 @@ RUN = {
     # The same numbers by other libraries, and examples.
     "tests/testing/test_samples.py::test_strict_gives_the_numbers_of_numpy": CASES,
     "tests/house/test_docstrings.py": CASES,
+    "tests/programs/test_reports.py": CASES,
     "tests/tape/functions/test_jacobian.py": CASES,
     # Mechanisms that are about to go, and what belongs to the benchmarks.
     "tests/core/primitives/closures/": FEW,
