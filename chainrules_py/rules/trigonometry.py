@@ -6,7 +6,6 @@ Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 4.3 to
 import math
 
 from chainrules_py.ops import (
-    abs,
     acos,
     acosh,
     asin,
