@@ -454,5 +454,5 @@ def test_a_push_alone_is_compared_with_differences():
     """Without a pull no other check sees a factor in it for what it is."""
     f = primitive(lambda x: np.sin(x))
     frule.register(f)(lambda ts, x: (f(x), 1.01 * np.cos(x) * ts[0]))
-    with pytest.raises(RuleCheckError, match=r"push and differences differ[\s\S]*factor 1\.01"):
+    with pytest.raises(RuleCheckError, match=r"factor 1\.01 .*\n.*push and differences differ"):
         check_rule(f, np.array([0.3, -0.7]))

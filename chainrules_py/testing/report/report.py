@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import html
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -117,23 +116,25 @@ class Report:
     def __str__(self) -> str:
         failed = self.failures
         if not failed and self.layout:
-            n = Counter([f.verdict for f in self.findings])
-            lines = [f"{self.call}: {n['passed']} cells passed, {n['skipped']} skipped"]
+            passed, skipped = [
+                sum([f.verdict == verdict for f in self.findings])
+                for verdict in ("passed", "skipped")
+            ]
+            lines = [f"{self.call}: {passed} cells passed, {skipped} skipped"]
         elif not failed:
-            done = [f.check for f in self.findings if f.verdict == "passed"]
-            lines = [f"{self.call}: passed {', '.join(done)}"]
+            done = ", ".join([f.check for f in self.findings if f.verdict == "passed"])
+            lines = [f"{self.call}: passed {done}"]
         else:
-            found = self.patterns or [f.check for f in failed]
-            lines = [f"the {self.kind} of {self.call} is wrong: {'; '.join(found)}"]
+            lines = [self._wrong]
             shown = failed[:3] if self.layout else failed
             lines += [f"{f.check}: {f.text}" for f in shown]
             if len(shown) < len(failed):
                 lines.append(f"... {len(failed)} cells in all: report.failures")
-        silent = [f for f in self.findings if f.verdict == "skipped"]
-        reasons = [f"skipped, {f.check}: {f.text}" for f in silent]
-        lines += reasons if self.layout is None else [self.layout(self.findings)]
-        if self.patterns == ["no rule"]:  # there is nothing else to show
-            return failed[0].text
+        lines += (
+            [self.layout(self.findings)]
+            if self.layout
+            else [f"skipped, {f.check}: {f.text}" for f in self.findings if f.verdict == "skipped"]
+        )
         if self.not_tried:
             lines.append(f"not tried: {', '.join(self.not_tried)}")
         lines.append(f"seed {self.seed}; {self.kind}: {self.where}")
@@ -142,6 +143,25 @@ class Report:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def _wrong(self) -> str:
+        return f"the {self.kind} of {self.call} is wrong: " + "; ".join(
+            self.patterns or [f.check for f in self.failures]
+        )
+
+    @property
+    def brief(self) -> str:
+        """The mistake and its place, the first failure, and how to repeat the check."""
+        first = self.failures[0]
+        if self.patterns == ["no rule"]:  # there is nothing else to show
+            return first.text
+        rows = [line.split() for line in first.text.splitlines()[:4]]
+        said = "; ".join([" ".join(row) for row in rows if row[:1] != ["entry"]])
+        return (
+            f"{self._wrong} (seed {self.seed}; {self.kind}: {self.where})\n"
+            f"  {first.check}: {said}" + f"\n  again: {self.again}" * bool(self.again)
+        )
 
     def _repr_html_(self) -> str | None:
         """Return a failure with a heat map; None for a pass, and for a table of cells."""
@@ -161,23 +181,27 @@ class Report:
         >>> json.loads(Report("sin(float)", "none", 0).to_json())["verdict"]
         'passed'
         """
-        kept = {name: getattr(self, name) for name in ("call", "where", "seed", "again")}
-        kept |= {"verdict": "passed" if self.passed else "failed", "patterns": self.patterns}
-        kept |= {"not_tried": self.not_tried, "calls": self.calls}
-        kept["findings"] = [dataclasses.asdict(f) for f in self.findings]
+        kept = {
+            **{name: getattr(self, name) for name in ("call", "where", "seed", "again")},
+            "verdict": "passed" if self.passed else "failed",
+            "patterns": self.patterns,
+            "not_tried": self.not_tried,
+            "calls": self.calls,
+            "findings": [dataclasses.asdict(f) for f in self.findings],
+        }
         return json.dumps(kept, indent=1, ensure_ascii=False)
 
 
 @final
 class RuleCheckError(AssertionError):
-    """A rule is wrong; the message names the checks that failed.
+    """A rule is wrong; the message has the first failure in three lines.
 
     Attributes
     ----------
     report : Report
-        The report of all checks.
+        The report of all checks, with every entry that differs.
     """
 
     def __init__(self, report: Report) -> None:
-        super().__init__(str(report))
+        super().__init__(report.brief)
         self.report = report
