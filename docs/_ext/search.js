@@ -2,7 +2,7 @@
 // The scores beside `score` are Sphinx's own, which a scorer replaces as a whole.
 var Scorer = {
   score: ([page, _title, _anchor, _what, score]) => {
-    if (page === "tape") return score + 60;
+    if (page === "tape") return score + 80;
     if (page === "gallery") return score + 50;
     if (/^(design|book)\/|^(testing|tape-in-an-evening)$/.test(page)) return score - 20;
     return page.includes("/") ? score : score + 20;
