@@ -184,7 +184,7 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
     small = [n for n in found["programs"] if n in PROGRAMS and PROGRAMS[n].elements <= SMALL]
     ran = {by for name in small for by, e in found["programs"][name].items() if "ratio" in e}
     others = [name for name in EAGER if name != OURS and name in ran]
-    behind = []
+    behind: dict[str, list[str]] = {}
     ahead = {by: [0, 0] for by in others}
     for name in small:
         entries = found["programs"][name]
@@ -196,10 +196,10 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
             ahead[by][0] += theirs >= ours
             ahead[by][1] += 1
             if theirs < ours:
-                behind.append(f"{name}: {by} takes {figure(theirs / ours)} × the time of ours")
+                behind.setdefault(name, []).append(f"{by}, {figure(theirs / ours)} × our time")
     counts = "; ".join([f"{by}, in {k} of {n}" for by, (k, n) in ahead.items()])
     yield f"Workloads of up to {SMALL:,} elements in which it is ahead of {counts}."
-    yield from (f"Behind in {line}." for line in behind)
+    yield from (f"Behind in {name}: {'; '.join(peers)}." for name, peers in behind.items())
     starts = {n: t for n, t in found.get("first", {}).items() if OURS in t and "JAX, jit" in t}
     if starts:
         late = [n for n, t in starts.items() if t[OURS] >= t["JAX, jit"]]
