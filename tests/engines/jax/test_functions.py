@@ -195,6 +195,12 @@ def test_nothing_that_functions_capture_is_kept(near, name, form):
         near(jax.jit(jax.grad(export(form(name))))(A), TRUTH[name][1])
 
 
+def test_the_third_derivative_of_tanh_at_zero():
+    # The slope's formula with abs(x) is for values that no engine traces.
+    f = jax.grad(jax.grad(jax.grad(export(v.tanh))))
+    np.testing.assert_allclose([f(0.0), f(0.3)], [-2.0, -1.3643061061], rtol=1e-6)
+
+
 def test_scan_is_one_loop_of_jax():
     xs = jnp.ones((100, 3))
 

@@ -123,6 +123,14 @@ SOLVED = {
 }
 
 
+def test_the_third_derivative_of_tanh_at_zero():
+    x = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    y = export(v.tanh, to="torch")(x)
+    for _ in range(3):
+        (y,) = torch.autograd.grad(y, x, create_graph=True)
+    assert y.item() == -2.0
+
+
 @pytest.mark.parametrize("inside", [True, False])
 @pytest.mark.parametrize("name", SOLVED)
 def test_the_gradient_of_a_tangent_of_a_cube_root(name, inside):
