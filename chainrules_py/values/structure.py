@@ -289,7 +289,7 @@ def _classify(cls: type) -> Structure[Any] | None:
         if base is list:
             return Structure("positions", None, _enumerated, _rebuild_list)
         if base is dict:
-            return Structure("keys", None, _dict_items, _rebuild_dict)
+            return Structure("keys", None, lambda x: list(x.items()), _rebuild_dict)
     return None
 
 
@@ -297,7 +297,8 @@ def _by_position_tuple(cls: type) -> Structure[Any]:
     names = getattr(cls, "_fields", None)
     if isinstance(names, tuple) and hasattr(cls, "_make"):
         items: Any = lambda x: list(zip(names, x, strict=True))
-        return Structure("namedtuple", names, items, _rebuild_namedtuple)
+        rebuild: Any = lambda x, values: _with_attributes_of(x, type(x)._make(values))
+        return Structure("namedtuple", names, items, rebuild)
     # time.struct_time, torch.return_types: tuple.__new__ refuses these
     if hasattr(cls, "n_sequence_fields"):
         return Structure("positions", None, _enumerated, lambda x, values: type(x)(values))
@@ -306,14 +307,6 @@ def _by_position_tuple(cls: type) -> Structure[Any]:
 
 def _enumerated(x: Iterable[Any]) -> list[tuple[Any, Any]]:
     return list(enumerate(x))
-
-
-def _dict_items(x: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    return list(x.items())
-
-
-def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
-    return _with_attributes_of(x, type(x)._make(values))
 
 
 def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:

@@ -38,6 +38,8 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
         what = "has a number for more than the elements of the result"
     elif real and kinds[0] == "complex" != kinds[1]:
         what = "is complex, where the function is real"
+    elif kinds[0] == "other" != kinds[1]:
+        what = "has no numbers"
     else:
         check_is_tangent(bar)
         return bar

@@ -7,11 +7,11 @@ import functools
 import numpy as np
 import pytest
 
-from chainrules_py import frule, primitive, rrule, scalar_rule
+from chainrules_py import ProjectionError, frule, primitive, rrule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.ops import divide
 from chainrules_py.registry.bind.partials import form_of
-from chainrules_tape import grad, jvp, linearize
+from chainrules_tape import grad, jacobian, jvp, linearize, vjp
 
 DECIDING = {
     "truth": lambda _y, _x, on: 2.0 if on else 1.0,
@@ -136,3 +136,19 @@ def test_whatever_a_partial_is(form, body):
 )
 def test_what_is_seen_of_a_partial_by_calling_it(slope, form):
     assert form_of(slope) == form
+
+
+@pytest.mark.parametrize(
+    "part, derivative",
+    [
+        (np.ones(3, object), lambda f, x: vjp(f, x)[1](x)),
+        (np.ones(3, "m8[s]"), lambda f, x: vjp(f, x)[1](x)),
+        (np.ones((3, 1)), lambda f, x: jacobian(f, mode="forward")(x)),
+    ],
+    ids=["objects", "times", "a column"],
+)
+def test_a_partial_that_is_no_number_for_each_element_is_refused(part, derivative):
+    square = primitive(lambda x: x * x)
+    scalar_rule(square, lambda _y, _x: part)
+    with pytest.raises(ProjectionError):
+        derivative(square, np.arange(3.0))
