@@ -17,7 +17,7 @@ DRAW_SLOW = os.environ.get("CHAINRULES_DRAW_SLOW", "")
 LEAST = 3  # cases of a function that is run
 
 # One of how many functions is run, and of these one of how many cases.
-WHOLE, CASES, SOME, FEW = (1, 1), (1, 10), (3, 10), (10, 10)
+WHOLE, CASES, SOME, FEW = (1, 1), (1, 10), (4, 10), (10, 10)
 # The longest beginning that fits says what is run of a file, or of a test.
 RUN = {
     "tests/": CASES,

@@ -229,7 +229,10 @@ def decayed(a, b):
 
 
 @pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])
-@pytest.mark.parametrize("f, truth", [(solved, 6**0.5), (decayed, np.exp(-6.0))])
+@pytest.mark.parametrize(
+    "f, truth",
+    [(solved, 6**0.5), pytest.param(decayed, np.exp(-6.0), marks=pytest.mark.slow)],
+)
 def test_a_value_that_a_function_looks_up_anywhere_has_its_derivative(f, truth, around, near):
     """It is found by tracing, where no cell or field of the function has it."""
     near(around(f)(jnp.asarray(2.0), 3.0), truth, 1e-6)
