@@ -146,20 +146,8 @@ for _operation, _spelled in _SPELLED.items():
 # ------------------------------------------------------------------------------ by functions
 
 
-@v.clip_below.implement
-def clip_below_jax(x: _Numeric, lo: _Numeric) -> Any:
-    """Clip with a lower bound only."""
-    if jnp.iscomplexobj(x) or jnp.iscomplexobj(lo):  # jnp.clip refuses complex numbers
-        return jnp.maximum(x, lo)
-    return jnp.clip(x, lo, None)
-
-
-@v.clip_above.implement
-def clip_above_jax(x: _Numeric, hi: _Numeric) -> Any:
-    """Clip with an upper bound only."""
-    if jnp.iscomplexobj(x) or jnp.iscomplexobj(hi):
-        return jnp.minimum(x, hi)
-    return jnp.clip(x, None, hi)
+v.clip_below.implement(jnp.maximum, types=(_Numeric, _Numeric))
+v.clip_above.implement(jnp.minimum, types=(_Numeric, _Numeric))
 
 
 silent: contextvars.ContextVar[bool] = contextvars.ContextVar("silent", default=False)

@@ -22,16 +22,15 @@ def pulled_on_arrays(
     Returns
     -------
     list
-        The cotangents of the operands, None for operands that are not in ``wanted``.
+        The cotangents of the operands, zero for operands that are not in ``wanted``.
     """
     bound = _bound(operation, operands, wanted, "reverse")
     if bound is None:
-        return [ZeroTangent() if w else None for w in wanted]
+        return [ZeroTangent()] * len(operands)
     _, record = bound.run(None, *operands, **options)
     answer = record[0](y_bar, *record[2:])
     rest = iter((answer,) if bound.wanted.count(True) == 1 else answer)
-    found = [unthunk(next(rest)) if w else ZeroTangent() for w in bound.wanted]
-    return [bar if w else None for bar, w in zip(found, wanted, strict=True)]
+    return [unthunk(next(rest)) if w else ZeroTangent() for w in bound.wanted]
 
 
 def pushed_on_arrays(

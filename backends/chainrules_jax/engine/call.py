@@ -8,6 +8,7 @@ the program is compiled.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Generator, Sequence
 from typing import Any, final
 
@@ -18,26 +19,22 @@ from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import JaxprTracer
 
 from chainrules_jax.array_types import is_traced
-from chainrules_jax.engine.jet import define_series
 from chainrules_jax.engine.linear import (
     as_array,
     batch_tracer,
     batched_type,
     element_type,
     floating,
+    in_front,
     is_inexact,
     is_moved,
     linear_p,
-    names_axis,
-    spread_over,
 )
 from chainrules_jax.engine.linear_pairs import (
     Leaves,
     Linearized,
     Operation,
     Program,
-    Pushed,
-    are_later,
     no_tangent,
     not_found,
 )
@@ -64,6 +61,7 @@ except ImportError:
 
 
 @final
+@dataclasses.dataclass(frozen=True, slots=True)
 class Mapped:
     """A program under ``vmap``: the same for several calls at once.
 
@@ -74,20 +72,15 @@ class Mapped:
     size : int
         The number of calls.
     dims : tuple
-        The batch axis of each array, None for an array that all calls share.
+        0 for an array with the axis of the calls in front, None for one that all calls share.
     name : hashable
         The name of that axis, None if it has none.
     """
 
-    __slots__ = ("dims", "name", "program", "size")
-
-    def __init__(
-        self, program: Any, size: int, dims: tuple[int | None, ...], name: Any = None
-    ) -> None:
-        self.program = program
-        self.size = size
-        self.dims = dims
-        self.name = name
+    program: Any
+    size: int
+    dims: tuple[int | None, ...]
+    name: Any = None
 
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the results of all calls, with an axis for the calls in front."""
@@ -127,42 +120,9 @@ class Mapped:
             return ys, None, []
         rest = iter(found)
         residuals = [next(rest) if batched else r for batched, r in kept]
-        dims = tuple([0 if batched else None for batched, _ in kept])
-        return ys, pair.batched(self.size, dims, self.name), residuals
-
-    def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
-        """Move the axis of the calls to the front of the tangents, or add it where missing."""
-        dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
-        given = [spread_over(t, self.size, d) for t, d in zip(tangents, dims, strict=True)]
-        if isinstance(self.program, Program):
-            return given
-        return jax.vmap(lambda ts: self.program.aligned(ts, moves))(given)  # type: ignore[no-any-return]
-
-    def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
-        """Compute value and tangent of all calls; None where `linearize` is needed."""
-        given = [t for t, m in zip(tangents, moves, strict=True) if m]
-        if are_later(given):  # the tracers of the batch would hide this
-            return None
-        dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
-        still: list[bool] | None = None
-
-        def one(leaves: Leaves, given: Leaves) -> tuple[list[Any], list[Any]]:
-            nonlocal still
-            rest = iter(given)
-            found = self.program.push(leaves, [next(rest) if m else None for m in moves], moves)
-            if found is None:
-                return [], []
-            ys, dots = found
-            still = [type(t) is ad.Zero for t in dots]
-            return ys, [t for t in dots if type(t) is not ad.Zero]
-
-        ys, dots = self._over(one, (list(self.dims), dims))(list(leaves), given)
-        if still is None:
-            return None
-        rest = iter(dots)
-        return ys, [
-            no_tangent(y) if zero else next(rest) for y, zero in zip(ys, still, strict=True)
-        ]
+        dims = [0 if batched else None for batched, _ in kept]
+        moved = [d for d, m in zip(self.dims, moves, strict=True) if m]
+        return ys, pair.batched(self.size, dims, moved, self.name), residuals
 
     def __repr__(self) -> str:
         return f"vmap({self.program!r})"
@@ -188,14 +148,11 @@ def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any],
         primals = [*map(as_array, primals)]
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
     moves = tuple([is_moved(t) for t in tangents])
-    found = program.push(primals, tangents, moves)
-    if found is not None:
-        return found  # type: ignore[no-any-return]
     with _at_the_point(primals):
         ys, pair, residuals = program.linearize(primals, moves)
     if pair is None:
         return ys, [no_tangent(y) for y in ys]
-    given = program.aligned([t for t, m in zip(tangents, moves, strict=True) if m], moves)
+    given = [t for t, m in zip(tangents, moves, strict=True) if m]
     rest = iter(linear_p.bind(*residuals, *given, pair=pair))
     return ys, [next(rest) if is_inexact(y) else no_tangent(y) for y in ys]
 
@@ -244,8 +201,9 @@ ad.primitive_transposes[call_p] = _transpose
 def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
     name = axis.name if type(axis.name) is not object else None  # JAX's placeholder for no name
     leaves = [*map(as_array, leaves)]
-    if all([d is None for d in dims]) and (name is None or not names_axis(program.value, leaves)):
+    if name is None and all([d is None for d in dims]):
         return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
+    leaves, dims = in_front(leaves, dims)
     if isinstance(program, Program) and name is None:
         one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
         aligned = _aligned(leaves, dims)
@@ -263,7 +221,6 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
     found = []
     for x, d in zip(leaves, dims, strict=True):
         if d is not None:
-            x = jnp.moveaxis(x, d, 0) if d else x
             missing = ndim - (x.ndim - 1)
             x = x.reshape(x.shape[0], *(1,) * missing, *x.shape[1:]) if missing else x
         found.append(x)
@@ -271,10 +228,6 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
 
 
 batching.fancy_primitive_batchers[call_p] = _batch
-
-
-define_series(call_p)
-define_series(linear_p)
 
 
 # ----------------------------------------------------------------------------------- a call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -109,10 +110,10 @@ def called_back(
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
         given = unflatten(layout, avals)
         if result is None:
-            found, out = partition(tried(f, body, given, options, "chainrules_jax"), _is_numpy)
+            y = _eagerly(f, body, leaves, layout, options) if eager else None
+            y = tried(f, body, given, options, "chainrules_jax") if y is None else y
+            found, out = partition(y, _is_numpy)
             shapes = [_aval(y, leaves) for y in found]
-            if eager:
-                shapes = _as_eager(f, body, leaves, layout, options, shapes)
         else:
             like, out = partition(result(*given, **options), _has_shape)
             shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
@@ -129,15 +130,14 @@ def called_back(
     return computed
 
 
-def _as_eager(
+def _eagerly(
     f: Primitive[..., Any],
     body: Body,
     leaves: Sequence[Any],
     layout: TreeDef,
     options: dict[str, Any],
-    shapes: list[Any],
-) -> list[Any]:
-    """Return shapes with the dtypes that a body returns for JAX arrays in eager calls.
+) -> Any:
+    """Return what a body returns for JAX arrays in an eager call; None if it takes none.
 
     NumPy promotes float32 beside integers to float64, where JAX keeps float32.
     """
@@ -150,16 +150,10 @@ def _as_eager(
         given_ = [given(x, like) for x, like in zip(arrays, leaves, strict=True)]
         return body(*unflatten(layout, given_), **options)
 
-    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
-    try:
-        with jax.ensure_compile_time_eval():
-            y = tried(f, on_arrays, avals, options, "chainrules_jax")
-            found = [_aval(y, leaves) for y in partition(y, _is_numpy)[0]]
-    except NoRuleError:
-        return shapes
-    pairs = zip(shapes, found, strict=False)
-    alike = len(shapes) == len(found) and all([a.shape == b.shape for a, b in pairs])
-    return found if alike else shapes
+    with contextlib.suppress(NoRuleError), jax.ensure_compile_time_eval():
+        avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
+        return tried(f, on_arrays, avals, options, "chainrules_jax")
+    return None
 
 
 def _aval(y: Any, operands: Sequence[Any]) -> Any:

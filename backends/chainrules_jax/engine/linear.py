@@ -8,10 +8,9 @@ keeps them as residuals, and differentiates with respect to them.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from typing import Any, final
 
 import jax
@@ -30,6 +29,7 @@ Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
 
 @final
+@dataclasses.dataclass(eq=False, repr=False)
 class LinearPair:
     """A linear function and its transpose, each ``f(residuals, values) -> values``.
 
@@ -49,92 +49,68 @@ class LinearPair:
         linear only when it transposes it, and reverse mode does not.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_silent",
-        "_transposed",
-        "alone",
-        "backward",
-        "forward",
-        "ins",
-        "name",
-        "outs",
-        "residuals",
-    )
+    forward: Map
+    backward: Map
+    ins: tuple[Any, ...]
+    outs: tuple[Any, ...]
+    residuals: int
+    name: str
+    alone: str = ""
 
-    def __init__(
-        self,
-        forward: Map,
-        backward: Map,
-        ins: tuple[Any, ...],
-        outs: tuple[Any, ...],
-        residuals: int,
-        name: str,
-        alone: str = "",
-    ) -> None:
-        self.forward = forward
-        self.backward = backward
-        self.ins = ins
-        self.outs = outs
-        self.residuals = residuals
-        self.name = name
-        self.alone = alone
-        self._transposed: LinearPair | None = None
-        self._silent: LinearPair | None = None
-
-    @property
+    @functools.cached_property
     def transposed(self) -> LinearPair:
         """The pair with its halves exchanged."""
-        if self._transposed is None:
-            made = LinearPair(
-                self.backward,
-                self.forward,
-                self.outs,
-                self.ins,
-                self.residuals,
-                self.name,
-                _EXCHANGED[self.alone],
-            )
-            self._transposed, made._transposed = made, self
-        return self._transposed
+        found = LinearPair(
+            self.backward,
+            self.forward,
+            self.outs,
+            self.ins,
+            self.residuals,
+            self.name,
+            _EXCHANGED[self.alone],
+        )
+        found.transposed = self
+        return found
 
-    @property
+    @functools.cached_property
     def silent(self) -> LinearPair:
         """The pair for derivatives with respect to the mapped values, without reports.
 
         The contribution of the residuals is missing from it, so it may depend on a choice (as of
         singular vectors) that the sum does not depend on.
         """
-        if self._silent is None:
-            self._silent = made = LinearPair(
-                _silent(self.forward),
-                _silent(self.backward),
-                self.ins,
-                self.outs,
-                self.residuals,
-                self.name,
-                self.alone,
-            )
-            made._silent = made
-        return self._silent
+        return dataclasses.replace(
+            self, forward=_silent(self.forward), backward=_silent(self.backward)
+        )
 
-    def batched(self, size: int, dims: tuple[int | None, ...], name: Any = None) -> LinearPair:
-        """Return the pair for values with a leading axis, which some residuals have as well."""
+    def batched(
+        self, size: int, dims: Sequence[Any], moved: Sequence[Any], name: Any = None
+    ) -> LinearPair:
+        """Return the pair for a batch, with its axis in front.
 
-        def over(half: Map) -> Map:
-            each = jax.vmap(
-                lambda res, ts: list(half(res, ts)), in_axes=(list(dims), 0), axis_name=name
-            )
+        ``dims`` has 0 for each residual with that axis, and None for each that is shared; ``moved``
+        has the same of the inputs.
+        """
+
+        def over(half: Map, axes: Any) -> Any:
+            whole = lambda res, ts: list(half(res, ts))
+            axes = list(dims), axes
+            each = jax.vmap(whole, axes, axis_name=name, axis_size=size)
             return lambda res, ts: each(list(res), list(ts))
 
-        return LinearPair(
-            over(self.forward),
-            over(self.backward),
-            tuple([batched_type(a, size) for a in self.ins]),
-            tuple([batched_type(a, size) for a in self.outs]),
-            self.residuals,
-            self.name,
-            self.alone,
+        pull = over(self.backward, 0)
+
+        def backward(res: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            bars = zip(pull(res, cts), moved, strict=True)
+            return [bar.sum(0) if d is None else bar for bar, d in bars]
+
+        ins = zip(self.ins, moved, strict=True)
+        return dataclasses.replace(
+            self,
+            forward=over(self.forward, list(moved)),
+            backward=backward,
+            ins=tuple([a if d is None else batched_type(a, size) for a, d in ins]),
+            outs=tuple([batched_type(a, size) for a in self.outs]),
         )
 
     def __repr__(self) -> str:
@@ -176,33 +152,16 @@ def batched_type(aval: Any, size: int) -> Any:
 
 
 def element_type(aval: Any, dim: int | None) -> Any:
-    """Return the type of the elements of a batch along an axis."""
+    """Return the type of the elements of a batch with its axis in front, or of a shared array."""
     if dim is None:
         return aval
-    shape = tuple([n for k, n in enumerate(aval.shape) if k != dim])
-    return aval.update(shape=shape, sharding=None)
+    return aval.update(shape=aval.shape[1:], sharding=None)
 
 
-def spread_over(x: Any, size: int, dim: int | None) -> Any:
-    """Move the batch axis of an array to the front, or broadcast the array along a new one."""
-    if dim is None:
-        return jnp.broadcast_to(x, (size, *jnp.shape(x)))
-    return x if dim == 0 else jnp.moveaxis(x, dim, 0)
-
-
-def names_axis(f: Callable[..., Any], operands: Sequence[Any]) -> bool:
-    """Return whether a function names an axis, which JAX binds only in the calling thread.
-
-    What fails otherwise, as it tests a value, may name one: it is run where the axis is bound.
-    """
-    types, is_double = [*map(jax.typeof, operands)], jax.enable_x64.value
-
-    def lowered() -> None:
-        with jax.enable_x64(is_double):
-            jax.jit(f).lower(*types)
-
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(copy_context().run, lowered).exception() is not None
+def in_front(xs: Sequence[Any], dims: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Move the batch axis of each array to the front; return the arrays, and 0 or None for each."""
+    moved = [jnp.moveaxis(x, d, 0) if d else x for x, d in zip(xs, dims, strict=True)]
+    return moved, [None if d is None else 0 for d in dims]
 
 
 @functools.cache
@@ -306,11 +265,11 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: Lin
     n, size = pair.residuals, axis.size
     name = axis.name if type(axis.name) is not object else None
     operands = [*map(as_array, operands)]
-    half = lambda *xs: pair.forward(xs[:n], xs[n:])
-    if all([d is None for d in dims]) and (name is None or not names_axis(half, operands)):
+    if name is None and all([d is None for d in dims]):
         return (out := linear_p.bind(*operands, pair=pair)), [None] * len(out)
-    values = [spread_over(x, size, d) for x, d in zip(operands[n:], dims[n:], strict=True)]
-    out = linear_p.bind(*operands[:n], *values, pair=pair.batched(size, tuple(dims[:n]), name))
+    operands, dims = in_front(operands, dims)
+    batched = pair.batched(size, dims[:n], dims[n:], name)
+    out = linear_p.bind(*operands, pair=batched)
     return out, [0] * len(out)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, final
 
 import jax
 import numpy as np
-from jax.interpreters import ad, partial_eval
+from jax.interpreters import ad
 
 import chainrules_py
 from chainrules_jax.array_types import Concrete, is_traced
@@ -23,7 +23,6 @@ from chainrules_kit import (
     pulled_on_arrays,
     pushed_on_arrays,
     refused_half,
-    tangents_in,
     wanted_in,
 )
 from chainrules_py import (
@@ -32,7 +31,6 @@ from chainrules_py import (
     NotDifferentiableError,
     RuleError,
     ZeroTangent,
-    is_zero,
     unthunk,
 )
 from chainrules_py import ops as v
@@ -41,14 +39,12 @@ from chainrules_py.extend import (
     Rule,
     TreeDef,
     bind,
-    deliver,
     demand_rule,
     describe,
     find_rule,
     flatten_tangent,
     hosted,
     looked_into,
-    shares_a_run,
     unflatten,
     unflatten_tangent,
 )
@@ -57,7 +53,6 @@ Operation: TypeAlias = chainrules_py.Primitive[..., Any]
 Leaves: TypeAlias = Sequence[Any]
 Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
 """The arrays of a value; its derivative, None if none flows; and the residuals of that."""
-Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
 
 _MOST = 128
 LEAVES = (
@@ -66,12 +61,6 @@ LEAVES = (
     jax.errors.NonConcreteBooleanIndexError,
 )
 """The errors that JAX raises if code reads the value of a tracer."""
-_LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
-
-
-def are_later(tangents: Sequence[Any]) -> bool:
-    """Return whether some tangents are unknown yet, so that JAX may need the other half."""
-    return any([isinstance(t, _LATER) for t in tangents])
 
 
 @final
@@ -229,17 +218,14 @@ class Program:
         The rule is stored at the call, so that a later derivative uses the same rule.
         """
         classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
-        ndims = tuple([getattr(x, "ndim", None) for x in operands])
-        try:
-            return self._rules[classes, ndims]
-        except KeyError:
-            pass
-        rule = find_rule(self.operation, classes, config)
-        if rule is None and 0 in ndims:
-            numbers = [_number(x) if is_value(x) and not x.ndim else type(x) for x in operands]
-            rule = find_rule(self.operation, tuple(numbers), config)
-        self._rules[classes, ndims] = rule
-        return rule
+        key = classes, tuple([getattr(x, "ndim", None) for x in operands])
+        if key not in self._rules:
+            pairs = zip(operands, classes, strict=True)
+            numbers = [_number(x) if is_value(x) and not x.ndim else cls for x, cls in pairs]
+            self._rules[key] = find_rule(self.operation, classes, config) or find_rule(
+                self.operation, tuple(numbers), config
+            )
+        return self._rules[key]
 
     def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
         """Return whether JAX differentiates through the body, or through its own function."""
@@ -361,83 +347,61 @@ class Program:
         moves, wanted, ins, outs, floating, alone, is_core = of
         assert out is not None
 
-        def forward(res: Leaves, ts: Leaves) -> list[Any]:
-            return self._run_half(pushed, push_arrays, count, res, ts, outs)
-
-        def backward(res: Leaves, cts: Leaves) -> list[Any]:
-            return self._run_half(pulled, pull_arrays, count, res, cts, ins)
-
-        def push_arrays(xs: tuple[Any, ...], ts: Leaves) -> Any:
+        def through_push(half: Any, ts: Leaves) -> list[Any]:
             rest = iter(ts)
-            dots = unflatten_tangent(
-                self.treedef, [next(rest) if m else ZeroTangent() for m in moves]
-            )
-            y_dot = pushed_on_arrays(self.operation, xs, self.options, wanted, list(dots))
-            found = zip(flatten_tangent(out, y_dot), floating, strict=True)
-            return [t for t, f in found if f]
+            dots = [next(rest) if m else ZeroTangent() for m in moves]
+            y_dot = unthunk(half(list(unflatten_tangent(self.treedef, dots))))
+            return [t for t, f in zip(flatten_tangent(out, y_dot), floating, strict=True) if f]
 
-        def pull_arrays(xs: tuple[Any, ...], cts: Leaves) -> Any:
+        def through_pull(half: Any, cts: Leaves) -> list[Any]:
             rest = iter(cts)
-            y_bar = unflatten_tangent(
-                out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
-            )
-            bars = pulled_on_arrays(self.operation, xs, self.options, wanted, y_bar)
-            each = tuple([ZeroTangent() if bar is None else bar for bar in bars])
-            found = zip(flatten_tangent(self.treedef, each), moves, strict=True)
-            return [bar if is_zero(bar) else np.conj(deliver(bar)) for bar, m in found if m]
+            y_bar = unflatten_tangent(out, [next(rest) if f else NoTangent() for f in floating])
+            bars = flatten_tangent(self.treedef, tuple(half(y_bar)))
+            return [t for t, m in zip(bars, moves, strict=True) if m]
 
-        def pushed(res: Leaves, ts: Leaves) -> list[Any]:
-            rest = iter(ts)
-            tangents = tangents_in(self.treedef, [next(rest) if m else None for m in moves], wanted)
-            y_dot = self._run(push, tangents, *kept.filled(res))
-            dots = flatten_tangent(out, unthunk(y_dot))
-            given = [t for t, f in zip(dots, floating, strict=True) if f]
-            return [dense(t, a) for t, a in zip(given, outs, strict=True)]
+        def pushed(dots: Leaves, saved: Any) -> Any:
+            return push(tuple([t for t, w in zip(dots, wanted, strict=True) if w]), *saved)
 
-        def pulled(res: Leaves, cts: Leaves) -> list[Any]:
-            rest = iter(cts)
-            y_bar = unflatten_tangent(
-                out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
-            )
-            bars = iter(self._run(pull, y_bar, *kept.filled(res)))
-            each = tuple([next(bars) if w else ZeroTangent() for w in wanted])
-            entries = zip(flatten_tangent(self.treedef, each), moves, strict=True)
-            given = [t for t, m in entries if m]
-            return [conjugate(dense(t, a)) for t, a in zip(given, ins, strict=True)]
+        def pulled(y_bar: Any, saved: Any) -> list[Any]:
+            bars = iter(pull(y_bar, *saved))
+            return [next(bars) if w else ZeroTangent() for w in wanted]
 
-        name, count = self.operation.__name__, len(kept.residuals)
+        def made(
+            what: str, through: Any, stated: Any, half: Any, on_arrays: Any, avals: Any
+        ) -> Any:
+            def run(res: Leaves, values: Leaves) -> list[Any]:
+                try:
+                    by_rule = lambda t: self._run(half, t, kept.filled(res[:count]))
+                    pairs = zip(through(by_rule, values), avals, strict=True)
+                    found = [dense(t, a) for t, a in pairs]
+                except Exception as error:
+                    if isinstance(error, AskedError) and len(res) > count:
+                        self._asks = True
+                        again = lambda xs, given: through(
+                            lambda t: on_arrays(self.operation, xs, self.options, wanted, t), given
+                        )
+                        return self._on_arrays(again, res[count:], values, avals)
+                    where = getattr(getattr(stated, "statement", None), "where", "unknown")
+                    error.add_note(f"while {what} {name}\n  rule: {where}")
+                    raise
+                if self._asks is None and _any_traced((*res, *values)):
+                    self._asks = False
+                return found
+
+            return run
+
+        name, count = self.operation.__name__, kept.count
         may_ask = self._asks or (self._asks is None and not is_core)
         more = self.treedef.num_leaves if may_ask else 0
-        return LinearPair(
-            _noted(forward, push, f"pushing a tangent through {name}"),
-            _noted(backward, pull, f"pulling a cotangent back through {name}"),
-            ins,
-            outs,
-            count + more,
-            name,
-            alone,
+        forward = made(
+            "pushing a tangent through", through_push, push, pushed, pushed_on_arrays, outs
         )
-
-    def _run_half(
-        self,
-        half: Callable[..., list[Any]],
-        on_arrays: Callable[..., Any],
-        count: int,
-        res: Leaves,
-        values: Leaves,
-        avals: Sequence[Any],
-    ) -> list[Any]:
-        """Run half of the rule; on NumPy arrays, if it reads numbers of tracers."""
-        try:
-            found = half(res[:count], values)
-        except AskedError:
-            if len(res) == count:
-                raise
-            self._asks = True
-            return self._on_arrays(on_arrays, res[count:], values, avals)
-        if self._asks is None and _any_traced((*res, *values)):
-            self._asks = False
-        return found
+        pull_back = made(
+            "pulling a cotangent back through", through_pull, pull, pulled, pulled_on_arrays, ins
+        )
+        # JAX's cotangents are those of the transpose, ours those of the adjoint.
+        backward = lambda res, cts: [*map(conjugate, pull_back(res, [*map(conjugate, cts)]))]
+        return LinearPair(forward, backward, ins, outs, count + more, name, alone)
 
     def _on_arrays(
         self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]
@@ -456,40 +420,6 @@ class Program:
 
         called.defjvp(self._asking)
         return list(called(*leaves, *values))
-
-    def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
-        """Return the tangents in the form that the derivative takes."""
-        return tangents
-
-    def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
-        """Return value and tangent by the forward rule; None where `linearize` is needed.
-
-        That is the case unless the forward rule is separate and computes the value as well, and
-        where the tangents are unknown yet, so that JAX may need the other half later.
-        """
-        if are_later([t for t, m in zip(tangents, moves, strict=True) if m]):
-            return None
-        operands = self._given(leaves)
-        rule = self._rule(operands)
-        if rule.forward is None or shares_a_run(rule):
-            return None
-        classes = tuple([type(x) for x in operands])
-        bound = bind(rule, classes, self._wanted(moves), "forward", config=config)
-        if bound is None:
-            return None
-        pairs = zip(tangents, moves, strict=True)
-        entries = [t if m else None for t, m in pairs]
-        given = tangents_in(self.treedef, entries, bound.wanted)
-        try:
-            y, y_dot = self._run(bound.run, given, *operands, **self.options)
-        except AskedError:
-            return None
-        ys = self.opened(y, leaves)
-        assert self._out is not None
-        return ys, [
-            dense(t, tangent_type(y)) if is_inexact(y) else no_tangent(y)
-            for t, y in zip(flatten_tangent(self._out, unthunk(y_dot)), ys, strict=True)
-        ]
 
     def __repr__(self) -> str:
         return self.operation.__name__
@@ -534,19 +464,3 @@ def _alone(rule: Rule) -> str:
     if rule.forward is not None and rule.forward.transposed:
         return "backward"
     return "forward" if rule.reverse is not None and rule.reverse.transposed else ""
-
-
-def _noted(half: Any, stated: Any, what: str) -> Any:
-    """Wrap a half so that its errors name the call and the rule."""
-
-    def noted(res: Leaves, values: Leaves) -> list[Any]:
-        try:
-            return half(res, values)  # type: ignore[no-any-return]
-        except Exception as error:
-            statement = getattr(stated, "statement", None)
-            error.add_note(
-                f"while {what}" + ("" if statement is None else f"\n  rule: {statement.where}")
-            )
-            raise
-
-    return noted

@@ -7,13 +7,23 @@ traced value must not stay in the frame, where JAX would not see it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.pytrees import is_value
-from chainrules_py.extend import Closure, Space, StructureSpace, closed, flatten, unflatten
+from chainrules_py.extend import (
+    Closure,
+    Space,
+    StructureSpace,
+    TreeDef,
+    closed,
+    flatten,
+    unflatten,
+)
 
 _EMPTY = (Space, StructureSpace, str, int, float, complex, bool, type(None), type)
+_ARRAY: Final = object()
+"""Where an array is missing."""
 
 
 @final
@@ -33,33 +43,26 @@ class Kept:
         The arrays.
     count : int
         The number of arrays.
+    frame : tuple
+        Everything except the arrays, for comparison.
     """
 
-    __slots__ = ("_frame", "_tree", "count", "residuals")
+    __slots__ = ("_inner", "_parts", "_tree", "count", "frame", "residuals")
 
     def __init__(self, saved: tuple[Any, ...], traced: bool) -> None:
         leaves, self._tree = flatten(saved, is_value)
-        self.residuals: list[Any] = []
-        self._frame: list[tuple[Any, int]] = []  # each entry, and how many arrays it encloses
-        for leaf in leaves:
-            if is_value(leaf):
-                self._frame.append((None, 1))
-                self.residuals.append(leaf)
-                continue
-            opened = leaf
-            if traced and not isinstance(leaf, _EMPTY):
-                opened = closed(leaf, is_traced)
-            if isinstance(opened, Closure) and opened is not leaf:
-                self._frame.append((opened.around(()), len(opened.captured)))
-                self.residuals += opened.captured
-            else:
-                self._frame.append((leaf, 0))
+        self._inner: TreeDef | None = None
+        if traced:
+            whole = lambda x: is_value(x) or isinstance(x, _EMPTY)
+            leaves = [x if whole(x) else closed(x, is_traced) for x in leaves]
+            if any([type(x) is Closure for x in leaves]):
+                leaves, self._inner = flatten(tuple(leaves), is_value)
+        self.residuals = [x for x in leaves if is_value(x)]
+        self._parts = [_ARRAY if is_value(x) else x for x in leaves]
         self.count = len(self.residuals)
-
-    @property
-    def frame(self) -> Any:
-        """Everything except the arrays, for comparison."""
-        return self._tree, *[(type(what), what, n) for what, n in self._frame]
+        # A function that captured arrays equals no other.
+        known = self._inner is None or object()
+        self.frame = self._tree, known, [(type(x), x) for x in self._parts]
 
     def taken(self) -> list[Any]:
         """Return the arrays and forget them: JAX's caches keep functions that use this object."""
@@ -68,14 +71,9 @@ class Kept:
 
     def filled(self, residuals: Sequence[Any]) -> Any:
         """Rebuild the saved values around these arrays."""
-        leaves, start = [], 0
-        for what, n in self._frame:
-            some = residuals[start : start + n]
-            start += n
-            if n == 0:
-                leaves.append(what)
-            elif what is None:
-                leaves.append(some[0])
-            else:
-                leaves.append(what.around(some).filled())
+        rest = iter(residuals)
+        leaves = [next(rest) if x is _ARRAY else x for x in self._parts]
+        if self._inner is not None:
+            parts = unflatten(self._inner, leaves)
+            leaves = [x.filled() if type(x) is Closure else x for x in parts]
         return unflatten(self._tree, leaves)

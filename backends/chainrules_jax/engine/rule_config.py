@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import jax
@@ -63,7 +64,7 @@ class JaxConfig(EngineConfig):
         whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
         ys, transpose = jax.vjp(of_some(whole, leaves, places), *[leaves[i] for i in places])
         avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
-        return out.closed(ys), JaxPullback(transpose, layout, out, places, avals)
+        return out.closed(ys), JaxPullback(*jax.tree.flatten(transpose), layout, out, places, avals)
 
     def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
         """Raise unless JAX can transpose a function, which requires that it is linear."""
@@ -105,54 +106,35 @@ class _Out:
 
 
 @final
+@dataclasses.dataclass(frozen=True, eq=False)
 class JaxPullback:
-    """Pullback from ``jax.vjp`` that takes and returns tangents in our form."""
+    """Pullback from ``jax.vjp``, as its arrays, that takes and returns tangents in our form."""
 
-    __slots__ = ("avals", "layout", "leaves", "out", "places", "transpose", "tree")
-
-    def __init__(
-        self,
-        transpose: Any,
-        layout: TreeDef,
-        out: _Out,
-        places: list[int],
-        avals: list[Any],
-        around: Any = None,
-    ) -> None:
-        self.transpose = transpose
-        # With placeholders, which are no leaves for JAX, it cannot be flattened again.
-        self.leaves: list[Any]
-        self.tree: Any
-        self.leaves, self.tree = around or jax.tree_util.tree_flatten(transpose)
-        self.layout = layout
-        self.out = out
-        self.places = places
-        self.avals = avals
+    leaves: Sequence[Any]
+    tree: Any
+    layout: TreeDef
+    out: _Out
+    places: list[int]
+    avals: list[Any]
 
     def __call__(self, y_bar: Any) -> tuple[Any, ...]:
         """Return one cotangent per operand."""
         y = self.out.closed(self.avals)
         parts = flatten_tangent(self.out.layout, canonicalize(y, unthunk(y_bar)))
         cts = [_cotangent(t, a) for t, a in zip(parts, self.avals, strict=True)]
-        bars = self.transpose(cts)
+        bars = jax.tree.unflatten(self.tree, self.leaves)(cts)
         given: list[Any] = [NoTangent()] * self.layout.num_leaves
         for i, bar in zip(self.places, bars, strict=True):
             given[i] = conjugate(bar)
         t = unflatten_tangent(self.layout, given)
         return tuple([unthunk(part) for _, part in t.fields()])
 
-    def around(self, leaves: Any) -> JaxPullback:
-        """Return the same pullback with other residuals."""
-        around = list(leaves), self.tree
-        transpose = jax.tree_util.tree_unflatten(self.tree, around[0])
-        return JaxPullback(transpose, self.layout, self.out, self.places, self.avals, around)
-
 
 # A pullback is a structure, so that its residuals are visible to engines.
 register_structure(
     JaxPullback,
     lambda p: list(enumerate(p.leaves)),
-    lambda p, leaves: p.around(leaves),
+    lambda p, leaves: dataclasses.replace(p, leaves=leaves),
     hollow=True,
 )
 

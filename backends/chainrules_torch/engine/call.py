@@ -189,8 +189,7 @@ class Call:
         if mode == "reverse":
             bar = cotangent(given, treedef)
             bars = pulled_on_arrays(primal, operands, options, self.wanted(needs), bar)
-            zeros = [ZeroTangent() if bar is None else bar for bar in bars]
-            return flatten_tangent(self.treedef, tuple(zeros))
+            return flatten_tangent(self.treedef, tuple(bars))
         moved = self.wanted([t is not None for t in given])
         dots = [ZeroTangent() if t is None else t for t in given]
         dots = list(unflatten_tangent(self.treedef, dots))
