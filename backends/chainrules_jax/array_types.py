@@ -193,10 +193,8 @@ def solve_triangular_jax(
     x1: JaxArray, x2: JaxArray, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
     """Solve triangular equations; batch axes of matrices and right sides broadcast."""
-    if x2.ndim == 1:
-        x2, vector = x2[:, None], True
-    else:
-        vector = False
+    vector = x2.ndim == 1
+    x2 = x2[:, None] if vector else x2
     lead = jnp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     x1 = jnp.broadcast_to(x1, (*lead, *x1.shape[-2:]))
     x2 = jnp.broadcast_to(x2, (*lead, *x2.shape[-2:]))

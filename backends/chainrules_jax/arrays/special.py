@@ -20,28 +20,20 @@ from chainrules_py.ops import bessel, information, special
 chainrules_contract = 1
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # JAX's other functions take fewer dtypes, or are less precise, than NumPy's implementations.
-_OF_JAX = _names(
+_OF_JAX = (
     "beta betaln digamma entr erf erfc erfinv expi expit gamma gammainc gammaincc gammaln "
     "betainc i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri rel_entr xlog1py xlogy"
-)
+).split()
 """Functions of ``jax.scipy.special`` with the same name, for real numbers."""
 
 
 def _by_numpy(operation: Primitive[..., Any]) -> Callable[..., Any]:
     """Return a function that computes an operation by its implementation for NumPy."""
-    found: dict[tuple[type, ...], Callable[..., Any]] = {}
-
     def body(*operands: Any, **options: Any) -> Any:
-        classes = tuple(map(type, operands))
-        if classes not in found:
-            found[classes] = operation.plain_implementation(classes)
+        computed = operation.plain_implementation(tuple(map(type, operands)))
         with np.errstate(all="ignore"):
-            return found[classes](*operands, **options)
+            return computed(*operands, **options)
 
     return called_back(operation, body, like_one_element(body), vectorized=True)
 

@@ -279,8 +279,9 @@ class Program:
         NotDifferentiableError
             With what to write instead.
         """
-        recipe = self._recipe(ins)
-        constructor = None if recipe is None else recipe.constructor
+        rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
+        stated = None if rule is None else rule.reverse
+        constructor = None if stated is None else stated.recipe.constructor
         linear = constructor == "linear_rule" or self.operation is v.astype
         if linear or (constructor == "bilinear_rule" and sum(self._wanted(moves)) == 1):
             return
@@ -288,11 +289,6 @@ class Program:
             f"{self.operation.__name__} is not stated as linear in what jax.linear_transpose "
             f"moves: state it by linear_rule, or take jax.vjp"
         )
-
-    def _recipe(self, ins: Leaves) -> Any:
-        """Return the recipe of the reverse rule of a call, or None."""
-        rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
-        return None if rule is None or rule.reverse is None else rule.reverse.recipe
 
     # ------------------------------------------------------------------------ its derivative
 
