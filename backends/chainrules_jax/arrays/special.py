@@ -30,6 +30,7 @@ _OF_JAX = (
 
 def _by_numpy(operation: Primitive[..., Any]) -> Callable[..., Any]:
     """Return a function that computes an operation by its implementation for NumPy."""
+
     def body(*operands: Any, **options: Any) -> Any:
         computed = operation.plain_implementation(tuple(map(type, operands)))
         with np.errstate(all="ignore"):

@@ -220,11 +220,12 @@ class Program:
         classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
         key = classes, tuple([getattr(x, "ndim", None) for x in operands])
         if key not in self._rules:
-            pairs = zip(operands, classes, strict=True)
-            numbers = [_number(x) if is_value(x) and not x.ndim else cls for x, cls in pairs]
-            self._rules[key] = find_rule(self.operation, classes, config) or find_rule(
-                self.operation, tuple(numbers), config
-            )
+            rule = find_rule(self.operation, classes, config)
+            if rule is None:
+                pairs = zip(operands, classes, strict=True)
+                numbers = [_number(x) if is_value(x) and not x.ndim else cls for x, cls in pairs]
+                rule = find_rule(self.operation, tuple(numbers), config)
+            self._rules[key] = rule
         return self._rules[key]
 
     def is_looked_into(self, operands: tuple[Any, ...]) -> bool:

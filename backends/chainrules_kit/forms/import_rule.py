@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.forms.whole_numbers import InWholeNumbers
 from chainrules_kit.structures import of_some
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
+    NotImplementedTangent,
     Primitive,
     RuleError,
     ZeroTangent,
+    add_tangents,
     is_zero,
     rules_for,
     zero_tangent,
@@ -25,6 +27,7 @@ from chainrules_py.extend import (
     RruleRecipe,
     Source,
     Statement,
+    Thunk,
     TreeDef,
     any_types,
     canonicalize,
@@ -38,6 +41,7 @@ from chainrules_py.extend import (
     kind_of,
     name_of,
     partition,
+    real_numbers,
     unflatten,
     unflatten_tangent,
     where_defined,
@@ -200,6 +204,10 @@ class ImportedRule:
     Its push and its pull are functions of that engine too, imported in the same way, so that each
     order has the next one and every engine sees the calls.
 
+    Other engines differentiate with respect to floating-point numbers only. The value, and the
+    derivatives in all other operands, are computed with the integers; the derivatives in integers
+    are computed with real numbers in their place.
+
     Parameters
     ----------
     f : callable
@@ -237,24 +245,39 @@ class ImportedRule:
         """Return the value and the tangent."""
         if self._is_flat:
             check_flat(self.f, xs)
-        y = self.primal(*xs, **options)
+        y: Any = self.primal(*xs, **options)
         leaves, given = partition(xs, self._is_leaf)
         ts = flatten_tangent(given, canonicalize(xs, tangents))
-        pairs = zip(leaves, ts, strict=True)
+        pairs = list(zip(leaves, ts, strict=True))
         places = tuple([i for i, (x, t) in enumerate(pairs) if moves(x) and not is_zero(t)])
         found, layout = partition(y, moves)
-        if not (places and found):
-            return y, ZeroTangent()
-        push = self._half("push", given, places, len(places), options)
-        return y, unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
+        y_dot: Any = ZeroTangent()
+        if places and found:
+            push = self._half("push", given, places, len(places), options)
+            y_dot = unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
+        counts = [i for i, (x, t) in enumerate(pairs) if _is_count(x) and not _is_nothing(t)]
+        if counts:
+            only = [t if i in counts else ZeroTangent() for i, t in enumerate(ts)]
+            t = unflatten_tangent(given, only)
+            dots = tuple([t[i] for i in range(len(xs))])
+            try:
+                reals = unflatten(given, _reals(leaves, y))
+                y_dot = add_tangents(y_dot, self.frule(dots, *reals, **options)[1])
+            except Exception as error:
+                raise NotDifferentiableError(self._reason(leaves[counts[0]], error)) from error
+        return y, y_dot
 
     def rrule(self, *xs: Any, **options: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """Return the value and the pullback, which runs the function again."""
+        """Return the value and the pullback, which runs the function again.
+
+        The cotangents of integers are computed where they are used.
+        """
         if self._is_flat:
             check_flat(self.f, xs)
-        y = self.primal(*xs, **options)
+        y: Any = self.primal(*xs, **options)
         leaves, given = partition(xs, self._is_leaf)
         places = tuple([i for i, x in enumerate(leaves) if moves(x)])
+        counts = [i for i, x in enumerate(leaves) if _is_count(x)]
         found, layout = partition(y, moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -267,10 +290,30 @@ class ImportedRule:
                 x_bars = nothing if pull is None else pull(*leaves, *bars)
                 for i, bar in zip(places, x_bars, strict=True):
                     entries[i] = bar
+
+            @functools.cache
+            def in_reals() -> list[Any]:
+                try:
+                    reals = unflatten(given, _reals(leaves, y))
+                    bars = self.rrule(*reals, **options)[1](y_bar)
+                    return flatten_tangent(given, canonicalize(xs, bars))
+                except Exception as error:
+                    reason = self._reason(leaves[counts[0]], error)
+                    return [NotImplementedTangent(reason)] * len(leaves)
+
+            for i in counts:
+                entries[i] = Thunk(functools.partial(_entry, in_reals, i))
             t = unflatten_tangent(given, entries)
             return tuple([t[i] for i in range(len(xs))])
 
         return y, pullback
+
+    def _reason(self, x: Any, error: Exception) -> str:
+        return (
+            f"{name_of(self.f)}, which is imported, is differentiated in {describe(x)}, a whole "
+            f"number, and does not take the real number that it is "
+            f"({type(error).__name__}: {error})"
+        )
 
     def _half(
         self,
@@ -305,6 +348,27 @@ def moves(x: Any) -> bool:
     return kind_of(x) in ("real", "complex")
 
 
+def _entry(found: Callable[[], list[Any]], i: int) -> Any:
+    return found()[i]
+
+
+def _is_count(x: Any) -> bool:
+    return kind_of(x) == "int"
+
+
+def _is_nothing(t: Any) -> bool:
+    """Return whether a tangent is zero, as far as a cheap test shows."""
+    if type(t) in (int, float):
+        return bool(t == 0)
+    return is_zero(t) or (hasattr(type(t), "__array_interface__") and bool((t == 0).all()))
+
+
+def _reals(leaves: list[Any], y: Any) -> list[Any]:
+    """Return operands with real numbers instead of integers, in the precision of the result."""
+    real: Any = lambda x: real_numbers(x, y) if hasattr(x, "dtype") else 1.0 * x
+    return [real(x) if _is_count(x) else x for x in leaves]
+
+
 def state_imported(
     primal: Primitive[..., Any], rule: ImportedRule, *, module: str, engine: str
 ) -> None:
@@ -324,9 +388,8 @@ def state_imported(
     rule.primal, f = primal, rule.f
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
     signature, varargs = any_types(primal)
-    both = InWholeNumbers(f, rule.frule, rule.rrule)
-    forward: Any = FruleRecipe(both.frule, False, whole=True)
-    reverse: Any = RruleRecipe(both.rrule, False, whole=True)
+    forward: Any = FruleRecipe(rule.frule, False, whole=True)
+    reverse: Any = RruleRecipe(rule.rrule, False, whole=True)
     for mode, recipe in (("forward", forward), ("reverse", reverse)):
         recipe.constructor, recipe.engine = f"import_rule of {engine}", engine
         recipe.functions = (*recipe.functions, f)  # to search what it captured
