@@ -21,10 +21,34 @@ chainrules_contract = 1
 
 
 # JAX's other functions take fewer dtypes, or are less precise, than NumPy's implementations.
-_OF_JAX = (
-    "beta betaln digamma entr erf erfc erfinv expi expit gamma gammainc gammaincc gammaln "
-    "betainc i0 i0e i1 i1e kl_div log_ndtr logit ndtr ndtri rel_entr xlog1py xlogy"
-).split()
+_OF_JAX = [
+    "beta",
+    "betaln",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfinv",
+    "expi",
+    "expit",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "betainc",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "kl_div",
+    "log_ndtr",
+    "logit",
+    "ndtr",
+    "ndtri",
+    "rel_entr",
+    "xlog1py",
+    "xlogy",
+]
 """Functions of ``jax.scipy.special`` with the same name, for real numbers."""
 
 
