@@ -14,7 +14,7 @@ from typing import Any, final
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
+from jax.extend.core import Primitive, set_current_trace, take_current_trace
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import JaxprTracer
 
@@ -51,13 +51,6 @@ from chainrules_kit import (
 from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import Cache, TreeDef, closed, exactly
-
-set_current_trace: Any
-take_current_trace: Any
-try:
-    from jax.extend.core import set_current_trace, take_current_trace
-except ImportError:
-    set_current_trace = take_current_trace = None
 
 
 @final
@@ -162,11 +155,8 @@ def _at_the_point(primals: Leaves) -> Generator[None]:
     """Compute at the point only, where JAX records a linear function of the tangents.
 
     Otherwise JAX checks whether each operation belongs to that function, which takes ten times as
-    long and has the same result. JAX has these names since 0.10.
+    long and has the same result.
     """
-    if take_current_trace is None:
-        yield
-        return
     with take_current_trace() as trace:
         records = type(trace).__name__ == "JaxprTrace"  # the class has no public name
         if records and not any([isinstance(x, JaxprTracer) for x in primals]):

@@ -167,9 +167,6 @@ class Plan:
         """The numbers of rows and columns."""
         return self.pattern.shape  # type: ignore[no-any-return]
 
-    def __reduce__(self) -> Any:
-        return _again, (self.pattern, self.mode, self.symmetric)
-
     def __repr__(self) -> str:
         made = [(self.pushes, "push", "pushes"), (self.pulls, "pull", "pulls")]
         texts = [f"{n} {one if n == 1 else many}" for n, one, many in made if n]
@@ -279,7 +276,3 @@ def _is_symmetric(pattern: Any) -> bool:
     across.sort_indices()
     same = np.array_equal(across.indptr, pattern.indptr)
     return same and np.array_equal(across.indices, pattern.indices)
-
-
-def _again(pattern: Any, mode: Mode, symmetric: bool) -> Plan:
-    return Plan(pattern, mode, symmetric=symmetric)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from chainrules_jax import _private, export
-from chainrules_jax.engine import call
 
 pytestmark = pytest.mark.usefixtures("double", "public")
 
@@ -31,12 +30,3 @@ def test_gradients():
     norm = export(np.linalg.norm)
     assert np.allclose(jax.grad(norm)(x), x / 5.0)
     assert np.allclose(jax.jit(jax.hessian(norm))(x), np.eye(2) / 5.0 - np.outer(x, x) / 125.0)
-
-
-def test_gradients_before_traces_had_public_names(monkeypatch):
-    for name in ("set_current_trace", "take_current_trace"):
-        monkeypatch.setattr(call, name, None)
-    x = np.array([3.0, 4.0])
-    norm = export(np.linalg.norm)
-    assert np.allclose(jax.grad(norm)(x), x / 5.0)
-    assert np.allclose(jax.hessian(norm)(x), np.eye(2) / 5.0 - np.outer(x, x) / 125.0)
