@@ -116,21 +116,16 @@ class Program:
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the arrays of the result by JAX's operations."""
         traced = _any_traced(leaves)
-        if traced and self.operation in COMPUTED:
-            operands = self.operands(leaves)
-            return self.opened(
-                self._run(COMPUTED[self.operation], *operands, **self.options), leaves
-            )
         if self._implementation is None:
             self._implementation = _implementation(self.operation, self.operands(leaves))
-        is_body = self._is_body(self._implementation)
+        f = self._implementation
+        f = COMPUTED.get(self.operation, f) if traced else f
         if traced and self._leaves_jax:
             return self._called_back(leaves, None)
         try:
-            given = self._given(leaves)
-            return self.opened(self._run(self._implementation, *given, **self.options), leaves)
+            return self.opened(self._run(f, *self._given(leaves), **self.options), leaves)
         except UNFIT as error:
-            if not (traced and is_body) or _is_own(error):
+            if not (traced and self._is_body(f)) or _is_own(error):
                 raise
             return self._called_back(leaves, error)
 
@@ -155,8 +150,7 @@ class Program:
             if isinstance(refusal.__cause__, NotDifferentiableError):
                 raise refusal.__cause__ from None
             raise (refusal if isinstance(error, LEAVES) else error) from None
-        if error is not None:
-            self._leaves_jax = True
+        self._leaves_jax = True
         return self.opened(y, leaves)
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
