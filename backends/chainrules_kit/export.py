@@ -254,11 +254,10 @@ def check_options(
     for name, value in options.items():
         leaves = flatten(value)[0]
         hidden = [x for x in leaves if callable(x) or not (is_static(x) or is_traced(x))]
-        if hidden and (names := _held_by(operation, name, value, is_traced)):
+        if hidden and captured(leaves, is_it=is_traced):
             raise TracerError(
-                f"{name} of {operation.__name__} is an option, and holds {' and '.join(names)}, "
-                f"which "
-                f"is being differentiated, mapped over or compiled: that gradient would be lost; "
+                f"{name} of {operation.__name__} is an option, and holds a value that is being "
+                f"differentiated, mapped over or compiled: that gradient would be lost; "
                 f"make it an operand"
             )
         if any(map(is_traced, leaves)):
@@ -267,13 +266,6 @@ def check_options(
                 f"mapped over "
                 f"or compiled; an option is static, without a derivative: make it an operand"
             )
-
-
-def _held_by(
-    operation: Primitive[..., Any], name: str, option: Any, is_traced: Callable[[Any], bool]
-) -> list[str]:
-    """Return the option's name if it is or holds a function or object that captured a value."""
-    return [name] if captured(flatten(option)[0], is_it=is_traced) else []
 
 
 def is_captured(
@@ -303,12 +295,11 @@ def is_captured(
     """
     names = captured(lookups(operation), is_it=is_traced)
     for i in operation.fixed if operands else ():
-        leaves = flatten(operands[i])[0]
-        hidden = [x for x in leaves if not is_traced(x)]  # `check_options` sees the others
-        # The leaves of a closure are the values it captured, which no other check sees.
-        seen = not callable(operands[i]) and len(hidden) < len(leaves)
-        held = hidden if seen else operands[i]
-        names += _held_by(operation, operation.operands[i], held, is_traced)
+        # `check_options` sees traced leaves; those of a closure are what it captured, and are not.
+        own = callable(operands[i])
+        held = [x for x in flatten(operands[i])[0] if own or not is_traced(x)]
+        if captured(held, is_it=is_traced):
+            names.append(operation.operands[i])
     if names and among:
         raise TracerError(
             f"{operation.__name__} depends on {in_operations(names)}, which is being "

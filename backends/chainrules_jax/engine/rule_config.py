@@ -121,7 +121,10 @@ class JaxPullback:
         """Return one cotangent per operand."""
         y = self.out.closed(self.avals)
         parts = flatten_tangent(self.out.layout, canonicalize(y, unthunk(y_bar)))
-        cts = [_cotangent(t, a) for t, a in zip(parts, self.avals, strict=True)]
+        cts = [
+            conjugate(dense(t, a)) if is_inexact(a) else np.zeros(a.shape, jax.dtypes.float0)
+            for t, a in zip(parts, self.avals, strict=True)
+        ]
         bars = jax.tree.unflatten(self.tree, self.leaves)(cts)
         given: list[Any] = [NoTangent()] * self.layout.num_leaves
         for i, bar in zip(self.places, bars, strict=True):
@@ -137,9 +140,3 @@ register_structure(
     lambda p, leaves: dataclasses.replace(p, leaves=leaves),
     hollow=True,
 )
-
-
-def _cotangent(t: Any, aval: Any) -> Any:
-    if not is_inexact(aval):
-        return np.zeros(aval.shape, jax.dtypes.float0)
-    return conjugate(dense(t, aval))
