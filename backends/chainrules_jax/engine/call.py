@@ -19,6 +19,7 @@ from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import JaxprTracer
 
 from chainrules_jax.array_types import is_traced
+from chainrules_jax.engine.jet import define_series
 from chainrules_jax.engine.linear import (
     as_array,
     batch_tracer,
@@ -218,6 +219,8 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
 
 
 batching.fancy_primitive_batchers[call_p] = _batch
+define_series(call_p)
+define_series(linear_p)
 
 
 # ----------------------------------------------------------------------------------- a call

@@ -1,0 +1,65 @@
+"""Taylor series of calls for `jax.experimental.jet`, by derivatives along the curve.
+
+JAX has a series rule for each of its operations. Our rules state first derivatives; therefore the
+term of order n is the derivative of the term of order n - 1, which is correct at every order.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+
+from chainrules_jax.engine.linear import as_array, is_inexact
+
+
+def _series(
+    primitive: Primitive, primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Any
+) -> tuple[list[Any], list[list[Any]]]:
+    """Return values, and for each the coefficients of its series."""
+    primals = [*map(as_array, primals)]
+    ys = primitive.bind(*primals, **params)
+    coefficients = [[] if is_inexact(y) else [jnp.zeros_like(y) for _ in series[0]] for y in ys]
+    reals = [jnp.finfo(x.dtype).dtype for x in primals if is_inexact(x)]
+    start = jnp.zeros((), jnp.result_type(*reals) if reals else None)
+
+    def along(t: Any) -> list[Any]:
+        points = [_point(x, terms, t) for x, terms in zip(primals, series, strict=True)]
+        return [y for y in primitive.bind(*points, **params) if is_inexact(y)]
+
+    derivative: Callable[[Any], list[Any]] = along
+    for order, _ in enumerate(series[0], 1):
+        derivative = _derivative(derivative)
+        found = iter(derivative(start))
+        for y, terms in zip(ys, coefficients, strict=True):
+            if is_inexact(y):
+                terms.append(next(found) / math.factorial(order))
+    return ys, coefficients
+
+
+def _point(x: Any, terms: Sequence[Any], t: Any) -> Any:
+    """Evaluate the series of an operand near zero."""
+    if not is_inexact(x):
+        return x
+    total = jnp.zeros_like(x)
+    for term in reversed(terms):
+        total = (total + term) * t
+    return (x + total).astype(x.dtype)
+
+
+def _derivative(f: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
+    return lambda t: jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
+
+
+def define_series(primitive: Primitive) -> None:
+    """Register a series rule of a primitive in JAX's experimental table, if there is one."""
+    try:
+        from jax.experimental.jet import jet_rules
+    except ImportError:
+        return
+    jet_rules[primitive] = functools.partial(_series, primitive)
