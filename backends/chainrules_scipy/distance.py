@@ -52,13 +52,13 @@ def _norm(d: Any) -> Any:
 
 def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
     """Compute the weighted p-norm of the difference; where it is 0, its subgradient is 0."""
+    if p == 2 and not varies(p):  # a square has a second derivative at 0, and that of abs has none
+        return _norm(a - b if w is None else (a - b) * v.sqrt(w))
     d = v.abs(a - b)
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
     if p == 1 and not varies(p):
         return _sum(d, w)
-    if p == 2 and not varies(p):
-        return _norm(d if w is None else d * v.sqrt(w))
     return _root(_sum(v.pow(d, p), w), p)
 
 

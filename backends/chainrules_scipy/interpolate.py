@@ -709,15 +709,27 @@ def interpn(
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 
-_RADIAL: dict[str, Callable[[Any], Any]] = {
-    "linear": lambda r: -r,
-    "cubic": lambda r: r**3,
-    "quintic": lambda r: -(r**5),
-    "thin_plate_spline": lambda r: v.xlogy(r * r, v.where(readable(r) > 0, r, 1.0)),
-    "multiquadric": lambda r: -v.sqrt(r * r + 1),
-    "inverse_multiquadric": lambda r: 1 / v.sqrt(r * r + 1),
-    "inverse_quadratic": lambda r: 1 / (r * r + 1),
-    "gaussian": lambda r: v.exp(-r * r),
+def _distance(gaps: Any) -> Any:
+    return v.vector_norm(gaps, axis=-1)
+
+
+def _square(gaps: Any) -> Any:
+    return v.sum(gaps * gaps, axis=-1)
+
+
+# Even functions are of the square of the distance, in which they have all derivatives at 0.
+_RADIAL: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "linear": (_distance, lambda r: -r),
+    "cubic": (_distance, lambda r: r**3),
+    "quintic": (_distance, lambda r: -(r**5)),
+    "thin_plate_spline": (
+        _distance,
+        lambda r: v.xlogy(r * r, v.where(readable(r) > 0, r, 1.0)),
+    ),
+    "multiquadric": (_square, lambda s: -v.sqrt(s + 1)),
+    "inverse_multiquadric": (_square, lambda s: 1 / v.sqrt(s + 1)),
+    "inverse_quadratic": (_square, lambda s: 1 / (s + 1)),
+    "gaussian": (_square, lambda s: v.exp(-s)),
 }
 
 
@@ -753,8 +765,9 @@ def RBFInterpolator(  # noqa: N802
     columns = v.reshape(values, shape=(n, math.prod(values.shape[1:])))
 
     def functions(x: Any) -> Any:
-        gaps = v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0)
-        radial = _RADIAL[kernel](epsilon * v.vector_norm(gaps, axis=-1))
+        gaps = epsilon * (v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0))
+        size_of, function = _RADIAL[kernel]
+        radial = function(size_of(gaps))
         if not size:
             return radial
         z, one = (x - shift) / scale, v.ones_like(x[:, 0])

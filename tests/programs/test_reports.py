@@ -10,6 +10,7 @@ import warnings
 import mpmath as mp
 import numpy as np
 import pytest
+import scipy.interpolate as si
 import scipy.linalg as sl
 import scipy.spatial.distance as sd
 import scipy.special as sc
@@ -358,6 +359,32 @@ LENGTHS = {
         [0.0, 0, 3, 4, 3, 4],
         [-1.2, -1.6, 0.6, 0.8, 0.6, 0.8],
         None,
+    ),
+    "euclidean, one coordinate equal": (
+        lambda x: sd.euclidean(x, np.array([1.0, 2.0])),
+        [1.0, 4.0],
+        [0, 1],
+        [[0.5, 0], [0, 0]],
+    ),
+    "cdist, one coordinate equal": (
+        lambda x: sd.cdist(x[None], [[1.0, 2.0]])[0, 0],
+        [1.0, 4.0],
+        [0, 1],
+        [[0.5, 0], [0, 0]],
+    ),
+    "minkowski with weights": (
+        lambda x: sd.minkowski(x, np.array([1.0, 2.0]), 2, np.array([3.0, 1.0])),
+        [1.0, 4.0],
+        [0, 1],
+        [[1.5, 0], [0, 0]],
+    ),
+    "Gaussian kernels at a node": (
+        lambda x: si.RBFInterpolator(
+            [[0.0], [1.0]], [1.0, 0.0], kernel="gaussian", epsilon=1.0, degree=-1
+        )(x[None])[0],
+        [0.0],
+        [-2 * math.exp(-2) / (1 - math.exp(-2))],
+        [[-2 * (1 + math.exp(-2)) / (1 - math.exp(-2))]],
     ),
     "cosine distance": (
         lambda x: sd.cosine(x, np.array([1.0, 1.0])),

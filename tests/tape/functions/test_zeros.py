@@ -88,7 +88,9 @@ LOST = [
     (lambda x: np.sqrt(np.exp(x)), 800.0),
     (lambda x: np.tanh(np.exp(x)), 800.0),
     (lambda x: 1.0 / (1.0 + np.exp(x)), 800.0),
+    (lambda x: np.exp(x) / (1.0 + np.exp(x)), 800.0),
     (lambda x: (x - x) * np.exp(x), 800.0),
+    (lambda x: x * inf - x * inf, 2.0),
 ]
 """Functions whose values have overflowed, or have no derivative: no rule of zeros helps."""
 EVEN = {
