@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.engines.default import demand, pull_through, push_through
-from chainrules_py.engines.guard import watching
+from chainrules_py.engines.guard import check_watched, watched
 from chainrules_py.errors import ChainRulesError, ProjectionError, advise, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
@@ -15,7 +15,7 @@ from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.rule_config import Config
-from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
+from chainrules_py.tangents.boundary import check_tangent_of, deliver, own
 from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
@@ -114,7 +114,9 @@ class _Rrule:
             y = _told(native or f, *operands, **options)
             return y, Pullback(f, y, operands, None, (), made_by, options)
         y, record = _told(bound.run, None, *operands, **options)
-        return y, Pullback(f, y, operands, record, _slots(bound), made_by, options)
+        # None for operands that the function does not depend on: their cotangents are zero.
+        slots = bound.wanted if all(bound.wanted) else _slots(bound)
+        return y, Pullback(f, y, operands, record, slots, made_by, options)
 
     def __repr__(self) -> str:
         return "<rrule: y, pullback = rrule(f, x, ...)>"
@@ -125,7 +127,6 @@ rrule = _Rrule()
 
 
 def _slots(bound: Any) -> tuple[bool | None, ...]:
-    """Return which operands get cotangents; None for those a function does not depend on."""
     if not bound.is_elementwise:
         return bound.wanted  # type: ignore[no-any-return]
     return tuple([w or None for w in bound.wanted])
@@ -139,7 +140,7 @@ class Pullback:
     skips the computation for unwanted operands, and returns ``ZeroTangent()`` for them.
     """
 
-    __slots__ = ("call", "f", "guard", "operands", "options", "record", "wanted", "y")
+    __slots__ = ("arrays", "call", "f", "operands", "options", "record", "wanted", "y")
 
     def __init__(
         self,
@@ -151,7 +152,7 @@ class Pullback:
         call: tuple[Any, ...],
         options: dict[str, Any],
     ) -> None:
-        self.guard = None if record is None else watching(record, y, operands)
+        self.arrays = None if record is None else watched(record, (y, *operands))
         self.f = f
         self.y = y
         self.operands = operands
@@ -165,8 +166,8 @@ class Pullback:
 
     def __reduce__(self) -> Any:
         """Pickle as the call that made it; its rule is found and bound again."""
-        if self.guard is not None:
-            self.guard.check()
+        if self.arrays:
+            check_watched(self.arrays, self.record)  # type: ignore[arg-type]
         return _pullback_again, (self.call, self.operands, self.options)
 
     def __call__(
@@ -174,9 +175,9 @@ class Pullback:
     ) -> tuple[Any, ...]:
         """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
-        y_bar = check_cotangent(self.y, (y_bar, *others) if others else y_bar)
-        if self.guard is not None:
-            self.guard.check()
+        y_bar = check_tangent_of(self.y, (y_bar, *others) if others else y_bar, "cotangent")
+        if self.arrays:
+            check_watched(self.arrays, self.record)  # type: ignore[arg-type]
         always = record is not None and record[0].statement.recipe.always
         if always and is_zero(y_bar):
             y_bar = zero_tangent(self.y)

@@ -259,13 +259,21 @@ class Guard:
         return f"<guard of {len(self.held)} arrays, {self.mode}>"
 
 
-def watching(record: tuple[Any, ...], y: Any, operands: tuple[Any, ...]) -> Guard | None:
-    """Return a guard of the arrays of a call that its record saved, or None."""
-    guard = Guard()
-    for x in (y, *operands):
-        if type_info(type(x)).memory is not None:
-            guard.capture(x, record)
-    return guard if guard.held else None
+def watched(record: tuple[Any, ...], xs: tuple[Any, ...]) -> list[tuple[Any, Memory, bool, Any]]:
+    """List the arrays of a call that its record saved, with fingerprints, for `check_watched`."""
+    full, saved = debugging.checks is not None, set(map(id, record))
+    return [
+        (x, memory, full, memory.fingerprint(x, full))
+        for x in xs
+        if id(x) in saved and (memory := type_info(type(x)).memory) is not None
+    ]
+
+
+def check_watched(arrays: list[tuple[Any, Memory, bool, Any]], record: tuple[Any, ...]) -> None:
+    """Raise if an array that a record saved was written to since."""
+    for x, memory, full, before in arrays:
+        if memory.fingerprint(x, full) != before:
+            refuse_written(x, record[:1])
 
 
 def refuse_written(x: Any, name: Any = None) -> NoReturn:
