@@ -8,6 +8,7 @@ import sys
 import traceback
 from typing import Any
 
+from chainrules_numpy.write_hints import alike
 from chainrules_py import TracerError
 from chainrules_py.extend import Line, describe, find_tracers, refusers, told
 
@@ -27,8 +28,8 @@ def refuse(error: BaseException) -> None:
         _refuse_said(error)
     if type(error).__module__ == "ctypes":
         _refuse_in_c(error)
-    if isinstance(error, AttributeError) and error.name == "at" and find_tracers(error.obj):
-        _refuse_at(error)
+    if isinstance(error, AttributeError) and error.name in _OF_OTHERS and find_tracers(error.obj):
+        _refuse_attribute(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
     x = _taken(error)
@@ -52,7 +53,8 @@ def refuse(error: BaseException) -> None:
         if line and line.node and "JSON" in said and type(line.resolved_operand) in (dict, list):
             constant = "default=lambda v: ignore_derivatives(v).tolist()"
             write = f"{ast.unparse(line.node)[:-1]}, {constant})"
-        raise TracerError(told(fact, line, f"use {write}, which is a constant")) from error
+        write = (line and alike(line)) or f"use {write}, which is a constant"
+        raise TracerError(told(fact, line, write)) from error
 
 
 _SAID = {
@@ -72,11 +74,25 @@ _MADE = {
 """Parts of errors, and the replacement of the traced value where no array or number is allowed."""
 
 
-def _refuse_at(error: AttributeError) -> None:
-    line = Line.of(error)
-    x = (line and line.owner("at")) or "x"
-    fact = "x.at[i] is of JAX's arrays, and a traced array is written to in place"
-    write = f"write y = np.copy({x}), and y[i] = v, for {x}.at[i].set(v)"
+_OF_OTHERS = {
+    "at": "write y = np.copy({0}), and y[i] = v, for {0}.at[i].set(v)",
+    "backward": "leave it out: grad(f)(x) returns the gradient",
+    "block_until_ready": "use {0}",
+    "clone": "use np.copy({0})",
+    "cpu": "use {0}",
+    "detach": "use ignore_derivatives({0})",
+    "grad": "leave it out: grad(f)(x) returns the gradient",
+    "numpy": "use {0}",
+    "requires_grad_": "use {0}",
+    "unsqueeze": "use np.expand_dims({0}, i)",
+}
+"""Attributes of the arrays of JAX and PyTorch, and what to write with NumPy."""
+
+
+def _refuse_attribute(error: AttributeError) -> None:
+    line, name = Line.of(error), str(error.name)
+    fact = f"{name} is of the arrays of JAX or PyTorch, and NumPy's have none"
+    write = _OF_OTHERS[name].format((line and line.owner(name)) or "x")
     raise TracerError(told(fact, line, write)) from error
 
 

@@ -175,8 +175,8 @@ def _black_box(line: Line) -> str | None:
         root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]
     if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
         return None
-    if alike := _alike(line):
-        return alike
+    if other := alike(line):
+        return other
     name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
     name = name if len(name) <= _LONGEST // 2 else "it"
     if getattr(function, "__name__", "") in ("KDTree", "cKDTree"):
@@ -204,7 +204,7 @@ _LABELS = ("pandas", "xarray", "polars")
 """Libraries whose arrays have labels, and hold objects here."""
 
 
-def _alike(line: Line) -> str | None:
+def alike(line: Line) -> str | None:
     """Return NumPy's call in place of another library's of its name, or what it converts."""
     call: Any = line.node
     called: Any = getattr(call, "func", None)
@@ -213,7 +213,8 @@ def _alike(line: Line) -> str | None:
         return None
     root, _, inner = module.__name__.partition(".")
     if root in _ARRAYS and called.attr in (*_MAKERS, "as_tensor", "from_numpy", "tensor"):
-        return f"use {line.arguments[0]}"
+        listed = isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
+        return f"use {ast.unparse(stacked_list(call.args[0]) if listed else call.args[0])}"
     home = f"np.{inner}." if inner in ("linalg", "fft") else "np."
     known = getattr(getattr(np, inner, np), called.attr, None)
     if call.keywords or not (callable(known) if root in _ARRAYS else isinstance(known, np.ufunc)):

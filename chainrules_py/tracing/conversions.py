@@ -133,7 +133,7 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         and not is_of_library(line.frame)
     ):
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
-        write = f"use {line.with_constant(made)}, where {line.argument} is a constant"
+        write = f"use {line.with_constant(made)}{', which is a constant' * (kind != 'int')}"
     write = write or _INSTEAD[kind].format(x=line.argument)
     if (
         (line.argument != "x" or any(line.traced()))
@@ -179,5 +179,5 @@ def refuse_plain(target: Any, x: Any) -> NoReturn:
     line = Line(caller())
     into = "a plain array" if target is None else f"the plain {describe(target)}"
     fact = f"{picture(x)} is written into {into}, where its derivative would be lost"
-    usual = "make it as b = np.zeros_like(x, shape=n), or write b = b + x for b += x"
-    raise TracerError(told(fact, line, remedy(line) or usual))
+    usual = "make it as b = np.zeros_like(x, shape=n), which holds traced values"
+    raise TracerError(told(fact, line, remedy(line) or advised_at(line) or usual))

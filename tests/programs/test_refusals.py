@@ -171,6 +171,10 @@ APPLIED = {
     "pd.Series(x).median()": (TWO, "np.median(x)"),
     "jnp.dot(x, x)": (TWO, "use np.dot(x, x)"),
     "torch.from_numpy(x).sum()": (TWO, "use x"),
+    "torch.tensor([x[0], x[1]]).sum()": (TWO, "use np.stack([x[0], x[1]])"),
+    "jnp.where(x > 1, x, 0).sum()": (TWO, "use np.where(x > 1, x, 0)"),
+    "np.full((2,), x[0], dtype=float).sum()": (TWO, "use x[0] * np.ones((2,))"),
+    "np.sum(np.tile(x, x[0]))": (TWO, "use np.tile(x, int(ignore_derivatives(x[0])))"),
 }
 
 # Others, with what their message says.
@@ -237,6 +241,8 @@ TOLD = {
         "make it an operation, f = chainrules_jax.import_rule(f)"
     ),
     "grad(lambda a, b: a * b, argnames='c')(1.0, 2.0)": "write argnames='a'",
+    "grad(lambda x: np.sum(x.detach() * x))(TWO)": "use ignore_derivatives(x)",
+    "grad(lambda x: np.sum(x).backward())(TWO)": "grad(f)(x) returns the gradient",
     "jacobian(lambda x: None)(TWO)": "did you forget return?",
     "compiled(lambda x: x * np.arange(3.0)[x.astype(int)])(TWO)": (
         "use np.take_along_axis(np.arange(3.0), x.astype(int), 0)"
@@ -451,9 +457,7 @@ def test_the_remedy_runs_where_it_is_applied(program):
     assert where.startswith("  model.py:1: ")
     assert part in write
     refused = where.removeprefix("  model.py:1: ")
-    instead = re.match(r"  use (.*?)(, or ignore_derivatives|, which is|, where|, whose|$)", write)[
-        1
-    ]
+    instead = re.match(r"  use (.*?)(, or ignore_derivatives|, which is|, whose|$)", write)[1]
     mended = ast.unparse(ast.parse(program)).replace(refused, instead)
     assert error_of(mended, point) is None, mended
 

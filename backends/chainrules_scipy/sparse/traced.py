@@ -667,8 +667,7 @@ refused(sparse, {"find": "write A.tocoo(), its data, row and col"})
 
 _NUMBERS = (
     "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
-    "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
-    "chainrules_scipy.install() before"
+    "pattern, after 'from chainrules_scipy.sparse import with_data'"
 )
 
 

@@ -251,7 +251,7 @@ class Closed:
             f"{shown} was used after the grad, vjp, jvp, linearize or 'with Tape()' that made it "
             f"was over"
         )
-        write = "store ignore_derivatives(x) in place of x, or return x with has_aux=True"
+        write = "store ignore_derivatives(x) in place of x, or compute this before it is over"
         raise TracerError(told(fact, line, write))
 
     extend = append
