@@ -127,7 +127,8 @@ class System:
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        installed, alone, x = engine(), len(leaves) == 1, [*leaves, None][0]
+        installed, alone = engine(), len(leaves) == 1
+        x: Any = leaves[0] if alone else None
         y, pullback = installed.vjp(self._traced, *leaves)
         refuse_traced(y, self.f, self.name)
         flat = alone and getattr(x, "ndim", 0) == 1 and self.spaces[0].kind == "real"
