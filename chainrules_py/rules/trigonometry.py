@@ -32,8 +32,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.registry.constructors import scalar_rule
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.tracers import is_traced
 
 
 # On branch cuts, the sign of a zero part of x determines the side of the cut. Adding a number loses
@@ -60,7 +59,7 @@ def squared_secant(y, x):
     The sign of a traced x is constant, and 1 at 0, so that derivatives of any order are those of
     one formula.
     """
-    if kind_of(x) == "real" and not (issubclass(type(x), Tracer) or type_info(type(x)).host):
+    if kind_of(x) == "real" and not is_traced(x):
         secant = exp(-abs(x)) * (1.0 + abs(y))
     else:
         sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)

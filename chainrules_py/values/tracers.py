@@ -34,6 +34,12 @@ def find_host(operands: tuple[Any, ...]) -> Host | None:
     return next((host for host in found if host is not None), None)
 
 
+def is_traced(x: Any) -> bool:
+    """Return whether a value is traced, by an engine of these packages or by another one."""
+    cls = type(x)
+    return issubclass(cls, Tracer) or type_info(cls).host is not None
+
+
 def varies(x: Any) -> bool:
     """Return whether a value is or contains a tracer, or a traced value of another engine."""
     return bool(find_tracers(x)) or find_host((x,)) is not None

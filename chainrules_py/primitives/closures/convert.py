@@ -35,7 +35,7 @@ from chainrules_py.values.structure import (
     register_structure,
     structure_of,
 )
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.tracers import find_tracers, is_traced
 from chainrules_py.values.type_info import type_info
 
 LONGEST = 256
@@ -180,7 +180,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    found = is_captured or _is_tracer
+    found = is_captured or is_traced
     return _closed(f, found, _Search(f, found, MOST if is_captured is None else math.inf))
 
 
@@ -197,11 +197,11 @@ def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
 
     The generators in the globals of its module are included.
     """
-    search = _Search(f, lambda x: _is_tracer(x) or is_generator(type(x)))
+    search = _Search(f, lambda x: is_traced(x) or is_generator(type(x)))
     scope = getattr(getattr(f, "__func__", f), "__globals__", {})
     generators = [x for x in (*search.found, *scope.values()) if is_generator(type(x))]
-    search.found = [x for x in search.found if _is_tracer(x)]
-    return _closed(f, _is_tracer, search), generators
+    search.found = [x for x in search.found if is_traced(x)]
+    return _closed(f, is_traced, search), generators
 
 
 def _closed(f: Any, is_captured: Callable[[Any], bool], search: _Search) -> Any:
@@ -480,12 +480,6 @@ def _another(x: Any) -> Any:
 
 def _same(x: Any) -> Any:
     return x
-
-
-def _is_tracer(x: Any) -> bool:
-    """Return whether a value is traced, by an engine of these packages or by another one."""
-    cls = type(x)
-    return issubclass(cls, Tracer) or type_info(cls).host is not None
 
 
 def _name(f: Any) -> str:
