@@ -111,8 +111,9 @@ for _name in ("mean", "sum", "min", "max"):
     for _groups in (SeriesGroupBy, DataFrameGroupBy):
         advise(getattr(_groups, _name), _grouped(_name))
 
+_REDUCTIONS = ("max", "mean", "median", "min", "prod", "std", "sum", "var")
 _IN_ARRAYS = {
-    **{name: f"np.{name}({{x}})" for name in ("max", "mean", "median", "min", "prod", "sum")},
+    **{name: f"np.{name}({{x}})" for name in _REDUCTIONS},
     "add": "{x} + {0}",
     "corr": "np.corrcoef({x}, {0})[0, 1]",
     "diff": "np.diff({x})",
@@ -142,7 +143,9 @@ def _in_arrays(name: str, owner: ast.expr, args: list[ast.expr]) -> str | None:
     if name == "corr" and not given:
         return f"np.corrcoef({x}, rowvar=False)"
     if (known := _IN_ARRAYS.get(name)) is not None:
-        return known.format(*given, "y", x=x)
+        of_columns = ast.unparse(owner).partition("(")[0].endswith("DataFrame")
+        write = known.format(*given, "y", x=x)
+        return f"{write[:-1]}, axis=0)" if of_columns and name in _REDUCTIONS else write
     return f"np.{name}({', '.join([x, *given])})" if hasattr(np, name) else None
 
 
@@ -152,7 +155,7 @@ def _array_of(node: Any) -> ast.expr:
     if made and isinstance(made[0], ast.Dict):
         columns = ast.unparse(stacked_list(ast.List(made[0].values)))
         return ast.parse(f"{columns[:-1]}, 1)", mode="eval").body
-    return made[0] if made and ast.unparse(node.func).endswith("Series") else node
+    return made[0] if made and ast.unparse(node.func).endswith(("Series", "DataFrame")) else node
 
 
 def _of_series(line: Line) -> str | None:
@@ -164,7 +167,10 @@ def _of_series(line: Line) -> str | None:
     return f"use {write}" if write else None
 
 
-for _method in (pd.DataFrame.corr, *[getattr(pd.Series, name) for name in _IN_ARRAYS]):
+for _method in [
+    *[getattr(pd.DataFrame, name) for name in (*_REDUCTIONS, "corr")],
+    *[getattr(pd.Series, name) for name in _IN_ARRAYS],
+]:
     if callable(_method):
         advise(_method, _of_series)
 

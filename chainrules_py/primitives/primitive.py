@@ -189,8 +189,13 @@ class Primitive(Generic[P, R]):
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 raise NotDifferentiableError(
                     f"{name} of {self.__name__} is an option, in which no derivative is taken, "
-                    f"and is {describe(value)}; declare {name} before the * in {self.__name__}, "
-                    f"with a derivative in its rule"
+                    f"and is {describe(value)}; "
+                    + (
+                        "hold it fixed with ignore_derivatives"
+                        if self.__module__.startswith("chainrules_")
+                        else f"declare {name} before the * in {self.__name__}, with a derivative "
+                        f"in its rule"
+                    )
                 )
         return operands, options
 
