@@ -173,7 +173,7 @@ class Made(functools.partial[Any]):
         return found if of is None else found.replace(return_annotation=of(found))
 
     @_of_instances
-    def __annotations__(self) -> dict[str, Any]:
+    def __annotations__(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Return the annotations of the wrapped function's arguments, or all of them."""
         of_f = getattr(self.__wrapped__, "__annotations__", {})  # type: ignore[attr-defined]
         return {k: v for k, v in of_f.items() if k != "return" or self.returned is None}

@@ -230,9 +230,9 @@ class GeneralRecipe(_Written, SharedRun):
                 if type(m) is not LinearMap:
                     kept.append((_saved, None, (m,)))
                     continue
-                half: Any = own.get(m.pull, m.pull) if own else m.pull
+                half = own.get(m.pull, m.pull) if own else m.pull
                 if half is None:
-                    _half(half, "pull", statement)
+                    half = _half(half, "pull", statement)
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
                 if alone_in and m.pull_into is not None:
                     half, alike = PullInto(half, m.pull_into), False
