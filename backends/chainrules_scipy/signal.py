@@ -15,6 +15,7 @@ from scipy.signal import windows
 
 from chainrules_py import Array, LinearMap, NotDifferentiableError, primitive, rule
 from chainrules_py import ops as v
+from chainrules_py.composites.manipulation import moveaxis
 from chainrules_py.extend import Tracer, fourier_composites, kind_of, varies
 from chainrules_scipy._private import common_base, private
 from chainrules_scipy.helpers import (
@@ -317,18 +318,6 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
 # -------- convolutions, recursive filters, other linear functions of signals; windows, peaks
 
 
-def last(x: Any, axis: int) -> Any:
-    """Move an axis to the end."""
-    axis = range(x.ndim)[axis]
-    return v.permute_dims(x, axes=(*(i for i in range(x.ndim) if i != axis), axis))
-
-
-def back(y: Any, axis: int) -> Any:
-    """Move the last axis to an index."""
-    n, axis = y.ndim - 1, range(y.ndim)[axis]
-    return v.permute_dims(y, axes=(*range(axis), n, *range(axis, n)))
-
-
 # Up to this many products are added one by one; above, Fourier transforms are multiplied.
 _DIRECT = 1 << 18
 
@@ -500,7 +489,7 @@ def tapped(c: Any, x: Any) -> Any:
 @stands_for(native.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter along an axis: Σ_k a_k y_{n - k} = Σ_k b_k x_{n - k}."""
-    b, a, signal = array_of(b), array_of(a), last(array_of(x), axis)
+    b, a, signal = array_of(b), array_of(a), moveaxis(array_of(x), axis, -1)
     b, a = (v.reshape(c, shape=(-1,)) for c in (b, a))
     first = a[:1]
     if not readable(first).all():
@@ -508,14 +497,14 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     b, a = b / first, a / first
     if zi is None:
         driven = tapped(b, signal)
-        return back(recursive_filter(a, driven) if a.shape[0] > 1 else driven, axis)
+        return moveaxis(recursive_filter(a, driven) if a.shape[0] > 1 else driven, -1, axis)
     n, size = signal.shape[-1], max(b.shape[0], a.shape[0]) - 1
-    state = last(array_of(zi), axis)
+    state = moveaxis(array_of(zi), axis, -1)
     driven = tapped(b, _longer(signal, size)) + _longer(state, n)
     y = recursive_filter(a, driven[..., :n])
     behind = (driven - tapped(a, _longer(y, size)))[..., n:]
     dtype = np.result_type(*[readable(z).dtype for z in (b, a, signal, state)])
-    return tuple(back(of_precision(z, dtype), axis) for z in (y, behind))
+    return tuple(moveaxis(of_precision(z, dtype), -1, axis) for z in (y, behind))
 
 
 def _longer(x: Any, more: int) -> Any:
@@ -556,10 +545,10 @@ def savgol_filter(
         return native.savgol_filter(y, window_length, polyorder, deriv, 1.0, -1, mode, beyond)
 
     n = x.shape[axis]
-    y = v.matmul(last(x, axis), smoothed(np.eye(n)))
+    y = v.matmul(moveaxis(x, axis, -1), smoothed(np.eye(n)))
     if mode == "constant":
         y = y + cval * smoothed(np.zeros(n), 1.0)
-    return back(y if deriv == 0 else y / array_of(delta) ** deriv, axis)
+    return moveaxis(y if deriv == 0 else y / array_of(delta) ** deriv, -1, axis)
 
 
 @stands_for(native.upfirdn)
@@ -573,7 +562,7 @@ def upfirdn(
     cval: Any = 0,
 ) -> Any:
     """Insert zeros, filter, and take every ``down``-th element."""
-    h, signal = array_of(h), last(array_of(x), axis)
+    h, signal = array_of(h), moveaxis(array_of(x), axis, -1)
     native.upfirdn([1.0], [1.0], mode=mode)  # raises for an unknown mode
     ends = mode != "constant" or varies(cval) or cval != 0
     more = -(-(h.shape[0] - 1) // up) if ends else 0
@@ -585,7 +574,9 @@ def upfirdn(
     wide = v.pad(wide, 0.0, widths=((0, 0),) * signal.ndim + ((0, up - 1),))
     wide = v.reshape(wide, shape=(*signal.shape[:-1], n * up))[..., : (n - 1) * up + 1]
     taps = v.reshape(h, shape=(1,) * (wide.ndim - 1) + (-1,))
-    return back(convolved(wide, taps, "full")[..., more * up : more * up + size : down], axis)
+    return moveaxis(
+        convolved(wide, taps, "full")[..., more * up : more * up + size : down], -1, axis
+    )
 
 
 def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:

@@ -54,8 +54,9 @@ def _spherical(name: str, below: int, above: int) -> Any:
     slope = of_numbers(operation_of(f"{name}_slope", "n", "x"), lambda n, x: theirs(n, x, True))
 
     def second(_y: Any, n: Any, x: Any) -> Any:
-        near = below * n * slope(np.maximum(n - 1, 0), x) + above * (n + 1) * slope(n + 1, x)
-        return near / (2 * n + 1)
+        return (below * n * slope(np.maximum(n - 1, 0), x) + above * (n + 1) * slope(n + 1, x)) / (
+            2 * n + 1
+        )
 
     state: Any = scalar_rule  # partials may name operands freely
     state(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)

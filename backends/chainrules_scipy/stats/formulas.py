@@ -54,8 +54,7 @@ def ratio_log1p(u: Any) -> Any:
 
 def _from_0(scaled: _Formula, function: _Formula) -> _Formula:
     """Return exp(-x) times a function, of x >= 0 alone: ``scaled`` has the kink of abs(x) at 0."""
-    smooth: _Formula = lambda x: function(x) * np.exp(-x)
-    return lambda x: chosen(asked(x) == 0, smooth, scaled, x)
+    return lambda x: chosen(asked(x) == 0, lambda x: function(x) * np.exp(-x), scaled, x)
 
 
 i0e, i1e = _from_0(sc.i0e, sc.i0), _from_0(sc.i1e, sc.i1)

@@ -6,6 +6,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -289,15 +290,10 @@ for _name in (
     FOLLOWED[_name] = constant(getattr(native, _name))
 
 
-class _Covariance:
-    """The matrix of ``np.cov``, whose elements are read one by one."""
-
-    def __init__(self, matrix: Any) -> None:
-        self.flat = [matrix[i, j] for i in (0, 1) for j in (0, 1)]
-
-
+# Of the matrix of ``np.cov`` the elements are read one by one.
 FOLLOWED["linregress"] = follow(
-    native.linregress, np=numpy_with(cov=lambda *xs, **how: _Covariance(np.cov(*xs, **how)))
+    native.linregress,
+    np=numpy_with(cov=lambda *xs, **how: SimpleNamespace(flat=np.cov(*xs, **how).ravel())),
 )
 
 
