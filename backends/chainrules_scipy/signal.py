@@ -15,8 +15,13 @@ from scipy.signal import windows
 
 from chainrules_py import Array, LinearMap, NotDifferentiableError, primitive, rule
 from chainrules_py import ops as v
-from chainrules_py.composites.manipulation import moveaxis
-from chainrules_py.extend import Tracer, fourier_composites, kind_of, varies
+from chainrules_py.extend import (
+    Tracer,
+    fourier_composites,
+    kind_of,
+    manipulation_composites,
+    varies,
+)
 from chainrules_scipy._private import common_base, private
 from chainrules_scipy.helpers import (
     array_of,
@@ -70,6 +75,8 @@ __all__ = [
     "step",
     "upfirdn",
 ]
+
+moveaxis = manipulation_composites.moveaxis
 
 
 # -------- functions and linear systems of ``scipy.signal``: SciPy's own source is followed
