@@ -342,7 +342,10 @@ class Installed:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.remove()
+        try:
+            self.remove()
+        finally:
+            self.remove()  # again, if an interrupt stopped the first
 
     def remove(self) -> None:
         """Restore SciPy's functions, unless another installation still needs ours."""
@@ -392,10 +395,14 @@ def install() -> Installed:
     with _lock:
         alone = not _standing
         _standing.add(installed)
-        if alone:
-            sys.meta_path.insert(0, _finder)
-            for at in _places.values():
-                setattr(at.owner, at.name, at.put)
+        try:
+            if alone:
+                sys.meta_path.insert(0, _finder)
+                for at in _places.values():
+                    setattr(at.owner, at.name, at.put)
+        except BaseException:
+            installed.remove()  # the caller has no handle to do it
+            raise
     return installed
 
 

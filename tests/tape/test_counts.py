@@ -32,7 +32,7 @@ LIMITS = {  # calls of the project's functions, forward and backward, and of rul
     "2.0 * x": (4, 1, 0),
     "1.0 / x": (4, 3, 0),
     "x / w": (4, 2, 0),
-    "np.tanh(x)": (4, 4, 1),
+    "np.tanh(x)": (4, 5, 1),
     "x @ w": (4, 3, 0),
     "np.sum(x, axis=1)": (9, 5, 0),
     "x[:, 2:4]": (3, 1, 0),
@@ -64,7 +64,7 @@ def test_what_an_argument_costs():
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="counted in Python 3.11's instructions")
-@pytest.mark.parametrize("name, limit", [("grad", 2430), ("vjp", 2785), ("jvp", 2045)])
+@pytest.mark.parametrize("name, limit", [("grad", 2430), ("vjp", 2791), ("jvp", 2045)])
 def test_what_a_small_derivative_costs(name, limit):
     """In instructions of Python.
 
