@@ -17,7 +17,7 @@ from benchmarks.programs import PROGRAMS, Program
 from benchmarks.timing import medians
 from chainrules_compile.passes import PASSES
 
-LEFT_OUT = ("recall", "dead code", "parts", "turns", "plain numbers", "short sums", "rows")
+LEFT_OUT = ("recomputation", "dead code", "parts", "turns", "plain numbers", "short sums", "rows")
 LEFT_OUT = ("statistics", "simplify", *LEFT_OUT, "lifetimes")
 """Passes without which a program is still right."""
 

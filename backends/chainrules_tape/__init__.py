@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chainrules_py import ignore_derivatives
 from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
-from chainrules_tape.checkpoint.calls import checkpoint, name
+from chainrules_tape.checkpoint.policies import checkpoint, name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.inspect.saved_calls import debug_nans
 

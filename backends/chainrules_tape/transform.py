@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chainrules_kit import Transformation, Transformations, nestings
-from chainrules_tape.checkpoint.calls import checkpoint
+from chainrules_tape.checkpoint.policies import checkpoint
 from chainrules_tape.functions.grad import grad, jvp, linearize
 from chainrules_tape.functions.jacobian import hessian, hvp
 

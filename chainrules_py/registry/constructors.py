@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import checked_annotation
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind import choice as choice  # it registers itself with the table
+from chainrules_py.registry.bind import choice_by_dtype as choice_by_dtype  # registers itself
 from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe

@@ -465,7 +465,7 @@ TOPICS = {
     "tests/engines/compile/test_opaque.py": "objects that primitives alone take",
     "tests/engines/compile/test_first_points.py": "compiled at one point, called at another",
     "tests/engines/compile/test_said.py": "what NumPy says while a program runs",
-    "tests/engines/compile/test_recall.py": "checkpoints in programs: engine, passes and memory",
+    "tests/engines/compile/test_recomputation.py": "checkpoints: engine, passes and memory",
     "tests/engines/compile/test_others.py": "libraries that make plain arrays of what is noted",
     "tests/engines/compile/test_exported.py": "compiled functions on arrays of engines",
     "tests/engines/compile/test_scan_forms.py": "forms and layouts in scans, a generator",

@@ -68,7 +68,7 @@ _DOORKEEPERS = {
     # Constructors that stand outside of the core, and what puts statements around people's
     # statements.
     "backends/chainrules_autograd/extend.py",
-    "chainrules_py/registry/bind/choice.py",
+    "chainrules_py/registry/bind/choice_by_dtype.py",
     "backends/chainrules_kit/forms/hooks.py",
     "backends/chainrules_tape/tools/derived_rules.py",
     "backends/chainrules_tape/tools/text_rules.py",

@@ -8,7 +8,7 @@ from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.numbers import with_plain_numbers
 from chainrules_compile.passes.ownership import with_own_outputs
-from chainrules_compile.passes.recall import without_marks
+from chainrules_compile.passes.recomputation import without_marks
 from chainrules_compile.passes.rows import with_added_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.passes.short_sums import with_short_sums
@@ -22,7 +22,7 @@ Pass = Callable[[Program], Program]
 PASSES: dict[str, Pass] = {
     "statistics": with_steps,
     "simplify": simplified,
-    "recall": without_marks,
+    "recomputation": without_marks,
     "dead code": without_dead_code,
     "parts": with_parts,
     "dead parts": without_dead_code,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import made_again
-from chainrules_compile.passes.recall import Known
+from chainrules_compile.passes.recomputation import Known
 from chainrules_compile.passes.values import (
     alike,
     bits_of,

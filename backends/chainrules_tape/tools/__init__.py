@@ -18,7 +18,7 @@
     Loops that keep few values and recompute the rest, and loops whose steps are inverted.
 ``oracle``
     Calls of operations, with their derivatives, as JSON.
-``chainrules_tape.tools.functions``
+``chainrules_tape.tools.chainrules_jl``
     Functions under the names of ChainRules.jl.
 """
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import Bound, Classes
 from chainrules_tape.assembly import Variable
-from chainrules_tape.checkpoint.calls import nbytes
+from chainrules_tape.checkpoint.policies import nbytes
 from chainrules_tape.core.variable import Recording
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.inspect.saved_calls import source_line

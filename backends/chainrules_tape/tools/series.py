@@ -50,7 +50,7 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops import report
-from chainrules_tape.tools.recurrences import RECURRENCES, Constant, computed, zeros
+from chainrules_tape.tools.series_recurrences import RECURRENCES, Constant, computed, zeros
 
 
 def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[Any]:

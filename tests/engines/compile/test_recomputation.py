@@ -9,7 +9,7 @@ from chainrules_compile import compile
 from chainrules_compile.calls import made_again, name_of
 from chainrules_compile.compiled import close
 from chainrules_compile.passes import PASSES
-from chainrules_compile.passes.recall import without_marks
+from chainrules_compile.passes.recomputation import without_marks
 from chainrules_compile.passes.simplify import simplified
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
@@ -185,4 +185,4 @@ def test_calls_between_marks_are_none_of_before():
     p = simplified(Program("f", (x,), tuple(calls), (a, b, c, d, e)))
     assert p.outputs == (a, b, b, d, d)
     assert [call.function for call in without_marks(p)] == [np.sin] * 3
-    assert list(PASSES).index("simplify") < list(PASSES).index("recall")
+    assert list(PASSES).index("simplify") < list(PASSES).index("recomputation")
