@@ -70,4 +70,4 @@ def __getattr__(name: str) -> _Any:
 
 
 if _os.environ.get("CHAINRULES_DEBUG") == "1":
-    _importlib.import_module("chainrules_py.testing.rerun").start(everywhere=True)
+    _importlib.import_module("chainrules_py.testing.debug_mode").start(everywhere=True)

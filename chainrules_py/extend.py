@@ -71,7 +71,7 @@ _HOMES: dict[str, str] = {
         "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
+    "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted is_library later see see_all see_roots"
@@ -92,7 +92,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_given",
     "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
-    "chainrules_py.tangents.tree": "Tree mirrored plain",
+    "chainrules_py.tangents.structure_leaves": "Tree mirrored plain",
     "chainrules_py.tangents.zeros": "ZEROS AbstractTangent AbstractZero missing",
     "chainrules_py.tangents.thunks": "Thunk",
     "chainrules_py.tangents.arithmetic": "accumulate canonicalize move scale",

@@ -89,11 +89,6 @@ from chainrules_py.primitives.closures.convert import (
 from chainrules_py.primitives.closures.effects import (
     HigherOrder,
 )
-from chainrules_py.primitives.dispatch import (
-    Cache,
-    invalidate,
-    where_defined,
-)
 from chainrules_py.primitives.hints import (
     Line,
     advise,
@@ -102,6 +97,11 @@ from chainrules_py.primitives.hints import (
     picture,
     remedies,
     told,
+)
+from chainrules_py.primitives.method_table import (
+    Cache,
+    invalidate,
+    where_defined,
 )
 from chainrules_py.primitives.plugins import (
     Layer,
@@ -279,16 +279,16 @@ from chainrules_py.tangents.space import (
 from chainrules_py.tangents.structural import (
     map_fields,
 )
+from chainrules_py.tangents.structure_leaves import (
+    Tree,
+    mirrored,
+    plain,
+)
 from chainrules_py.tangents.sum_to_shape import (
     Unbroadcast,
 )
 from chainrules_py.tangents.thunks import (
     Thunk,
-)
-from chainrules_py.tangents.tree import (
-    Tree,
-    mirrored,
-    plain,
 )
 from chainrules_py.tangents.zeros import (
     ZEROS,

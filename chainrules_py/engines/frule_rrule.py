@@ -9,7 +9,7 @@ from typing import Any, final
 from chainrules_py.engines.default import demand, pull_through, push_through
 from chainrules_py.engines.guard import check_watched, watched
 from chainrules_py.errors import ChainRulesError, ProjectionError, advise, describe
-from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.method_table import Cache
 from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.registry.normal_form import normalise_call

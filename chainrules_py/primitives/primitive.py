@@ -19,7 +19,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.primitives.dispatch import (
+from chainrules_py.primitives.method_table import (
     Cache,
     MethodTable,
     invalidate,

@@ -12,7 +12,7 @@ from typing import Any
 
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.aliases.alias import aliases
-from chainrules_py.primitives.dispatch import operand_types, where_defined
+from chainrules_py.primitives.method_table import operand_types, where_defined
 from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of

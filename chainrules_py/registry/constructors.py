@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from chainrules_py.errors import RuleError
-from chainrules_py.primitives.dispatch import checked_annotation
+from chainrules_py.primitives.method_table import checked_annotation
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind import choice_by_dtype as choice_by_dtype  # registers itself
 from chainrules_py.registry.bind.bind import Recipe

@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.dispatch import signature_text
+from chainrules_py.primitives.method_table import signature_text
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.bind.choice_by_dtype import narrowed
 from chainrules_py.registry.statement import MODES, Rule, Statement

@@ -9,7 +9,7 @@ from typing import Any
 
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.aliases.alias import choose_rows
-from chainrules_py.primitives.dispatch import checked_annotation
+from chainrules_py.primitives.method_table import checked_annotation
 from chainrules_py.primitives.plugins import (
     RULES,
     announced,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pickle import PicklingError, UnpicklingError
 from typing import Any, final
 
-from chainrules_py.primitives.dispatch import signature_text, where_defined
+from chainrules_py.primitives.method_table import signature_text, where_defined
 from chainrules_py.primitives.plugins import Layer, layer_of, owner_of, see_about
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.rule_config import Capability

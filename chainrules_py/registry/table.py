@@ -14,7 +14,7 @@ from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
 from chainrules_py.primitives.aliases.alias import UFUNC_KEYWORDS, alias, aliases
-from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lock
+from chainrules_py.primitives.method_table import Cache, MethodTable, invalidate, lock
 from chainrules_py.primitives.plugins import (
     check_contract,
     contested,

@@ -18,7 +18,7 @@ from chainrules_py.errors import (
     ProjectionError,
     RuleError,
 )
-from chainrules_py.primitives.dispatch import where_defined
+from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited

@@ -17,8 +17,8 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.ops.reporting import is_strict
-from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.primitives.hints import Line
+from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer

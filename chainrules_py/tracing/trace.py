@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
 from chainrules_py.ops.views import converting, read
-from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
 from chainrules_py.registry.explain import demand_rule

@@ -12,7 +12,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_py import ops as v
-from chainrules_py.primitives.dispatch import Cache, invalidate
+from chainrules_py.primitives.method_table import Cache, invalidate
 from chainrules_py.values.caches import forget
 from chainrules_py.values.locks import Lock
 from chainrules_tape import value_and_grad

@@ -19,7 +19,7 @@ PLACES = {
     "backends/chainrules_autograd/engine": "tests/engines/autograd/engine",
     "backends/chainrules_kit": "tests/engines/kit",
     "chainrules_py/cli": "tests/cli",
-    "backends/chainrules_kit/forms": "tests/engines/kit/forms",
+    "backends/chainrules_kit/rule_styles": "tests/engines/kit/rule_styles",
     "backends/chainrules_compile": "tests/engines/compile",
     "backends/chainrules_cupy": "tests/libraries/cupy",
     "backends/chainrules_dask": "tests/libraries/dask",
@@ -57,7 +57,7 @@ ELSEWHERE = (
     ),
     (
         "chainrules_py/debugging.py",
-        "tests/testing/test_rerun.py",
+        "tests/testing/test_debug_mode.py",
         "by the checks that it calls",
     ),
     (
@@ -121,7 +121,11 @@ ELSEWHERE = (
         "tests/engines/torch/test_given_functions.py",
         "by the solvers that ask an engine for derivatives",
     ),
-    ("backends/chainrules_kit/forms/*", "tests/engines/kit/forms/test_forms.py", ROOM),
+    (
+        "backends/chainrules_kit/rule_styles/*",
+        "tests/engines/kit/rule_styles/test_rule_styles.py",
+        ROOM,
+    ),
     ("chainrules_py/cli/*", "tests/cli/test_commands.py", "by the commands"),
     ("chainrules_py/__init__.py", "tests/house/test_face.py", "it is the face"),
     ("chainrules_py/__main__.py", "tests/cli/test_commands.py", "it is the command"),

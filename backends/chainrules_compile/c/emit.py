@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_compile.c.driver import Kernels
 from chainrules_compile.c.groups import GroupWriter, converted, slots_of
-from chainrules_compile.c.kernels import Kernels
-from chainrules_compile.c.lowering import SLOT
+from chainrules_compile.c.item_builder import SLOT
 from chainrules_compile.c.memory import View
 from chainrules_compile.c.program_items import (
     RAISES,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from chainrules_compile.c.kernels import Kernels, at, nest
-from chainrules_compile.c.lowering import BLOCK, SLOT
+from chainrules_compile.c.driver import Kernels, at, nest
+from chainrules_compile.c.item_builder import BLOCK, SLOT
 from chainrules_compile.c.memory import Shape, Version, contiguous
 from chainrules_compile.c.program_items import Argument, Group, Literal, Operand, Operation
 from chainrules_compile.c.storage import Storage

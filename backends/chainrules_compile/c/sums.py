@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.kernels import at, head, nest
-from chainrules_compile.c.lowering import BLOCK, Lowering, argument, form, is_array, only
+from chainrules_compile.c.driver import at, head, nest
+from chainrules_compile.c.item_builder import BLOCK, Lowering, argument, form, is_array, only
 from chainrules_compile.c.memory import (
     Shape,
     UnwritableError,

@@ -15,8 +15,8 @@ from jax import lax
 from jax.scipy.sparse import linalg as sparse
 
 from chainrules_jax.engine.linear import floating
-from chainrules_jax.engine.pytrees import COMPUTED
 from chainrules_jax.engine.rule_config import config
+from chainrules_jax.engine.values import COMPUTED
 from chainrules_kit.solvers import SMALL, Coordinates
 from chainrules_py import ops as v
 from chainrules_py.extend import Gradient, Residual, Tree, describe

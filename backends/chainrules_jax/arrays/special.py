@@ -12,7 +12,7 @@ import jax.scipy.special as jax_special
 import numpy as np
 
 from chainrules_jax.engine.callback import called_back, compute_by, like_one_element
-from chainrules_jax.engine.pytrees import OURS
+from chainrules_jax.engine.values import OURS
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 from chainrules_py.ops import bessel, information, special

@@ -39,7 +39,7 @@ from chainrules_jax.engine.linear_pairs import (
     no_tangent,
     not_found,
 )
-from chainrules_jax.engine.pytrees import split
+from chainrules_jax.engine.values import split
 from chainrules_kit import (
     check_hidden,
     check_options,

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.array_types import JaxArray, is_traced
-from chainrules_jax.engine.pytrees import COMPUTED, as_beside, is_value, settled, split
+from chainrules_jax.engine.values import COMPUTED, as_beside, is_value, settled, split
 from chainrules_kit import by_numpy, check_promised, tried
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py.extend import TreeDef, partition, see, unflatten, where_defined

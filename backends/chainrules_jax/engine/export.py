@@ -8,9 +8,9 @@ from typing import Any
 
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.linear_pairs import LEAVES
-from chainrules_jax.engine.pytrees import as_values
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.transform import transformations
+from chainrules_jax.engine.values import as_values
 from chainrules_kit import Support, resolved, run_resolved, stated, supported
 from chainrules_py import Primitive, rules_for
 from chainrules_py.extend import made, name_of, primal_of, unbind

@@ -13,9 +13,9 @@ import chainrules_py
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
-from chainrules_jax.engine.pytrees import COMPUTED, JAXS, conjugate, dense, is_value, settled, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_jax.engine.rule_config import config
+from chainrules_jax.engine.values import COMPUTED, JAXS, conjugate, dense, is_value, settled, split
 from chainrules_kit import (
     UNFIT,
     AskedError,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, final
 
 from chainrules_jax.array_types import is_traced
-from chainrules_jax.engine.pytrees import is_value
+from chainrules_jax.engine.values import is_value
 from chainrules_py.extend import (
     Closure,
     Space,

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.engine.linear import is_inexact
-from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
+from chainrules_jax.engine.values import conjugate, dense, is_value, split
 from chainrules_kit import EngineConfig, of_some
 from chainrules_py import (
     Capability,

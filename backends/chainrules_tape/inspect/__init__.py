@@ -1,1 +1,1 @@
-"""Inspection of a tape: text, graphs, kept calls, NaNs."""
+"""Inspection of a tape: text, kept calls, NaNs."""

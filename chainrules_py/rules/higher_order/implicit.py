@@ -15,7 +15,7 @@ from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.rule_config import ForwardMode, ReverseMode
 from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed, Residual, applied
 from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.tree import Tree, mirrored, plain
+from chainrules_py.tangents.structure_leaves import Tree, mirrored, plain
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.tracers import untraced
 

@@ -16,7 +16,7 @@ from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.rule_config import ForwardMode, ReverseMode
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
-from chainrules_py.tangents.tree import Tree, mirrored
+from chainrules_py.tangents.structure_leaves import Tree, mirrored
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.tracers import untraced, varies
 

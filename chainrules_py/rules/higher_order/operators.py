@@ -14,7 +14,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.convert import Operator
 from chainrules_py.rule_config import Config
 from chainrules_py.tangents.space import Space, space, zero_tangent
-from chainrules_py.tangents.tree import Tree
+from chainrules_py.tangents.structure_leaves import Tree
 from chainrules_py.tangents.zeros import ZeroTangent
 
 Function = Callable[..., Any]

@@ -6,7 +6,7 @@ from typing import Any
 from chainrules_py.ops import map, reduce, scan
 from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.rule_config import ForwardMode, ReverseMode
-from chainrules_py.tangents.tree import mirrored
+from chainrules_py.tangents.structure_leaves import mirrored
 
 
 @register_frule(map, requires=ForwardMode)

@@ -14,9 +14,9 @@ from chainrules_py.testing.checks.other_calls import value_at
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.values import fingerprint
+from chainrules_py.testing.debug_mode import DebugError, Running, copied, different
 from chainrules_py.testing.errors import WrongError
 from chainrules_py.testing.modes import Bound, bound_rule, is_ours
-from chainrules_py.testing.rerun import DebugError, Running, copied, different
 
 
 def check_random(case: Case) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import Array, RuleError, primitive
-from chainrules_py.primitives.dispatch import operand_types
+from chainrules_py.primitives.method_table import operand_types
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
 
 

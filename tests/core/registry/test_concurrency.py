@@ -11,7 +11,7 @@ import pytest
 from chainrules_py import LinearMap, Numeric, primitive, rrule, rule
 from chainrules_py.extend import find_rule
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.dispatch import Cache
+from chainrules_py.primitives.method_table import Cache
 from chainrules_py.registry import table
 
 WAIT = 20.0

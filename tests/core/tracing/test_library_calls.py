@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import ChainRulesError, TracerError, UnsupportedKeywordError
-from chainrules_py.primitives.dispatch import invalidate
+from chainrules_py.primitives.method_table import invalidate
 from chainrules_tape import Tape, checkpoint, grad, jvp, linearize, vjp
 
 RNG = np.random.default_rng(8)

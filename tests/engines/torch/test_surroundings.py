@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-import chainrules_kit.forms as compat
+import chainrules_kit.rule_styles as compat
 from chainrules_py import (
     LinearMap,
     MutationError,

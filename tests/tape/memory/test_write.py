@@ -12,7 +12,7 @@ import pytest
 from chainrules_py import LinearMap, MutationError, NoTangent, TracerError, ZeroTangent, rule
 from chainrules_py import ops as v
 from chainrules_py.extend import Library, register_array_type
-from chainrules_py.primitives.dispatch import invalidate
+from chainrules_py.primitives.method_table import invalidate
 from chainrules_tape import Tape, grad, hook, jacobian, jvp, linearize, value_and_grad, vjp
 
 RNG = np.random.default_rng(11)

@@ -1,1 +1,1 @@
-"""NumPy-like functions written in operations, shared by all libraries that have them."""
+"""NumPy's functions beyond the operations, for libraries that compute by fallbacks alone."""

@@ -21,7 +21,7 @@ import numpy as np
 from chainrules_py import debugging
 from chainrules_py.errors import ChainRulesError, MutationError, NanError, describe
 from chainrules_py.ops.manipulation import copy as copy_array
-from chainrules_py.primitives.dispatch import invalidate
+from chainrules_py.primitives.method_table import invalidate
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.registry.bind.bind import annotate
 from chainrules_py.registry.table import name_of

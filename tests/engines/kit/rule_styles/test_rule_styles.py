@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_kit.forms import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.rule_styles import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import (
     Config,
     ForwardMode,
@@ -743,7 +743,7 @@ def test_a_record_shows_the_arrays_that_it_holds(name):
 
 def test_a_statement_about_a_new_function_makes_nobody_forget_theirs():
     """What costs a millisecond to find again was forgotten whenever a function got its rule."""
-    from chainrules_py.primitives.dispatch import Cache
+    from chainrules_py.primitives.method_table import Cache
 
     cache = Cache()
     cache.open()["kept"] = True

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.c.calls import loop_of
-from chainrules_compile.c.kernels import at, nest
+from chainrules_compile.c.driver import at, nest
 from chainrules_compile.c.memory import (
     Buffer,
     Shape,

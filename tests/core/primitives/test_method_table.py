@@ -22,7 +22,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import Library, find_rule, register_array_type
-from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate
+from chainrules_py.primitives.method_table import Cache, MethodTable, invalidate
 from chainrules_py.primitives.plugins import Layer, layer_of
 
 
