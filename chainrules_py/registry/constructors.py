@@ -65,8 +65,8 @@ def scalar_rule(
         parameter whose name starts with ``_`` is not used, so its value need not be saved. None
         for an operand in which f is constant.
     singular : bool
-        Whether a partial can be infinite or NaN where its tangent is zero; their product is then
-        zero.
+        Whether a partial can be infinite or NaN; its product with a tangent or cotangent that is
+        zero is then zero.
     complex : {"holomorphic", "real"}, optional
         The meaning of a partial p at complex operands: dy = p dx for a holomorphic f, or, with
         p = 2 df/dz, dy = Re(p dx) for a real-valued one. If unset, complex operands raise
