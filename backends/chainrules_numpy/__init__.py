@@ -85,7 +85,7 @@ _COMPUTED = {
     "decompositions": ("decompositions",),
     "elementwise": ("elementwise", "predicates", "selection"),
     "products": ("contraction",),
-    "special": ("information",),
+    "special": ("probability",),
     "statistics": ("statistics",),
 }
 """Files with implementations for which NumPy has no function of the same name and parameters."""

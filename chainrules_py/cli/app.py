@@ -18,9 +18,7 @@ from rich.table import Table
 
 from chainrules_py import ChainRulesError, coverage, explain, rules_for
 from chainrules_py.cli import templates
-from chainrules_py.cli.composites import composite
-from chainrules_py.cli.migrate import migrated
-from chainrules_py.cli.naming import (
+from chainrules_py.cli.arguments import (
     function_in,
     function_named,
     is_script,
@@ -28,6 +26,8 @@ from chainrules_py.cli.naming import (
     raised,
     script,
 )
+from chainrules_py.cli.composites import composite
+from chainrules_py.cli.migrate import migrated
 from chainrules_py.cli.obstacles import obstacles_in
 from chainrules_py.cli.trials import tried
 from chainrules_py.cli.versions import show_versions

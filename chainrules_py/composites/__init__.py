@@ -24,7 +24,7 @@ COMPUTED = {
         "trigonometry",
     ),
     "chainrules_kit.fallbacks.indexing": ("indexing",),
-    "chainrules_kit.fallbacks.information": ("information",),
+    "chainrules_kit.fallbacks.probability": ("probability",),
     "chainrules_kit.fallbacks.manipulation": ("creation", "manipulation", "polynomials"),
     "chainrules_kit.fallbacks.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
     "chainrules_kit.fallbacks.reductions": ("reductions", "selection", "sorting"),

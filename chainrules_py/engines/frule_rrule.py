@@ -152,7 +152,7 @@ class Pullback:
         call: tuple[Any, ...],
         options: dict[str, Any],
     ) -> None:
-        self.arrays = None if record is None else watched(record, (y, *operands))
+        self.arrays = None if record is None else watched(record)
         self.f = f
         self.y = y
         self.operands = operands

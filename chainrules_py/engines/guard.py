@@ -259,13 +259,16 @@ class Guard:
         return f"<guard of {len(self.held)} arrays, {self.mode}>"
 
 
-def watched(record: tuple[Any, ...], xs: tuple[Any, ...]) -> list[tuple[Any, Memory, bool, Any]]:
-    """List the arrays of a call that its record saved, with fingerprints, for `check_watched`."""
-    full, saved = debugging.checks is not None, set(map(id, record))
+def watched(record: tuple[Any, ...]) -> list[tuple[Any, Memory, bool, Any]]:
+    """List the arrays that the record of a call saved, with fingerprints, for `check_watched`."""
+    full, parts = debugging.checks is not None, [*record[2:]]
+    for part in parts:  # which grows meanwhile
+        if type(part) in (tuple, list):
+            parts += part
     return [
         (x, memory, full, memory.fingerprint(x, full))
-        for x in xs
-        if id(x) in saved and (memory := type_info(type(x)).memory) is not None
+        for x in parts
+        if (memory := type_info(type(x)).memory) is not None
     ]
 
 

@@ -16,7 +16,6 @@ from chainrules_py.ops.elementwise import *
 from chainrules_py.ops.fourier import *
 from chainrules_py.ops.higher_order import *
 from chainrules_py.ops.indexing import *
-from chainrules_py.ops.information import *
 from chainrules_py.ops.interpolation import *
 from chainrules_py.ops.joining import *
 from chainrules_py.ops.linalg import *
@@ -25,6 +24,7 @@ from chainrules_py.ops.matrix_functions import *
 from chainrules_py.ops.operators import *
 from chainrules_py.ops.polynomials import *
 from chainrules_py.ops.predicates import *
+from chainrules_py.ops.probability import *
 from chainrules_py.ops.reductions import *
 from chainrules_py.ops.reporting import *
 from chainrules_py.ops.selection import *

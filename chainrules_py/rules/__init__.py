@@ -21,7 +21,7 @@ FILES = {
     "fourier": ("fourier",),
     "higher_order": ("higher_order.programs", "higher_order.implicit", "higher_order.integration"),
     "indexing": ("indexing",),
-    "information": ("information",),
+    "probability": ("probability",),
     "interpolation": ("interpolation",),
     "joining": ("joining",),
     "linalg": ("linalg.matrices", "linalg.products", "linalg.solving", "linalg.svd"),

@@ -289,16 +289,15 @@ def _classify(cls: type) -> Structure[Any] | None:
         if base is list:
             return Structure("positions", None, _enumerated, _rebuild_list)
         if base is dict:
-            return Structure("keys", None, lambda x: list(x.items()), _rebuild_dict)
+            return Structure("keys", None, _dict_items, _rebuild_dict)
     return None
 
 
 def _by_position_tuple(cls: type) -> Structure[Any]:
     names = getattr(cls, "_fields", None)
     if isinstance(names, tuple) and hasattr(cls, "_make"):
-        items: Any = lambda x: list(zip(names, x, strict=True))
-        rebuild: Any = lambda x, values: _with_attributes_of(x, type(x)._make(values))
-        return Structure("namedtuple", names, items, rebuild)
+        items: Any = functools.partial(_named_items, names)
+        return Structure("namedtuple", names, items, _rebuild_namedtuple)
     # time.struct_time, torch.return_types: tuple.__new__ refuses these
     if hasattr(cls, "n_sequence_fields"):
         return Structure("positions", None, _enumerated, lambda x, values: type(x)(values))
@@ -307,6 +306,18 @@ def _by_position_tuple(cls: type) -> Structure[Any]:
 
 def _enumerated(x: Iterable[Any]) -> list[tuple[Any, Any]]:
     return list(enumerate(x))
+
+
+def _dict_items(x: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    return list(x.items())
+
+
+def _named_items(names: tuple[str, ...], x: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    return list(zip(names, x, strict=True))
+
+
+def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
+    return _with_attributes_of(x, type(x)._make(values))
 
 
 def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
@@ -406,10 +417,17 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
 
 def _computes_anew(cls: type) -> Callable[[Any], None] | None:
     """Return the method that sets non-field attributes; None if it takes more than the object."""
-    name = "__attrs_post_init__" if "__attrs_attrs__" in vars(cls) else "__post_init__"
-    after: Any = getattr(cls, name, None)
-    more = getattr(getattr(after, "__code__", None), "co_argcount", 1) > 1  # an ``InitVar``
-    return None if more else after
+    if "__attrs_attrs__" in vars(cls):
+        return getattr(cls, "__attrs_post_init__", None)
+    after: Callable[[Any], None] | None = getattr(cls, "__post_init__", None)
+    if after is None or "__dataclass_fields__" not in vars(cls):
+        return after
+    import dataclasses  # a program with a dataclass has loaded it
+
+    fields = {field.name for field in dataclasses.fields(cls)}
+    made = vars(cls).get("__init__")
+    given = getattr(made, "__annotations__", {}).keys() - {"return"}  # includes ``InitVar``
+    return None if given - fields else after
 
 
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:

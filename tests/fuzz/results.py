@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.rule_styles import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import (
     ChainRulesError,
     LinearMap,
@@ -368,6 +368,8 @@ def verdict(kind: str, form: str, door: str) -> str:
         if not fits or asks or (kind, door) == ("tuple beside a text", "compile"):
             return ""
         return f"{type(error).__name__}: {error}"[:300]
+    except IndexError as error:  # a field of a traced record
+        return "" if kind == "record" else f"{type(error).__name__}: {error}"[:300]
     except (TypeError, ValueError) as error:  # NumPy's, where it is given another's array
         mixed = type(error).__name__ == "TypePromotionError" and kind == "float8"
         mixed |= kind in _FOREIGN and engine in ("rrule", "frule", "tape", "autograd", "compile")

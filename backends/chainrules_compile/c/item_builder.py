@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.calls import loop_of
 from chainrules_compile.c.driver import at, nest
 from chainrules_compile.c.memory import (
     Buffer,
@@ -24,6 +23,7 @@ from chainrules_compile.c.memory import (
     strides_of,
     together,
 )
+from chainrules_compile.c.native_programs import loop_of
 from chainrules_compile.c.program_items import (
     Argument,
     Group,

@@ -18,7 +18,7 @@ from chainrules_compile.c.memory import UnwritableError, View, strides_of
 from chainrules_compile.c.program_items import RAISES, Guard, Literal
 from chainrules_compile.c.rearrangement import REARRANGED, part
 from chainrules_compile.c.small_systems import LOG_DETERMINANTS, SMALL
-from chainrules_compile.c.strong_products import STRONG
+from chainrules_compile.c.strong_zero import STRONG
 from chainrules_compile.c.sums import SUMS
 from chainrules_compile.c.text import c_type, expression, literal
 from chainrules_compile.calls import (

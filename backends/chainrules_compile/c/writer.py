@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c import calls
+from chainrules_compile.c import native_programs
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.item_builder import Lowering, dense, form
@@ -47,9 +47,9 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     try:
         if len(program) > MOST_CALLS:
             raise CompilerError(f"a program of {len(program)} calls is too long to be written in C")
-        calls.driver()
+        native_programs.driver()
         recorded, program = program, _native(program, scope.threads)
-        scope.fits = calls.fits()
+        scope.fits = native_programs.fits()
         scope.save = functools.partial(save, recorded, names, scope)
     except CompilerError as error:
         instead = f"written for NumPy instead of C: {error}"
@@ -88,7 +88,7 @@ def _native(program: Program, threads: int) -> Program:
         return program
     heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
     head = headed(*heads, *(["threads.h"] if threads > 1 else []))
-    library = calls.loaded("\n".join([head, *texts]), threads)
+    library = native_programs.loaded("\n".join([head, *texts]), threads)
     found: list[Call] = []
     for piece in pieces:
         found += piece.calls(library) if isinstance(piece, _Made) else _turning(piece, library)
@@ -238,10 +238,10 @@ class _Made:
             memory[x] = Value(f"{x.name}_memory", np.ndarray, None, x.dtype)
         inputs = [spec_of(x, lowering.views[x]) for x in lowering.inputs]
         outputs = [spec_of(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
-        loops: Any = [calls.loop_of(loop, types) for loop, types in lowering.loops]
+        loops: Any = [native_programs.loop_of(loop, types) for loop, types in lowering.loops]
         large = sum(map(_elements, self.items)) > _LARGE
         rest = self.work, self.guarded, large
-        native = calls.program(library, self.name, inputs, outputs, loops, *rest)
+        native = native_programs.program(library, self.name, inputs, outputs, loops, *rest)
         ok = [Value(f"{self.name}_fits", bool)] if self.guarded else []
         results = (*[memory.get(x, x) for x in self.outputs], *ok)
         found = [Call(native, tuple(lowering.inputs), {}, results), *map(_fits, ok)]

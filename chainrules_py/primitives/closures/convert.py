@@ -297,13 +297,15 @@ class _Search:
                 continue  # most containers; without a loop of Python
             self._seen[id(x)] = x, parts
             for part in parts:
-                if id(part) in self._seen:
+                way = _opener[type(part)]
+                # Of objects in an object only the outer one is searched, unless it is captured too.
+                if id(part) in self._seen or opener is way is _attributes:
                     continue
                 self._seen[id(part)] = part, ()
                 if is_captured(part):
                     self.found.append(part)
                     room = most
-                elif _opener[type(part)] is not _nothing:
+                elif way is not _nothing:
                     waiting.append(part)
 
     def holders(self) -> frozenset[int]:
@@ -332,7 +334,7 @@ def _nothing(_: Any) -> tuple[Any, ...]:
 
 
 def _attributes(x: Any) -> list[Any]:
-    return [y for y in attributes(x).values() if _opener[type(y)] is not _attributes]
+    return [*attributes(x).values()]
 
 
 def _fields(x: Any) -> Collection[Any]:

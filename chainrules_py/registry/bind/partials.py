@@ -169,7 +169,7 @@ class Pushes(SharedRun):
                 if is_zero(t):
                     continue
                 t = unthunk(t)
-                if batch and p is not None:
+                if batch and hasattr(p, "shape"):
                     spread(p, y)  # raises if the batch would hide that its shape does not fit
                 y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
             return ZeroTangent() if y_dot is None else self._spread(y_dot, y, request, batch)

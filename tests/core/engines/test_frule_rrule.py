@@ -13,6 +13,7 @@ import pytest
 from chainrules_py import (
     ChainRulesError,
     LinearMap,
+    MutationError,
     NoRuleError,
     NoTangent,
     NotDifferentiableError,
@@ -515,3 +516,14 @@ def test_calls_of_several_operations_skip_what_is_not_wanted():
     )
     with pytest.raises(ProjectionError, match="2 entries for 3 operands"):
         pullback(np.ones((3, 2)), wanted=(True, False))
+
+
+@pytest.mark.parametrize("f", [np.sin, np.cumprod, np.linalg.solve])
+def test_a_write_to_what_a_pullback_needs_is_an_error(f):
+    """However deep the rule saved the array, and where it saved a view of it."""
+    xs = (np.eye(2) + 0.5, X) if f is np.linalg.solve else (X.copy(),)
+    y, pullback = rrule(f, *xs)
+    pullback(y)
+    xs[0][0] = 7.0
+    with pytest.raises(MutationError, match="was written to after that"):
+        pullback(y)

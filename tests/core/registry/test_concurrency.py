@@ -104,7 +104,7 @@ def test_a_registry_that_stores_into_the_newest_dict_fails_it_as_well(monkeypatc
 
 def test_backends_are_imported_outside_the_lock(monkeypatch):
     """A thread imports a backend that registers; another, inside the lock, waits for no import."""
-    from chainrules_py.primitives import dispatch
+    from chainrules_py.primitives import method_table
 
     importing, registered = threading.Event(), threading.Event()
     f = fresh()
@@ -136,7 +136,7 @@ def test_backends_are_imported_outside_the_lock(monkeypatch):
     done = threading.Event()
 
     def other() -> None:
-        with dispatch.lock:
+        with method_table.lock:
             rule(f)(stated(4.0, float))
         done.set()
 

@@ -118,6 +118,32 @@ class Degrees:
         self.cos = np.cos(self.angle)
 
 
+@dataclasses.dataclass
+class Powered:
+    a: Any
+
+    def __post_init__(self, power=2):  # noqa: RUF033
+        self.square = self.a**power
+
+
+@dataclasses.dataclass
+class Loose:
+    a: Any
+    scale: dataclasses.InitVar[float] = 7.0
+
+    def __post_init__(self, *scale):
+        self.scaled = self.a * (scale[0] if scale else 7.0)
+
+
+def test_what_the_constructor_computes_beside_a_default_is_traced():
+    assert grad(lambda x: x.square + x.a)(Powered(3.0)).a == 7.0
+
+
+def test_what_is_computed_from_more_than_fields_stays_as_it_was_made():
+    """Not from the default of what the object was made with."""
+    assert grad(lambda a: vjp(lambda x: x.scaled * x.a, Loose(a, 5.0))[0])(3.0) == 30.0
+
+
 def test_what_takes_more_than_the_fields_is_constant():
     assert grad(lambda x: x.a * x.factor)(Scaled(3.0, scale=5.0)).a == 5.0
     x = Degrees(60.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import sys
 
 import numpy as np
@@ -204,3 +205,11 @@ def test_keys_tell_types_and_signs():
     assert partition(X, is_array)[1].key() == "leaf"
     assert partition(1, is_array)[1].key() != partition(True, is_array)[1].key()
     assert partition([X], is_array)[1].key() is None
+
+
+@pytest.mark.parametrize(
+    "x", [{"a": 1.0}, [1.0, (2.0,)], Named(1.0, 2.0)], ids=["dict", "list", "named"]
+)
+def test_treedefs_are_pickled(x):
+    tree = flatten(x)[1]
+    assert pickle.loads(pickle.dumps(tree)) == tree

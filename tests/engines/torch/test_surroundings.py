@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-import chainrules_kit.rule_styles as compat
+import chainrules_kit.foreign_forms as compat
 from chainrules_py import (
     LinearMap,
     MutationError,

@@ -216,6 +216,15 @@ FUNCTIONS |= {
 }
 
 
+def an_object_and_its_owner(a):
+    inner, outer = [type("Thing", (), {})() for _ in range(2)]
+    inner.w, outer.inner = a, inner
+    return lambda x: (inner.w + outer.inner.w) / 2 * x
+
+
+FUNCTIONS["an object and its owner"] = an_object_and_its_owner
+
+
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_captured_values_are_found_and_exchanged(name):
     with Tape() as tape:

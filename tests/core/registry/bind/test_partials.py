@@ -152,3 +152,10 @@ def test_a_partial_that_is_no_number_for_each_element_is_refused(part, derivativ
     scalar_rule(square, lambda _y, _x: part)
     with pytest.raises(ProjectionError):
         derivative(square, np.arange(3.0))
+
+
+def test_a_partial_may_be_a_list_of_numbers():
+    double = primitive(lambda x: x * 2)
+    scalar_rule(double, lambda _y, x: [2.0] * len(x))
+    for mode in ("forward", "reverse"):
+        np.testing.assert_array_equal(jacobian(double, mode=mode)(np.ones(2)), 2.0 * np.eye(2))

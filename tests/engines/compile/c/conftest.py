@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainrules_compile.c import calls
+from chainrules_compile.c import native_programs
 from chainrules_compile.c.compilers import CompilerError
 from tests.libraries.conftest import cp, host, on  # noqa: F401 (fixtures)
 
@@ -10,6 +10,6 @@ from tests.libraries.conftest import cp, host, on  # noqa: F401 (fixtures)
 @pytest.fixture(scope="session")
 def native():
     try:
-        return calls.driver()
+        return native_programs.driver()
     except CompilerError as error:
         pytest.skip(str(error))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import cache, calls, writer
+from chainrules_compile.c import cache, native_programs, writer
 from chainrules_compile.c.text import headed
 from chainrules_compile.scope import Form
 from chainrules_tape import grad, hvp, jvp, value_and_grad
@@ -498,7 +498,9 @@ OTHERS = [
 
 @pytest.mark.parametrize("i", range(len(OTHERS)))
 def test_arrays_of_other_forms_do_not_fit(i):
-    fits = calls.fits()([Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)])
+    fits = native_programs.fits()(
+        [Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)]
+    )
     assert fits(X, X.T)
     assert fits(X.copy(), X.copy().T)
     assert fits(X.view(X.dtype.newbyteorder("=")), X.T)

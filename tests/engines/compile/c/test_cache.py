@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import cache, cache_info, calls, compilers, folder
+from chainrules_compile.c import cache, cache_info, compilers, folder, native_programs
 
 pytestmark = pytest.mark.usefixtures("native")
 X = np.linspace(0.0, 1.0, 7)
@@ -28,7 +28,7 @@ def once():
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
-    calls.driver()
+    native_programs.driver()
     cache.compiler()
     once()  # which finds out what functions of vectors there are
     where = tmp_path / "cache"
@@ -126,7 +126,7 @@ def test_no_folder_at_all_is_a_warning(monkeypatch):
     def full(self, key):
         raise OSError(28, "No space left on device")
 
-    calls.driver()
+    native_programs.driver()
     cache.compiler()
     monkeypatch.setattr(folder.Folder, "found", full)
     with pytest.warns(RecordingWarning, match="No space left"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.c import calls
+from chainrules_compile.c import native_programs
 from chainrules_tape import jvp, value_and_grad
 from tests.engines.compile.c.near import near
 from tests.engines.compile.c.test_c import check as check_whole
@@ -88,8 +88,8 @@ def test_bits_are_those_of_the_function_for_all(case, dtype):
 )
 def test_none_is_refused(maker, monkeypatch):
     # Written, but for what the compiler makes: the function itself gives the results.
-    monkeypatch.setattr(calls, "loaded", lambda *given: None)
-    monkeypatch.setattr(calls, "program", lambda *given: np.sin)
+    monkeypatch.setattr(native_programs, "loaded", lambda *given: None)
+    monkeypatch.setattr(native_programs, "program", lambda *given: np.sin)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for middle, end in itertools.product(MIDDLES, ENDS if maker else ENDS[:2]):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.c import calls
+from chainrules_compile.c import native_programs
 from chainrules_py import ops as v
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
@@ -131,7 +131,10 @@ def test_products_that_are_joined_leave_nothing_to_numpy(name):
         for found, wanted in zip(flatten(g(k * w, u))[0], flatten(both(k * w, u))[0], strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
     assert "joined_rows" not in g.source
-    assert sum([type(c.function) is calls.driver().Native for c in g.programs[0].program]) == 1
+    assert (
+        sum([type(c.function) is native_programs.driver().Native for c in g.programs[0].program])
+        == 1
+    )
 
 
 def concatenated(x, y):

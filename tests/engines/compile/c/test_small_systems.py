@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compile.c import calls
+from chainrules_compile.c import native_programs
 from chainrules_py import ops as v
 from chainrules_tape import hvp, value_and_grad
 from tests.engines.compile.c.near import near
@@ -95,8 +95,10 @@ def gaussian(a, b):
 
 @pytest.mark.parametrize("n", [1, 2, 17, 64])
 def test_a_matrix_and_its_transpose_are_factored_once(n, monkeypatch):
-    texts, loaded = [], calls.loaded
-    monkeypatch.setattr(calls, "loaded", lambda text, n: texts.append(text) or loaded(text, n))
+    texts, loaded = [], native_programs.loaded
+    monkeypatch.setattr(
+        native_programs, "loaded", lambda text, n: texts.append(text) or loaded(text, n)
+    )
     a, b = RNG.standard_normal((n, n)) + 2.0 * np.eye(n), RNG.standard_normal(n)
     f = value_and_grad(gaussian, (0, 1))
     g = compiled(f)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.c import cache, calls
+from chainrules_compile.c import cache, native_programs
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_py import RuleError
 from chainrules_tape import value_and_grad
@@ -49,8 +49,10 @@ def test_bits_are_those_of_one_thread(dtype):
 
 def test_large_groups_are_shared_and_small_ones_are_not(monkeypatch):
     texts = []
-    loaded = calls.loaded
-    monkeypatch.setattr(calls, "loaded", lambda *given: texts.append(given[0]) or loaded(*given))
+    loaded = native_programs.loaded
+    monkeypatch.setattr(
+        native_programs, "loaded", lambda *given: texts.append(given[0]) or loaded(*given)
+    )
     compiled(lambda x: np.sin(x) * x + 1.0)(np.ones(N))
     compiled(lambda x: np.sum(np.sin(x) * x + 1.0))(np.ones(N))
     compiled(lambda x: np.sin(x) * x + 1.0)(np.ones(1000))
@@ -80,7 +82,7 @@ def test_a_compiler_without_threads_makes_the_program_for_one(monkeypatch):
             raise CompilerError("there is no OpenMP")
         return library(text, *flags)
 
-    monkeypatch.setattr(calls, "library", without)
+    monkeypatch.setattr(native_programs, "library", without)
     x = RNG.standard_normal(N)
     for f in FUNCTIONS[:4]:
         g = compiled(f)

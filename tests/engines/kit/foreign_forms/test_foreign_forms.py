@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_kit.rule_styles import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import (
     Config,
     ForwardMode,
