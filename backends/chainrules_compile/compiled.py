@@ -223,10 +223,10 @@ class Compiled(Generic[P, R]):
         self._changed |= {*changed}
         self._unkept += 1
         names = ", ".join(sorted(again or changed))
-        if again or self._strict:
+        if again:
             self._stay(
-                f"is not a program, and runs as it is: {'each' if again else 'this'} call changes "
-                f"{names}; do that outside of it, and pass in what it needs"
+                f"is not a program, and runs as it is: each call changes {names}; "
+                f"do that outside of it, and pass in what it needs"
             )
         else:
             self._why = f"changed {names}, and ran as it is; the next call is recorded"
@@ -234,9 +234,10 @@ class Compiled(Generic[P, R]):
 
     def _stay(self, why: str) -> None:
         """Warn that the function runs uncompiled from now on, and why; raise if `strict`."""
-        self.as_it_is, self._why = True, why
+        self._why = why
         if self._strict:
             raise RecordingError(f"{self._called} {why.replace(', and runs as it is', '')}")
+        self.as_it_is = True
         self._warn(why)
 
     def _warn(self, text: str) -> None:

@@ -709,16 +709,16 @@ def interpn(
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 
-def _distance(gaps: Any) -> Any:
-    return v.vector_norm(gaps, axis=-1)
+def _distance(gaps: Any, epsilon: Any) -> Any:
+    return abs(epsilon) * v.vector_norm(gaps, axis=-1)
 
 
-def _square(gaps: Any) -> Any:
-    return v.sum(gaps * gaps, axis=-1)
+def _square(gaps: Any, epsilon: Any) -> Any:
+    return v.sum((epsilon * gaps) ** 2, axis=-1)
 
 
 # Even functions are of the square of the distance, in which they have all derivatives at 0.
-_RADIAL: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+_RADIAL: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
     "linear": (_distance, lambda r: -r),
     "cubic": (_distance, lambda r: r**3),
     "quintic": (_distance, lambda r: -(r**5)),
@@ -765,9 +765,9 @@ def RBFInterpolator(  # noqa: N802
     columns = v.reshape(values, shape=(n, math.prod(values.shape[1:])))
 
     def functions(x: Any) -> Any:
-        gaps = epsilon * (v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0))
+        gaps = v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0)
         size_of, function = _RADIAL[kernel]
-        radial = function(size_of(gaps))
+        radial = function(size_of(gaps, epsilon))
         if not size:
             return radial
         z, one = (x - shift) / scale, v.ones_like(x[:, 0])

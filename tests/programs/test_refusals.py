@@ -230,10 +230,12 @@ TOLD = {
         "use np.sum(np.concatenate([np.stack([x[0], 2.0]), np.stack([3.0])]))"
     ),
     "(lambda f: [f(TWO), f(TWO)])(compiled(lambda x: (LOG.append(1), np.sum(x))[1]))": (
-        "is not a program: this call changes LOG"
+        "is not a program: each call changes LOG"
     ),
     "compiled(lambda x: x * float(x[0]))(TWO)": "use x[0]",
-    "compiled(lambda x: x * np.random.rand())(TWO)": "this call changes the state of np.random",
+    "(lambda f: [f(TWO), f(TWO)])(compiled(lambda x: x * np.random.rand()))": (
+        "each call changes the state of np.random"
+    ),
     "compiled(lambda x: x * len(str(x[0])))(TWO)": "print, or format, what the compiled function",
     "grad(math.sin)(1.0)": "use np.sin(x)",
     "grad(lambda x: in_a_thread(math.exp, x))(1.0)": "use NumPy's functions of x, not plain ones",

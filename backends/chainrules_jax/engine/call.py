@@ -21,6 +21,7 @@ from jax.interpreters.partial_eval import JaxprTracer
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.jet import define_series
 from chainrules_jax.engine.linear import (
+    are_shared,
     as_array,
     batch_tracer,
     batched_type,
@@ -194,6 +195,9 @@ def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> A
     leaves = [*map(as_array, leaves)]
     if name is None and all([d is None for d in dims]):
         return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
+    if all([d is None for d in dims]) and are_shared(program.value, leaves, axis):
+        out = call_p.bind(*leaves, program=Mapped(program, axis.size, tuple(dims), name))
+        return [y[0] for y in out], [None] * len(out)
     leaves, dims = in_front(leaves, dims)
     if isinstance(program, Program) and name is None:
         one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]

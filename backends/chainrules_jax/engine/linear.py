@@ -164,6 +164,18 @@ def in_front(xs: Sequence[Any], dims: Sequence[Any]) -> tuple[list[Any], list[An
     return moved, [None if d is None else 0 for d in dims]
 
 
+def are_shared(f: Callable[..., Any], operands: Sequence[Any], axis: Any) -> bool:
+    """Return whether results at shared operands are the same along a named axis, as means are."""
+    if not axis.size:
+        return False
+    over = jax.vmap(lambda xs: f(*xs), None, None, axis_name=axis.name, axis_size=axis.size)
+    try:
+        jax.eval_shape(over, list(operands))
+    except ValueError:  # a result depends on the place along the axis
+        return False
+    return True
+
+
 @functools.cache
 def batch_tracer() -> type:
     """Return the class of the tracers of ``vmap``, which has no public name."""
@@ -267,6 +279,11 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: Lin
     operands = [*map(as_array, operands)]
     if name is None and all([d is None for d in dims]):
         return (out := linear_p.bind(*operands, pair=pair)), [None] * len(out)
+    half = lambda *xs: pair.forward(xs[:n], xs[n:])
+    if all([d is None for d in dims]) and are_shared(half, operands, axis):
+        batched = pair.batched(size, dims[:n], dims[n:], name)
+        out = linear_p.bind(*operands, pair=batched)
+        return [y[0] for y in out], [None] * len(out)
     operands, dims = in_front(operands, dims)
     batched = pair.batched(size, dims[:n], dims[n:], name)
     out = linear_p.bind(*operands, pair=batched)

@@ -299,10 +299,15 @@ class Program:
             y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
         except NotDifferentiableError as error:
             asks = isinstance(error, AskedError) or isinstance(error.__cause__, LEAVES)
-            if not (asks and _any_traced(leaves)):
+            stated = asks and rule.forward is not None and not rule.forward.transposed
+            if not (asks and (stated or _any_traced(leaves))):
                 raise
             ys, self._asks = self.value(*leaves), True
             push, pull, saved = self._asking, self._asking, list[Any]()
+            if stated and (onward := bind(rule, classes, bound.wanted, "forward", config=config)):
+                options = self.options
+                push = lambda dots, *xs: onward.run(dots, *xs, **options)[1]
+                saved = list(operands)
             halves: Any = None, None
         else:
             ys = self.opened(y, leaves)

@@ -401,6 +401,28 @@ def test_refusals_say_what_to_write(f, text):
         compile(f, strict=True)(X.copy())  # which some of them write to
 
 
+def test_a_strict_function_may_fill_a_cache_once():
+    cache = {}
+
+    def f(x):
+        if "c" not in cache:
+            cache["c"] = np.arange(6.0)
+        return np.sum(x * cache["c"])
+
+    g = compile(f, strict=True)
+    assert [g(X), g(X), g(X)] == [f(X)] * 3
+    assert len(g.programs) == 1
+
+
+def test_a_strict_function_that_changes_something_at_every_call_is_an_error_at_each():
+    calls = []
+    g = compile(lambda x: (calls.append(1), np.sum(x))[1], strict=True)
+    g(X)
+    for _ in range(2):
+        with pytest.raises(RecordingError, match="is not a program: each call changes calls"):
+            g(X)
+
+
 def test_what_draws_from_a_captured_generator_runs_as_it_is():
     rng, same_rng = np.random.default_rng(0), np.random.default_rng(0)
     compiled = compile(lambda x: rng.normal(size=6) * x)

@@ -523,6 +523,22 @@ def test_both_halves_of_a_rule_are_used(near):
     assert counts.rule <= before + 2  # traced once, not run again
 
 
+def test_a_forward_half_by_numpy_needs_no_reverse_half(near):
+
+    @primitive
+    def squared(x):
+        return np.asarray(x) ** 2
+
+    @frule.register(squared)
+    def squared_frule(tangents, x):
+        return squared(x), 2 * np.asarray(x) * np.asarray(tangents[0])
+
+    y, y_dot = jax.jvp(export(squared), (jnp.array([3.0]),), (jnp.array([1.0]),))
+    near(y, [9.0])
+    near(y_dot, [6.0])
+    near(jax.jacfwd(export(squared))(3.0), 6.0)
+
+
 def test_separate_statements_are_both_used(near):
     used = []
 

@@ -10,7 +10,7 @@ import scipy.interpolate as theirs
 
 import chainrules_scipy.interpolate as ours
 from chainrules_py import NotDifferentiableError
-from chainrules_tape import grad
+from chainrules_tape import grad, hessian
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(3)
@@ -124,6 +124,17 @@ def test_radial_functions(kernel):
         d,
         x,
     )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel", ["linear", "thin_plate_spline", "cubic", "gaussian"])
+def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
+    y, x = _rng.normal(size=(9, 2)), _rng.normal(size=(4, 2))
+    options = {"kernel": kernel, "smoothing": 0.1}
+    total = lambda e: np.sum(ours.RBFInterpolator(y, y[:, 0] ** 2, epsilon=e, **options)(x))
+    slope, h = grad(total), 1e-5
+    differences = (slope(1.3 + h) - slope(1.3 - h)) / (2 * h)
+    np.testing.assert_allclose(hessian(total)(1.3), differences, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize(

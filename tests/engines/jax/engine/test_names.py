@@ -182,3 +182,19 @@ def test_an_axis_of_a_mesh(form):
         np.testing.assert_allclose(*each, atol=1e-12, err_msg=asked)
         with pytest.raises(NotDifferentiableError, match="check_vma=False"):
             jax.shard_map(f, mesh=mesh, in_specs=own, out_specs=own)(X)
+
+
+def test_what_is_the_same_along_a_named_axis_may_have_no_axis():
+    """As the statistics of a batch are."""
+    square = primitive(lambda x: x * x)
+    scalar_rule(square, lambda _y, x: 2 * x)
+    square = export(square)
+    mean = over(lambda x: square(lax.pmean(x, "i")), out_axes=None)
+    wanted = float(jnp.mean(X)) ** 2
+    for way in (mean, jax.jit(mean)):
+        np.testing.assert_allclose(way(X), wanted)
+    np.testing.assert_allclose(jax.grad(mean)(X), 2 * jnp.mean(X) / len(X))
+    both = over(lambda x, m: (square(x), square(m)), in_axes=(0, None), out_axes=(0, None))
+    np.testing.assert_allclose(both(X, 2.0)[1], 4.0)
+    tangent = jax.jvp(lambda m: both(X, m), (2.0,), (1.0,))[1]
+    np.testing.assert_allclose(tangent[1], 4.0)
