@@ -36,6 +36,8 @@ __all__ = [
     "polygamma",
 ]
 
+if not isinstance(native.betainc, np.ufunc):  # SciPy's array-API dispatch hides the ufuncs
+    import chainrules_scipy.ufuncs  # noqa: F401 - which are replaced there
 with_shortcuts(native.roots_gegenbauer, native.roots_jacobi)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
