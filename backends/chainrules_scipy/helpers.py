@@ -7,7 +7,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -29,9 +29,8 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
-from chainrules_scipy.installing import DATA, is_asked_again, our_module, place, public_module
+from chainrules_scipy.installing import DATA, F, is_asked_again, our_module, place, public_module
 
-F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
 
 
@@ -232,8 +231,10 @@ def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without:
             given = bound.arguments
         for name in refused:
             if given[name] is not defaults[name] and given[name] is not None:
-                say = f"{native.__name__}({name}=...) has no derivative here; leave it out"
-                reject(say, UnsupportedKeywordError)
+                reject(
+                    f"{native.__name__}({name}=...) has no derivative here; leave it out",
+                    UnsupportedKeywordError,
+                )
         look = given.get("check_finite", True)
         given |= {n: array_of(given[n]) for n in arrayed if given.get(n) is not None}
         given |= {n: checked(look, given[n])[0] for n in looked_at if given.get(n) is not None}
@@ -494,6 +495,18 @@ def nested(x: Any) -> int:
 def anchored(value: Any, moving: Any) -> Any:
     """Return another value with the derivatives of a traced one."""
     return (moving - untraced(moving)) + value  # the value may be a NumPy array on the right
+
+
+def along(matrix: Any, x: Any, axis: int) -> Any:
+    """Multiply an array by a matrix along one axis, which is not counted from the end."""
+    y = v.tensordot(matrix, x, axes=((1,), (axis,)))
+    return v.permute_dims(y, axes=(*range(1, axis + 1), 0, *range(axis + 1, y.ndim)))
+
+
+def added_up(data: Any, places: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array of zeros with numbers added to it, each at its index."""
+    index, at = v.Index.split(places)
+    return v.scatter_add(v.full_like(data, shape=shape, fill=0), data, *at, index=index)
 
 
 def permutation_of(pivots: Any) -> Any:

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_scipy import other_engines
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # The public modules of SciPy, and the modules of this package with functions for them.
 OURS = {
@@ -219,13 +221,11 @@ def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> An
         ) from error
 
 
-def place(
-    native: Callable[..., Any], function: Callable[..., Any], always: bool = False, home: str = ""
-) -> None:
+def place(native: Callable[..., Any], function: F, always: bool = False, home: str = "") -> F:
     """Replace a function under SciPy's name, for traced values, while it is installed.
 
     With ``always`` it is replaced for all values, because its result for plain ones takes traced
-    values later. ``home`` is the module in which users find the function.
+    values later. ``home`` is the module in which users find the function. Ours is returned.
     """
     home = home or public_module(native)
     dispatching = _dispatching(native, function, always=always)
@@ -239,6 +239,7 @@ def place(
         for name in [n for n, f in vars(module).items() if f is native and n[0] != "_"]:
             _enter(_Place(module, name, dispatching, native))
         home = home.rpartition(".")[0]
+    return function
 
 
 def standing(native: Any) -> Callable[..., Any] | None:
@@ -261,9 +262,6 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
     name = name or function.__name__
     native: Any = getattr(cls, name)
     before: Any = vars(cls).get(name, _ABSENT)
-    if isinstance(inspect.getattr_static(cls, name), classmethod):
-        _place_class_method(cls, function, name, before)
-        return
     is_static = isinstance(before, staticmethod)
     dispatching = _dispatching(native, function, bound=not is_static)
     if name in vars(cls) and not name.startswith("__"):
@@ -272,21 +270,8 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
     _enter(_Place(cls, name, put, before))
 
 
-def _place_class_method(cls: type, function: Callable[..., Any], name: str, before: Any) -> None:
-    """Replace a class method by a function; subclasses keep SciPy's method."""
-    native: Any = inspect.getattr_static(cls, name).__func__
-
-    @functools.wraps(native)
-    def dispatching(made: type, *args: Any, **options: Any) -> Any:
-        if made is not cls or choose(native, function, args, options) is not function:
-            return native(made, *args, **options)
-        return function(*args, **options)
-
-    _enter(_Place(cls, name, classmethod(dispatching), before))
-
-
-def place_constructor(cls: type, function: Callable[..., Any]) -> None:
-    """Replace what a class makes by what a function makes, where arguments are traced.
+def place_constructor(cls: type, function: F) -> F:
+    """Replace what a class makes by what a function, or class, makes of traced arguments.
 
     This holds for all names of the class. Its instances, and its subclasses, do not change: the
     function's result is no instance, and so is not initialised.
@@ -306,6 +291,7 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
     # A class whose ``__new__`` was deleted takes no arguments any more: CPython issue 49572.
     before = staticmethod(plainly) if before is _ABSENT else before
     _enter(_Place(cls, "__new__", staticmethod(dispatching), before))
+    return function
 
 
 def public_module(native: Callable[..., Any]) -> str:

@@ -16,6 +16,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy.helpers import (
+    along,
     anchored,
     array_of,
     attribute,
@@ -162,6 +163,13 @@ def placed(y: Any, n: int, axis: int) -> Any:
     return v.permute_dims(y, axes=order)
 
 
+def filled(y: Any, where: Any, value: Any) -> Any:
+    """Return values, and another one at some of the points, which their first axes index."""
+    if not where.any():
+        return y
+    return v.where(np.reshape(where, where.shape + (1,) * (y.ndim - where.ndim)), value, y)
+
+
 def times(matrices: Any, y: Any) -> Any:
     """Return ``Σ_j T[..., j] y[j]``."""
     return v.tensordot(matrices, y, axes=((matrices.ndim - 1,), (0,)))
@@ -271,8 +279,7 @@ class PiecewisePolynomial(Beside):
             y = term if y is None else y * t + term
         if y is None:
             y = 0.0 * v.take(c[0], piece, axis=0)
-        if outside.any():
-            y = v.where(np.reshape(outside, t.shape), math.nan, y)
+        y = filled(y, outside, math.nan)
         return placed(y, x.ndim, self.axis) if self.axis else y
 
 
@@ -532,8 +539,7 @@ def interp1d(
         moves = ends is not None and outside.any()
         found = line(v.where(outside, low, at) if moves else at)
         for end, there in zip(ends or (), beyond, strict=False) if moves else ():
-            shape = there.shape + (1,) * (found.ndim - there.ndim)
-            found = v.where(np.reshape(there, shape), end, found)
+            found = filled(found, there, end)
         return placed(found, at.ndim, axis)
 
     return interpolated
@@ -628,10 +634,9 @@ def RegularGridInterpolator(  # noqa: N802
             y = _folded(axes, values, x)
         else:
             y = _of_corners(axes, values, x, how)
-        shape = outside.shape + (1,) * (values.ndim - len(axes))
-        if fill_value is not None and not bounds_error and outside.any():
-            y = v.where(np.reshape(outside, shape), fill_value, y)
-        return v.where(np.reshape(unknown, shape), math.nan, y) if unknown.any() else y
+        if fill_value is not None and not bounds_error:
+            y = filled(y, outside, fill_value)
+        return filled(y, unknown, math.nan)
 
     return interpolated
 
@@ -652,8 +657,7 @@ def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], A
     bases = [Spline(fit.t, np.eye(len(x)), degree) for fit, x in zip(fits, plain, strict=True)]
     exact = values
     for k, fit in enumerate(fits):
-        exact = v.tensordot(fit.c, exact, axes=((1,), (k,)))
-        exact = v.permute_dims(exact, axes=(*range(1, k + 1), 0, *range(k + 1, exact.ndim)))
+        exact = along(fit.c, exact, k)
     theirs = native.RegularGridInterpolator(plain, readable(values), method)
     known = getattr(getattr(theirs, "_spline", None), "c", None)
     return bases, exact if known is None else anchored(np.asarray(known), exact)
@@ -821,9 +825,7 @@ def LinearNDInterpolator(  # noqa: N802
         parts = v.concat(inner, 1 - v.sum(inner, axis=-1, keepdims=True), axis=-1)
         corners = v.take(values, triangles.simplices[which], axis=0)
         parts = v.reshape(parts, shape=(*parts.shape, *(1,) * (values.ndim - 1)))
-        y = v.sum(parts * corners, axis=which.ndim)
-        outside: Any = np.reshape(which < 0, which.shape + (1,) * (values.ndim - 1))
-        return v.where(outside, known.fill_value, y) if outside.any() else y
+        return filled(v.sum(parts * corners, axis=which.ndim), which < 0, known.fill_value)
 
     return interpolated
 
@@ -863,8 +865,7 @@ def CloughTocher2DInterpolator(  # noqa: N802
         basis = unit(at)
         outside = np.isnan(basis).any(axis=-1)
         y = v.tensordot(np.where(outside[..., None], 0.0, basis), values, axes=((-1,), (0,)))
-        mask = np.reshape(outside, outside.shape + (1,) * (values.ndim - 1))
-        return v.where(mask, fill_value, y) if outside.any() else y
+        return filled(y, outside, fill_value)
 
     return interpolated
 

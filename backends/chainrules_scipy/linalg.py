@@ -20,6 +20,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import alias, kind_of, namespace_of, products_composites, untraced, varies
 from chainrules_py.ops.linalg import resolution
 from chainrules_scipy.helpers import (
+    added_up,
     adjoint,
     anchored,
     array_of,
@@ -509,23 +510,17 @@ OF_SPECTRA |= operations(
 # -------- structured matrices, canonical forms, functions of matrices, and equations
 
 
-def _with_axes(x: Any, n: int) -> Any:
-    """Convert to an array with at least n axes; integers stay integers."""
+def _with_an_axis(x: Any) -> Any:
+    """Convert to an array with at least one axis; integers stay integers."""
     x = array_of(x, floating=False)
-    return x if x.ndim >= n else v.reshape(x, shape=(*(1,) * (n - x.ndim), *x.shape))
-
-
-def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
-    """Broadcast the axes of an array before its last n."""
-    shape = (*batch, *x.shape[-n:])
-    return x if x.shape == shape else v.broadcast_to(x, shape=shape)
+    return x if x.ndim else v.reshape(x, shape=(1,))
 
 
 @stands_for(native.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """Make a matrix that is constant along its diagonals."""
-    c = _with_axes(c, 1)
-    r = v.conj(c) if r is None else _with_axes(r, 1)
+    c = _with_an_axis(c)
+    r = v.conj(c) if r is None else _with_an_axis(r)
     m, n = c.shape[-1], r.shape[-1]
     return _gathered(v.flip(c, axis=-1), r, np.arange(n) - np.arange(m)[:, None] + m - 1)
 
@@ -533,7 +528,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 @stands_for(native.circulant)
 def circulant(c: Any) -> Any:
     """Make a matrix whose columns are rotations of one vector."""
-    c = _with_axes(c, 1)
+    c = _with_an_axis(c)
     places = np.arange(c.shape[-1])
     return v.take(c, (places[:, None] - places) % max(c.shape[-1], 1), axis=-1)
 
@@ -549,7 +544,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 def _gathered(c: Any, r: Any, places: Any) -> Any:
     """Take elements of c, followed by r without its first element, at some indices."""
     batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
-    c, r = _repeated(c, batch, 1), _repeated(r, batch, 1)
+    c, r = (v.broadcast_to(x, shape=(*batch, x.shape[-1])) for x in (c, r))
     return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
 
 
@@ -649,8 +644,9 @@ def rq(
     r, q, more = adjoint(r[:m])[::-1, ::-1], adjoint(q[:, :m])[::-1], adjoint(q[:, m:])
     known = native.rq(readable(a), mode="full")
     diagonal = np.diagonal(known[0][:, n - m :])
-    sign = np.where(diagonal == 0, 1, diagonal)
-    sign = np.where(diagonal == 0, 1, sign / np.where(diagonal == 0, 1, np.diagonal(readable(r))))
+    sign = np.where(
+        diagonal == 0, 1, diagonal / np.where(diagonal == 0, 1, np.diagonal(readable(r)))
+    )
     r, q = r * sign, q * np.conj(sign)[:, None]
     if mode != "economic":
         r = v.pad(r, 0.0, widths=((0, 0), (n - m, 0)))
@@ -772,13 +768,10 @@ def schur(
     units = np.zeros((len(rows), n, n))
     units[np.arange(len(rows)), rows, columns] = 1
     moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
-    index, places = v.Index.split((rows, columns))
     for _ in range(nested(a)):
         f = v.matrix_transpose(z) @ a @ z
         lower = moved @ -f[rows, columns]
-        half = v.scatter_add(
-            v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index
-        )
+        half = added_up(0.5 * lower, (rows, columns), (n, n))
         half = half - v.matrix_transpose(half)
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
     t = v.triu(v.matrix_transpose(z) @ a @ z)
@@ -902,9 +895,9 @@ def _both_sides(ab: Any, lower: bool) -> tuple[Any, Any, Any]:
     )
 
 
-def _dense(data: Any, rows: Any, columns: Any, n: int) -> Any:
-    index, places = v.Index.split((rows, columns))
-    return v.scatter_add(v.full_like(data, shape=(n, n), fill=0), data, *places, index=index)
+def _dense(ab: Any, lower: bool) -> Any:
+    data, *places = _both_sides(ab, lower)
+    return added_up(data, tuple(places), (ab.shape[-1],) * 2)
 
 
 @stands_for(native.solve_banded, finite="ab b")
@@ -948,7 +941,7 @@ def cholesky_banded(
 ) -> Any:
     """Compute the Cholesky factor of a matrix that is given by its diagonals."""
     n, count = ab.shape[-1], ab.shape[0]
-    factor = v.cholesky(_dense(*_both_sides(ab, lower), n), upper=not lower)
+    factor = v.cholesky(_dense(ab, lower), upper=not lower)
     offsets = range(0, -count, -1) if lower else range(count - 1, -1, -1)
     rows = [v.diagonal(factor, offset=k) for k in offsets]
     rests = [ab[i, n - abs(k) :] if lower else ab[i, : abs(k)] for i, k in enumerate(offsets)]
@@ -971,8 +964,7 @@ def _spectrum(a: Any, theirs: Any, eigvals_only: bool, select: Any, select_range
 def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any, select_range: Any) -> Any:
     """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
     theirs = functools.partial(native.eig_banded, readable(a_band), lower)
-    a = _dense(*_both_sides(a_band, lower), a_band.shape[-1])
-    return _spectrum(a, theirs, eigvals_only, select, select_range)
+    return _spectrum(_dense(a_band, lower), theirs, eigvals_only, select, select_range)
 
 
 @stands_for(native.eigh_tridiagonal, finite="d e")

@@ -15,6 +15,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.helpers import (
+    along,
     array_of,
     attribute,
     constant,
@@ -159,13 +160,8 @@ def _filtered(x: Any, order: int, mode: str, axes: Sequence[int]) -> Any:
     for axis in axes:
         if x.shape[axis] > 1:
             unit = native.spline_filter1d(np.eye(x.shape[axis]), order, axis=0, mode=mode)
-            x = _along(unit, x, axis)
+            x = along(unit, x, axis)
     return x
-
-
-def _along(matrix: Any, x: Any, axis: int) -> Any:
-    y = v.tensordot(matrix, x, axes=((1,), (axis,)))
-    return v.permute_dims(y, axes=(*range(1, axis + 1), 0, *range(axis + 1, x.ndim)))
 
 
 def _interpolated(

@@ -31,8 +31,15 @@ def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
     return _slerp(start, end, t, tol)
 
 
-class _Hull(Beside):
-    """A convex hull of SciPy, whose sizes have derivatives in the points."""
+@functools.partial(place_constructor, native.ConvexHull)
+class ConvexHull(Beside):
+    """A convex hull of SciPy, whose sizes have derivatives in the points.
+
+    Examples
+    --------
+    >>> print(ConvexHull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).volume.round(9))
+    0.5
+    """
 
     def __init__(self, points: Any, *args: Any, **options: Any) -> None:
         self.points = of_precision(array_of(points), np.dtype(float))
@@ -59,19 +66,15 @@ class _Hull(Beside):
         return v.sum(v.sqrt(v.det(gram))) / math.factorial(edges.shape[1])
 
 
-def ConvexHull(points: Any, *args: Any, **options: Any) -> _Hull:  # noqa: N802
-    """Make the convex hull of points: as ``scipy.spatial.ConvexHull``.
+@functools.partial(place_constructor, native.KDTree)
+class KDTree(Beside):
+    """A tree of SciPy, whose distances have derivatives in the points.
 
     Examples
     --------
-    >>> print(ConvexHull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).volume.round(9))
-    0.5
+    >>> print(KDTree(np.array([[0.0, 0.0], [1.0, 0.0]])).query([0.0, 2.0])[0])
+    2.0
     """
-    return _Hull(points, *args, **options)
-
-
-class _Tree(Beside):
-    """A tree of SciPy, whose distances have derivatives in the points."""
 
     def __init__(self, data: Any, *args: Any, **options: Any) -> None:
         self.data = of_precision(array_of(data), np.dtype(float))
@@ -107,21 +110,6 @@ def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
         )
     args, options = plainly(args), {k: plainly(x) for k, x in options.items()}
     return getattr(native.KDTree, name)(tree, *args, **options)
-
-
-def KDTree(data: Any, *args: Any, **options: Any) -> _Tree:  # noqa: N802
-    """Make a tree of points: as ``scipy.spatial.KDTree``.
-
-    Examples
-    --------
-    >>> print(KDTree(np.array([[0.0, 0.0], [1.0, 0.0]])).query([0.0, 2.0])[0])
-    2.0
-    """
-    return _Tree(data, *args, **options)
-
-
-place_constructor(native.ConvexHull, ConvexHull)
-place_constructor(native.KDTree, KDTree)
 
 
 @functools.partial(place_method, native.KDTree, name="query")

@@ -61,6 +61,7 @@ def _solution(a: Any, b: Any) -> Any:
     return spsolve(a, b)
 
 
+@functools.partial(place, native.spsolve)
 def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     """Solve A x = b, by a sparse LU factorization that derivatives share."""
     b = array_of(b)
@@ -78,8 +79,7 @@ def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, **__: Any) -> Any
     if damp:
         n = a.shape[1]
         a, b = v.concat(a, damp * np.eye(n), axis=0), v.concat(b, np.zeros(n), axis=0)
-    exact = v.lstsq(a, b)
-    return exact[0] if isinstance(exact, tuple) else exact
+    return v.lstsq(a, b)[0]
 
 
 def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,8 +93,7 @@ def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
         known, *rest = theirs(_plain(A), *map(readable, (b, *args)), **plain)
         return anchored(known, moving), *rest
 
-    place(theirs, function)
-    return function
+    return place(theirs, function)
 
 
 ITERATIVE = {
@@ -133,19 +132,16 @@ class Factors:
         return _solution(self.a if trans == "N" else self.a.T, rhs)
 
 
+@functools.partial(place, native.splu, always=True)
 def splu(A: Any, *args: Any, **options: Any) -> Factors:
     """Factor a sparse matrix: as ``scipy.sparse.linalg.splu``."""
     return Factors(A, NATIVE.splu(_plain(A), *args, **options))
 
 
-def factorized(A: Any) -> Callable[[Any], Any]:
+@functools.partial(place, native.factorized, always=True)
+def factorized(A: Any) -> Any:
     """Return the function that solves a system: as ``scipy.sparse.linalg.factorized``."""
     return splu(_plain(A).tocsc() if not isinstance(A, TracedSparse) else A).solve
-
-
-place(native.splu, splu, always=True)
-place(native.factorized, factorized, always=True)
-place(native.spsolve, spsolve)
 
 
 # ------------------------------------------------------------------------------------- spectra
@@ -174,13 +170,13 @@ def _eigen(name: str) -> Callable[..., Any]:
         at = _matched(readable(w), known)
         return (w[at], of_phase(u[:, at], vectors)) if wants else w[at]
 
-    place(theirs, function)
-    return function
+    return place(theirs, function)
 
 
 eigsh, eigs = map(_eigen, ("eigsh", "eigs"))
 
 
+@functools.partial(place, native.svds)
 def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     """Compute some singular values: as ``scipy.sparse.linalg.svds``."""
     found = NATIVE.svds(_plain(A), k, *args, **options)
@@ -197,12 +193,10 @@ def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     return of_phase(u[:, at], known), s[at], adjoint(of_phase(adjoint(vh[at]), adjoint(other)))
 
 
-place(native.svds, svds)
-
-
 # --------------------------------------------------------------------------- functions of matrices
 
 
+@functools.partial(place, native.expm_multiply)
 def expm_multiply(
     A: Any,
     B: Any,
@@ -241,9 +235,7 @@ def _norm_of(a: Any) -> float:
     return float(size)
 
 
-place(native.expm_multiply, expm_multiply)
-
-
+@functools.partial(place, native.onenormest)
 def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) -> Any:
     """Estimate the 1-norm by ‖A v‖/‖v‖ for a vector v that SciPy finds, which is constant."""
     if any(which) or any(wants.values()):
@@ -256,12 +248,10 @@ def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) 
     return anchored(known, v.sum(v.abs(a @ vector)) / np.sum(np.abs(vector)))
 
 
-place(native.onenormest, onenormest)
-
-
 # ------------------------------------------------------------------------------------ operators
 
 
+@functools.partial(place_constructor, native.LinearOperator)
 class Operator:
     """A linear operator of functions that hold traced values."""
 
@@ -285,7 +275,6 @@ def _product(a: Any, x: Any) -> Any:
     return array_of(a.A @ x if hasattr(a, "A") else a._matvec(x))
 
 
-place_constructor(native.LinearOperator, Operator)
 for _name in ("matvec", "matmat", "dot", "__matmul__", "__mul__", "__call__"):
     place_method(native.LinearOperator, _product, _name)
 refused(

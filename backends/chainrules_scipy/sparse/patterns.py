@@ -15,7 +15,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import static_types
 from chainrules_py.ops import conj
 from chainrules_scipy._private import common_base
-from chainrules_scipy.helpers import reject
+from chainrules_scipy.helpers import added_up, reject
 
 # The class of all sparse arrays and matrices.
 SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
@@ -63,9 +63,10 @@ class Pattern:
             If the array has another format, or does not have two axes.
         """
         if x.format not in STORED or len(x.shape) != 2:
+            instead = "x.tocsr()" if len(x.shape) == 2 else "x.reshape(1, -1), or x.toarray()"
             reject(
                 f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
-                f"elements of csr, csc and coo arrays with two axes; write {_instead(x)}"
+                f"elements of csr, csc and coo arrays with two axes; write {instead}"
             )
         places = x.coords if x.format == "coo" else (x.indices, x.indptr)
         return cls(type(x), x.format, tuple(places), x.shape)
@@ -77,8 +78,7 @@ class Pattern:
     def _made(self, cls: Any, data: Any) -> Any:
         if cls not in _ARRAYS.values() and self.form in ("dia", "dok", "lil"):
             return cls(self._made(_ARRAYS[self.format], data))  # not built from indices
-        places = self.places if self.format == "coo" else None
-        given = (data, places) if places is not None else (data, *self.places)
+        given = (data, self.places) if self.format == "coo" else (data, *self.places)
         return cls(given, shape=self.shape, copy=False)
 
     def operator(self, data: Any) -> Any:
@@ -141,10 +141,6 @@ def _solve(factors: Any, b: Any, trans: str) -> Any:
     return factors.solve(np.ascontiguousarray(b, dtype=factors.L.dtype), trans)
 
 
-def _instead(x: Any) -> str:
-    return "x.tocsr()" if len(x.shape) == 2 else "x.reshape(1, -1), or x.toarray()"
-
-
 static_types.add(Pattern)
 
 
@@ -193,10 +189,9 @@ def sampled_numpy(y: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
 def sparse_product_operations(data: Array, x: Array, *, pattern: Pattern) -> Any:
     """Compute the product by operations, for arrays of any library, as sums over rows."""
     rows, columns = pattern.rows_columns
-    at, where = v.Index.split(rows)
-    parts = _beside(data, x) * v.take(x, columns, axis=0)
-    zeros = v.full_like(parts, shape=(pattern.shape[0], *x.shape[1:]), fill=0)
-    return v.scatter_add(zeros, parts, *where, index=at)
+    data = data if len(x.shape) == 1 else v.expand_dims(data, axis=1)
+    parts = data * v.take(x, columns, axis=0)
+    return added_up(parts, rows, (pattern.shape[0], *x.shape[1:]))
 
 
 @sampled.implement
@@ -205,10 +200,6 @@ def sampled_operations(y: Array, x: Array, *, pattern: Pattern) -> Any:
     rows, columns = pattern.rows_columns
     s = v.take(y, rows, axis=0) * v.take(x, columns, axis=0)
     return s if len(s.shape) == 1 else v.sum(s, axis=1)
-
-
-def _beside(data: Any, x: Any) -> Any:
-    return data if len(x.shape) == 1 else v.expand_dims(data, axis=1)
 
 
 @sparse_solve.implement

@@ -16,10 +16,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import ops as v
+from chainrules_py import register_structure
 from chainrules_py.extend import Tracer, advise, forgets, refuse_type, type_info
-from chainrules_scipy.helpers import array_of, described, readable, refused, reject
+from chainrules_scipy.helpers import added_up, array_of, described, readable, refused, reject
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern, sparse_product
 
@@ -214,9 +214,7 @@ class TracedSparse:
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """Return all elements in a dense array; those with the same index are added up."""
-        index, places = v.Index.split(self.pattern.rows_columns)
-        zeros = v.full_like(self.elements, shape=self.shape, fill=0)
-        return v.scatter_add(zeros, self.elements, *places, index=index)
+        return added_up(self.elements, self.pattern.rows_columns, self.shape)
 
     @property
     def T(self) -> TracedSparse:  # noqa: N802
@@ -375,9 +373,8 @@ def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
 def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> TracedSparse:
     """Add numbers up at their rows and columns, in the pattern of a SciPy array."""
     pattern = pattern_of(y)
-    index, places = v.Index.split((_found(pattern, rows, columns),))
-    zeros = v.full_like(data, shape=(len(pattern.rows_columns[0]),), fill=0)
-    return TracedSparse(v.scatter_add(zeros, data, *places, index=index), pattern, drops)
+    places, shape = (_found(pattern, rows, columns),), (len(pattern.rows_columns[0]),)
+    return TracedSparse(added_up(data, places, shape), pattern, drops)
 
 
 def once(a: TracedSparse) -> TracedSparse:
@@ -431,8 +428,10 @@ class Places:
         data = v.concat(*self.parts, axis=0)
         if not sparse.issparse(y):
             if isinstance(y, np.matrix):
-                msg = "elements at pairs of places, which are a np.matrix: write A.toarray()[rows, "
-                raise NotDifferentiableError(f"{msg}columns], or csr_array for csr_matrix")
+                reject(
+                    "elements at pairs of places, which are a np.matrix: write "
+                    "A.toarray()[rows, columns], or csr_array for csr_matrix"
+                )
             return _chosen(data, y)
         if y.ndim == 1:
             reject(
@@ -607,8 +606,7 @@ def _structural(name: str) -> Any:
             options["dtype"] = int
         return moved(lambda x: theirs(x, *args, **options), given)
 
-    place(theirs, function)
-    return function
+    return place(theirs, function)
 
 
 MAKING: dict[str, Any] = {
