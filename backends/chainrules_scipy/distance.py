@@ -190,13 +190,20 @@ def _of_vectors(name: str) -> Any:
     return stands_for(theirs, says=says, arrays="u v")(distance)
 
 
-euclidean, cityblock, chebyshev, minkowski, sqeuclidean, seuclidean = map(
-    _of_vectors, ("euclidean", "cityblock", "chebyshev", "minkowski", "sqeuclidean", "seuclidean")
-)
-mahalanobis, cosine, correlation, canberra, braycurtis, jensenshannon = map(
-    _of_vectors,
-    ("mahalanobis", "cosine", "correlation", "canberra", "braycurtis", "jensenshannon"),
-)
+(
+    euclidean,
+    cityblock,
+    chebyshev,
+    minkowski,
+    sqeuclidean,
+    seuclidean,
+    mahalanobis,
+    cosine,
+    correlation,
+    canberra,
+    braycurtis,
+    jensenshannon,
+) = map(_of_vectors, _METRICS)
 
 
 @stands_for(native.directed_hausdorff)

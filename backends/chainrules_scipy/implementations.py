@@ -94,7 +94,6 @@ FUNCTIONS: tuple[Primitive[..., Any], ...] = (
     v.yv,
 )
 
-_operation: Primitive[..., Any]
 _NUMBERS: Any = np.ndarray | np.generic | Scalar
 _PYTHONS: Any = int | float | complex
 

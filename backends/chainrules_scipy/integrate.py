@@ -47,6 +47,7 @@ from chainrules_scipy.source_copies import FLOAT64, follow, follow_all, follow_c
 from chainrules_scipy.value_checks import Beside, answer, plain, unstated
 
 __all__ = [
+    "cubature",
     "odeint",
     "nquad",
     "quad",
@@ -131,11 +132,11 @@ def quad(
     if varies(within):  # the points of discontinuity move
         how = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit}
         parts = [quad(f.f, *ends, **how)[0] for ends in itertools.pairwise([a, *within, b])]
-        value = _agreeing("quad", found[0], functools.reduce(operator.add, parts), found[1])
-        return answer("quad(...)", found if full_output else found[:2], _0=value)
-    last = found[2]["last"]
-    pieces = zip(found[2]["alist"][:last].tolist(), found[2]["blist"][:last].tolist(), strict=True)
-    value = _agreeing("quad", found[0], _over_all(f, a, b, low, high, list(pieces)), found[1])
+        moving = functools.reduce(operator.add, parts)
+    else:
+        limits = [found[2][k][: found[2]["last"]].tolist() for k in ("alist", "blist")]
+        moving = _over_all(f, a, b, low, high, list(zip(*limits, strict=True)))
+    value = _agreeing("quad", found[0], moving, found[1])
     return answer("quad(...)", found if full_output else found[:2], _0=value)
 
 
@@ -792,17 +793,15 @@ _FOLLOWED: dict[str, Any] = follow_all(
 ) | {"simpson": follow(scipy.integrate.simpson, np=numpy_with(float64=FLOAT64))}
 
 
-if hasattr(scipy.integrate, "cubature"):
-    _cubature = follow(scipy.integrate.cubature)
+_cubature = follow(scipy.integrate.cubature)
 
-    @stands_for(scipy.integrate.cubature)
-    def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
-        """Integrate over a box, as ``scipy.integrate.cubature``."""
-        if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
-            reject("cubature over no extent has no derivative in its limits; quad has one")
-        return _cubature(f, a, b, **how)
 
-    _FOLLOWED["cubature"] = cubature
+@stands_for(scipy.integrate.cubature)
+def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
+    """Integrate over a box, as ``scipy.integrate.cubature``."""
+    if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
+        reject("cubature over no extent has no derivative in its limits; quad has one")
+    return _cubature(f, a, b, **how)
 
 
 refused(

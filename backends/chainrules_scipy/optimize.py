@@ -527,7 +527,7 @@ def _search(name: str) -> Callable[..., Any]:
             call.given["minimizer_kwargs"] = {k: x for k, x in local.items() if k != "args"}
         found = call.run()
         is_result = isinstance(found, native.OptimizeResult)
-        near: Any = found.x if is_result else found[0] if isinstance(found, tuple) else found
+        near = _place(found)
         bounds = call.given.get("bounds") or local.get("bounds")
         around = np.array(near, float)  # a copy: searches go on writing to theirs
         within = None if bounds is None else Constraints((), ends(bounds, around))
@@ -666,7 +666,4 @@ refused(
 )
 
 
-_OTHERS = ROOTS | FOLLOWED | SEARCHES
-
-
-__getattr__ = functools.partial(attribute, __name__, _OTHERS)
+__getattr__ = functools.partial(attribute, __name__, ROOTS | FOLLOWED | SEARCHES)

@@ -117,10 +117,9 @@ Rotation = _followed(
 )
 Slerp = follow_class(native.Slerp, "__call__")
 RotationSpline = follow_class(native.RotationSpline, "__call__")
-if hasattr(native, "RigidTransform"):  # since SciPy 1.16
-    RigidTransform = _followed(
-        native.RigidTransform,
-        "_rigid_transform_xp",
-        *("from_matrix", "from_translation", "from_rotation", "from_components", "from_exp_coords"),
-        *("apply", "__mul__", "__pow__"),
-    )
+RigidTransform = _followed(
+    native.RigidTransform,
+    "_rigid_transform_xp",
+    *("from_matrix", "from_translation", "from_rotation", "from_components", "from_exp_coords"),
+    *("apply", "__mul__", "__pow__"),
+)

@@ -376,11 +376,10 @@ def _added(x: Any, k: Any) -> Any:
 def _multiplied(x: Any, k: Any, axes: Any) -> Any:
     shape = [x.shape[i] + k.shape[i] - 1 for i in axes]
     axes = list(axes)
-    if "complex" in (kind_of(x), kind_of(k)):
-        a, b = (fourier_composites.fftn(y, shape, axes) for y in (x, k))
-        return fourier_composites.ifftn(a * b, shape, axes)
-    a, b = (fourier_composites.rfftn(y, shape, axes) for y in (x, k))
-    return fourier_composites.irfftn(a * b, shape, axes)
+    of: Any = fourier_composites
+    is_complex = "complex" in (kind_of(x), kind_of(k))
+    transform, back = (of.fftn, of.ifftn) if is_complex else (of.rfftn, of.irfftn)
+    return back(transform(x, shape, axes) * transform(k, shape, axes), shape, axes)
 
 
 _BOUNDARIES = {
@@ -481,8 +480,7 @@ def _factors_pull(y_bar: Any, a: Any, y: Any) -> Any:
 
 def delayed(y: Any, k: int) -> Any:
     """Shift by k elements along the last axis, with zeros at the start."""
-    widths = ((0, 0),) * (y.ndim - 1) + ((k, 0),)
-    return v.pad(y, 0.0, widths=widths)[..., : y.shape[-1]] if k else y
+    return around(y, y.ndim - 1, k, 0, "constant", 0.0)[..., : y.shape[-1]] if k else y
 
 
 def tapped(c: Any, x: Any) -> Any:

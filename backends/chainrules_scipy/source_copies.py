@@ -8,7 +8,6 @@ import functools
 import importlib
 import inspect
 import math
-import operator
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -59,8 +58,7 @@ def traced(x: Any) -> Iterator[Any]:
     elif hasattr(type(x), HOLDS):
         yield from traced(fields(x))
     elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
-        captured = closed(x)
-        yield from traced(getattr(captured, "captured", ()))
+        yield from traced(getattr(closed(x), "captured", ()))
 
 
 def fields(x: Any) -> dict[str, Any]:
@@ -168,16 +166,8 @@ class _At:
     set = _written
 
     def __getattr__(self, name: str) -> Any:
-        operator = _OPERATORS[name]
-        return lambda y, **how: self._written(operator(self.x[self.where], y), **how)
-
-
-_OPERATORS = {
-    "add": operator.add,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "subtract": operator.sub,
-}
+        operation = getattr(np, name)  # add, subtract, multiply or divide
+        return lambda y, **how: self._written(operation(self.x[self.where], y), **how)
 
 
 class _Class:
@@ -280,6 +270,7 @@ HELPERS: dict[str | None, Any] = {
     "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
     "is_numpy": lambda _: True,
     "is_numpy_namespace": lambda _: True,
+    "array_namespace": lambda *_, **__: followed_module("numpy"),
 }
 
 
@@ -543,6 +534,3 @@ def _module(module: Any) -> Any:
     if module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy"):
         return _Module(module)
     return module
-
-
-HELPERS["array_namespace"] = lambda *_, **__: _module(_numpy)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -37,13 +36,16 @@ __all__ = [
 ]
 
 if not isinstance(native.betainc, np.ufunc):  # SciPy's array-API dispatch hides the ufuncs
-    import chainrules_scipy.ufuncs  # noqa: F401 - which are replaced there
+    import chainrules_scipy.ufuncs  # noqa: F401  # pyright: ignore[reportUnusedImport]
 with_shortcuts(native.roots_gegenbauer, native.roots_jacobi)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("diric", "genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi"),
     "roots_sh_jacobi",
 )
+
+
+_state: Any = scalar_rule  # partials may name operands freely
 
 
 def _spherical(name: str, below: int, above: int) -> Any:
@@ -60,9 +62,8 @@ def _spherical(name: str, below: int, above: int) -> Any:
             2 * n + 1
         )
 
-    state: Any = scalar_rule  # partials may name operands freely
-    state(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)
-    state(slope, lambda _y, _n, _x: 0.0, second, singular=True)
+    _state(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)
+    _state(slope, lambda _y, _n, _x: 0.0, second, singular=True)
 
     def function(n: Any, z: Any, derivative: bool = False) -> Any:
         return (slope if derivative else value)(np.asarray(readable(n), int), array_of(z))
@@ -101,33 +102,21 @@ def legendre_p_all(n: int, z: Any, *, diff_n: int = 0) -> Any:
     return v.stack(*[native.eval_legendre(k, array_of(z)) for k in range(n + 1)])[None]
 
 
-def _legendre(name: str) -> Any:
-    """Declare operations for a SciPy function and its first two derivatives."""
+def _legendre(name: str, order: int = 0) -> Any:
+    """Declare the operation for a SciPy function, or for one of its first two derivatives."""
     theirs = getattr(native, name)
 
-    def at(level: int) -> Any:
-        def compute(n: Any, m: Any, norm: Any, x: Any) -> Any:
-            options = {"norm": bool(np.all(norm))} if name == "assoc_legendre_p" else {}
-            return theirs(n, m, x, diff_n=level, **options)[level]
+    def compute(n: Any, m: Any, norm: Any, x: Any) -> Any:
+        options = {"norm": bool(np.all(norm))} if name == "assoc_legendre_p" else {}
+        return theirs(n, m, x, diff_n=order, **options)[order]
 
-        return of_numbers(operation_of(f"{name}_{level}", "n", "m", "norm", "x"), compute)
-
-    operations = [at(level) for level in range(3)]
-    for operation, following in itertools.pairwise(operations):
-        _rises(operation, following)
-    return operations[0]
-
-
-def _rises(operation: Any, following: Any) -> None:
-    """State that the derivative of an operation is another operation."""
-    state: Any = scalar_rule
-    state(
-        operation,
-        lambda _y, _n, _m, _norm, _x: 0.0,
-        lambda _y, _n, _m, _norm, _x: 0.0,
-        lambda _y, _n, _m, _norm, _x: 0.0,
-        lambda _y, n, m, norm, x: following(n, m, norm, x),
-    )
+    operation = of_numbers(operation_of(f"{name}_{order}", "n", "m", "norm", "x"), compute)
+    if order < 2:
+        following = _legendre(name, order + 1)
+        flat = lambda _y, _n, _m, _norm, _x: 0.0
+        slope = lambda _y, n, m, norm, x: following(n, m, norm, x)
+        _state(operation, flat, flat, flat, slope)
+    return operation
 
 
 _ASSOCIATED, _SPHERICAL = _legendre("assoc_legendre_p"), _legendre("sph_legendre_p")
@@ -158,9 +147,8 @@ def sph_harm_y(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
 
 
 for _function in (legendre_p, legendre_p_all, assoc_legendre_p, sph_legendre_p, sph_harm_y):
-    if hasattr(native, _function.__name__):
-        _theirs = getattr(native, _function.__name__)
-        place(_theirs, in_precision_of(_theirs)(_function))
+    _theirs = getattr(native, _function.__name__)
+    place(_theirs, in_precision_of(_theirs)(_function))
 
 
 @stands_for(native.logsumexp)

@@ -1155,5 +1155,4 @@ for _name, _to, _taken in (
 ):
     if private(_name) is not None:
         row(private(_name), _to, _taken)
-if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
-    alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})
+alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})

@@ -179,17 +179,16 @@ _DEFINITE: dict[str, Any] = {
     ),
 }
 for _name, _methods in OF.items():
-    if hasattr(native, _name):
-        _instance: Any = getattr(native, _name)
-        follow_class(type(_instance), *_methods, **_DEFINITE, **_MORE.get(_name, {}))
-        for _method in _methods:
-            advise(
-                getattr(type(_instance), _method),
-                f"use {_name} by 'from chainrules_scipy.stats import {_name}'",
-            )
-        _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
-        if _frozen is not None:
-            follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
+    _instance: Any = getattr(native, _name)
+    follow_class(type(_instance), *_methods, **_DEFINITE, **_MORE.get(_name, {}))
+    for _method in _methods:
+        advise(
+            getattr(type(_instance), _method),
+            f"use {_name} by 'from chainrules_scipy.stats import {_name}'",
+        )
+    _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
+    if _frozen is not None:
+        follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
 
 
 # -------- statistics of samples of ``scipy.stats``: SciPy's own source is followed
@@ -282,12 +281,14 @@ FOLLOWED: dict[str, Any] = follow_all(
 ) | follow_all(contingency, "chi2_contingency")
 
 
-for _name in (
-    *("ansari", "brunnermunzel", "friedmanchisquare", "kruskal", "ks_2samp", "mannwhitneyu"),
-    *("median_test", "percentileofscore", "ranksums", "somersd", "weightedtau", "wilcoxon"),
-    "cramervonmises_2samp",
-):
-    FOLLOWED[_name] = constant(getattr(native, _name))
+FOLLOWED |= {
+    name: constant(getattr(native, name))
+    for name in (
+        *("ansari", "brunnermunzel", "friedmanchisquare", "kruskal", "ks_2samp", "mannwhitneyu"),
+        *("median_test", "percentileofscore", "ranksums", "somersd", "weightedtau", "wilcoxon"),
+        "cramervonmises_2samp",
+    )
+}
 
 
 # Of the matrix of ``np.cov`` the elements are read one by one.
