@@ -272,10 +272,9 @@ def _escape(name: str) -> Callable[..., Any]:
         line = Line(caller())
         of = line.owner(name) or "x"
         given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
-        constant = f"ignore_derivatives({of}).{name}({given})"
-        write = f"use {of}, or {constant} to treat it as a constant"
+        write = f"use {of}"
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
-            write = f"use {constant}, which is a constant"
+            write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"
         raise TracerError(told(fact, line, write))
 

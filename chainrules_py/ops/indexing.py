@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -173,8 +172,8 @@ def _place(entry: Any) -> int:
     except TypeError:
         if isinstance(entry, str):
             raise IndexError(
-                f"{entry!r} is not an index of an array; pass a dict of arrays, {{{entry!r}: ...}}"
-                + ", or {c: table[c].to_numpy() for c in table}" * ("pandas" in sys.modules)
+                f"{entry!r} is not an index of an array; pass a dict of arrays, of a table "
+                f"{{c: table[c].to_numpy() for c in table}}"
             ) from None
         raise IndexError(
             f"{entry!r} of type {type(entry).__qualname__} is not an index; "

@@ -135,12 +135,6 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
         write = f"use {line.with_constant(made)}{', which is a constant' * (kind != 'int')}"
     write = write or _INSTEAD[kind].format(x=line.argument)
-    if (
-        (line.argument != "x" or any(line.traced()))
-        and write.startswith("use ")
-        and "ignore_derivatives" not in write
-    ):
-        write += f", or ignore_derivatives({line.argument}) to treat it as a constant"
     fact = f"cannot convert {line.picture or picture(x)} to {kind}: its derivative would be lost"
     raise TracerError(told(fact, line, write))
 

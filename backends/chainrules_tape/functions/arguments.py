@@ -266,8 +266,7 @@ def _check_no_numbers(x: Any) -> None:
         elif hasattr(x, "dtype"):
             instead = "give an array of a floating type, as np.asarray(x, float)"
         else:
-            instead = "give floats or arrays, or "
-            instead += f"declare {type(x).__name__} with @dataclass and annotated fields"
+            instead = f"declare {type(x).__name__} with @dataclass and annotated fields"
         raise NotDifferentiableError(
             f"{describe(x)} holds numbers that no derivative is known in: {instead}"
         )
@@ -381,8 +380,8 @@ def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
         return "did you forget return?"
     has_aux = what in ("grad", "value_and_grad")
     if type(y) in (tuple, list, dict):
-        aux = f", or return loss, aux and write {what}(f, has_aux=True)" if has_aux else ""
-        return f"return the number alone{aux}"
+        paired = has_aux and type(y) is tuple and len(y) == 2
+        return f"write {what}(f, has_aux=True)" if paired else "return the number alone"
     if type(of) is not Space:
         return "return a number, as np.sum(...) gives"
     if of.size != 1:
@@ -390,7 +389,7 @@ def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
             return "take np.sum(...) of it on the tape, or give its cotangent, seed="
         return "return np.sum(...)" + ", or write jacobian(f) for all derivatives" * has_aux
     if of.kind != "int":
-        return "return its real part, np.real(...), or abs(...)"
+        return "return its real part, np.real(...)"
     if not any([kind_of(x) in ("real", "complex") for x in leaves]):
         return "a whole number does not change by a little: give floats (3.0 for 3)"
     return "a comparison, or a count, gives a whole number, whose derivative is zero"
