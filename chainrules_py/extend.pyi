@@ -92,6 +92,7 @@ from chainrules_py.primitives.closures.effects import (
 from chainrules_py.primitives.hints import (
     Line,
     advise,
+    advised,
     advised_at,
     gives,
     picture,
@@ -525,6 +526,7 @@ __all__ = [
     "adjoint",
     "adjugate_by_svd",
     "advise",
+    "advised",
     "advised_at",
     "advisers",
     "alias",

@@ -8,18 +8,21 @@ object values, for example with columns of different kinds, is refused.
 from __future__ import annotations
 
 import ast
+import copy
 import linecache
+import re
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.core.groupby import DataFrameGroupBy, SeriesGroupBy
-from pandas.core.window import Rolling
+from pandas.core.window import ExponentialMovingWindow, Rolling
 
 from chainrules_numpy.write_hints import stacked_list
 from chainrules_py import NotDifferentiableError, TracerError
-from chainrules_py.extend import Line, advise, find_tracers, refusers, register_table, told
+from chainrules_py.extend import Line, advise, caller, find_tracers, refusers, register_table, told
 
 __all__ = ["numbers_of"]
 
@@ -47,6 +50,11 @@ def numbers_of(table: Any) -> Any:
         extension = getattr(table.dtype, "kind", "O")
         array = table.to_numpy(float, na_value=float("nan")) if extension in "iuf" else array
     if array.dtype.kind not in "biufc":
+        if find_tracers(array.ravel().tolist()):
+            line = Line(caller())
+            fact = f"a {type(table).__name__} of traced numbers is an array of objects"
+            write = f"write {_stacked(line.argument, array.ndim)} for {line.argument}"
+            raise NotDifferentiableError(told(fact, line, write))
         columns = table.dtypes if hasattr(table, "dtypes") else table.dtype
         if isinstance(table, pd.api.extensions.ExtensionArray):
             raise NotDifferentiableError(
@@ -66,26 +74,60 @@ def _listed(dtypes: Any) -> list[Any]:
 
 for _cls in (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray):
     register_table(_cls, numbers_of)
-for _method in (pd.Series.dot, pd.DataFrame.dot):
-    advise(_method, "pandas' @ and dot take plain arrays: write np.dot(table, x)")
 for _init in (pd.Series.__init__, pd.DataFrame.__init__):
-    advise(_init, "a table holds plain numbers: leave x an array")
+    advise(_init, "a table holds plain numbers: leave {x} an array")
 
 
 # ------------------------------------------------------------------- what to write for its methods
 
 
+def _stacked(table: str, ndim: int) -> str:
+    """Return an expression for the array of a Series or table of objects."""
+    columns = f"np.stack([np.stack(list({table}[c])) for c in {table}], 1)"
+    return columns if ndim == 2 else f"np.stack(list({table}))"
+
+
+def _in_place_of(given: Callable[[Line], str | None]) -> Callable[[Line], str | None]:
+    """Return advice that also says which reading of a table, later on the line, to leave out."""
+
+    def advice(line: Line) -> str | None:
+        write, left = given(line), re.match(r"\.(iloc|loc|values|to_numpy\(\))", line.texts[1])
+        write = write and write.replace("{", "{{").replace("}", "}}")  # it is no form to fill
+        return write and f"use {write}{f', without {left[0]}' if left else ''}"
+
+    return advice
+
+
+def _windows(name: str, x: str, window: str) -> str:
+    """Return a statistic of windows, in arrays."""
+    view = f"np.lib.stride_tricks.sliding_window_view({x}, {window})"
+    if name == "median":
+        return f"np.median({view}, -1)"
+    return f"{view}.{name}(-1{', ddof=1' * (name in ('std', 'var'))})"
+
+
 def _rolled(name: str) -> Callable[[Line], str | None]:
-    """Return advice for a statistic of windows, in arrays."""
+    """Return advice for a statistic of windows."""
 
     def given(line: Line) -> str | None:
         windows: Any = getattr(getattr(line.node, "func", None), "value", None)
         if not isinstance(windows, ast.Call) or not windows.args:
             return None
-        view = f"sliding_window_view({line.argument}, {ast.unparse(windows.args[0])})"
-        return f"use np.lib.stride_tricks.{view}.{name}(-1)"
+        x = ast.unparse(_joined(line, windows.func.value))  # type: ignore[attr-defined]
+        return _windows(name, x, ast.unparse(windows.args[0]))
 
     return given
+
+
+def _decayed(line: Line) -> str | None:
+    """Return advice for an exponentially weighted mean."""
+    windows: Any = getattr(getattr(line.node, "func", None), "value", None)
+    given = {each.arg: ast.unparse(each.value) for each in getattr(windows, "keywords", ())}
+    if "alpha" not in given:
+        return None
+    x = ast.unparse(_joined(line, windows.func.value))
+    apart = f"np.abs(np.subtract.outer(range(len({x})), range(len({x}))))"
+    return f"((w := np.tril((1 - {given['alpha']}) ** {apart})) @ {x} / w.sum(1))"
 
 
 def _grouped(name: str) -> Callable[[Line], str | None]:
@@ -93,29 +135,43 @@ def _grouped(name: str) -> Callable[[Line], str | None]:
 
     def given(line: Line) -> str | None:
         groups: Any = getattr(getattr(line.node, "func", None), "value", None)
+        column = groups.slice if isinstance(groups, ast.Subscript) else None
+        groups = groups if column is None else groups.value
         if not isinstance(groups, ast.Call) or len(groups.args) != 1:
             return None
-        by = groups.args[0]
-        if isinstance(by, ast.Constant):  # a column
-            tables = [each for each in ast.walk(groups) if isinstance(each, ast.Dict)]
-            pairs = [pair for each in tables for pair in zip(each.keys, each.values, strict=True)]
-            by = next((y for key, y in pairs if key and ast.dump(key) == ast.dump(by)), by)
-        g, x = ast.unparse(by), line.argument
-        return f"use np.stack([{x}[np.equal({g}, k)].{name}() for k in np.unique({g})])"
+        by, table = groups.args[0], groups.func.value  # type: ignore[attr-defined]
+        g = ast.unparse(_column(line, table, by) if isinstance(by, ast.Constant) else by)
+        x: Any = _joined(line, table) if column is None else _column(line, table, column)
+        x = line.argument if column is None and isinstance(by, ast.Constant) else ast.unparse(x)
+        return f"np.stack([{x}[np.equal({g}, k)].{name}() for k in np.unique({g})])"
 
     return given
 
 
+def _column(line: Line, table: ast.expr, key: ast.expr) -> ast.expr:
+    """Return the array of a column, which a dict on the line may give."""
+    dicts = [each for each in ast.walk(table) if isinstance(each, ast.Dict)]
+    pairs = [pair for each in dicts for pair in zip(each.keys, each.values, strict=True)]
+    found = [y for name, y in pairs if name and ast.dump(name) == ast.dump(key)]
+    return found[0] if found else _joined(line, ast.Subscript(table, key, ast.Load()))
+
+
+for _name in ("mean", "sum", "min", "max", "std", "var", "median"):
+    advise(getattr(Rolling, _name), _in_place_of(_rolled(_name)))
 for _name in ("mean", "sum", "min", "max"):
-    advise(getattr(Rolling, _name), _rolled(_name))
     for _groups in (SeriesGroupBy, DataFrameGroupBy):
-        advise(getattr(_groups, _name), _grouped(_name))
+        advise(getattr(_groups, _name), _in_place_of(_grouped(_name)))
+advise(ExponentialMovingWindow.mean, _in_place_of(_decayed))
 
 _REDUCTIONS = ("max", "mean", "median", "min", "prod", "std", "sum", "var")
+_MATRICES = {"corr": "np.corrcoef", "cov": "np.cov"}
 _IN_ARRAYS = {
     **{name: f"np.{name}({{x}})" for name in _REDUCTIONS},
     "add": "{x} + {0}",
+    "apply": "np.stack([*map({0}, {x})])",
     "corr": "np.corrcoef({x}, {0})[0, 1]",
+    "cov": "np.cov({x}, {0})[0, 1]",
+    "describe": "dict(count=len({x}), mean=np.mean({x}), std=np.std({x}, ddof=1))",
     "diff": "np.diff({x})",
     "div": "{x} / {0}",
     "dropna": "{x}[~np.isnan({x})]",
@@ -123,6 +179,7 @@ _IN_ARRAYS = {
     "head": "{x}[:{0}]",
     "iloc": "{x}",
     "isna": "np.isnan({x})",
+    "map": "np.stack([*map({0}, {x})])",
     "mul": "{x} * {0}",
     "notna": "~np.isnan({x})",
     "pct_change": "np.diff({x}) / {x}[:-1]",
@@ -137,42 +194,72 @@ _IN_ARRAYS = {
 """Methods of a Series, in NumPy's functions of its array x."""
 
 
-def _in_arrays(name: str, owner: ast.expr, args: list[ast.expr]) -> str | None:
+def _in_arrays(name: str, x: str, given: list[str], of_columns: bool) -> str | None:
     """Return the NumPy call for a method of a Series or a table, or None."""
-    x, *given = [ast.unparse(_array_of(each)) for each in (owner, *args)]
-    if name == "corr" and not given:
-        return f"np.corrcoef({x}, rowvar=False)"
+    if name in _MATRICES and not given:
+        return f"{_MATRICES[name]}({x}, rowvar=False)"
     if (known := _IN_ARRAYS.get(name)) is not None:
-        of_columns = ast.unparse(owner).partition("(")[0].endswith("DataFrame")
         write = known.format(*given, "y", x=x)
         return f"{write[:-1]}, axis=0)" if of_columns and name in _REDUCTIONS else write
     return f"np.{name}({', '.join([x, *given])})" if hasattr(np, name) else None
 
 
-def _array_of(node: Any) -> ast.expr:
-    """Return what a Series or a table of columns is made of, or the expression itself."""
+def _joined(line: Line, node: Any) -> ast.expr:
+    """Return the array that a Series or a table of columns is made of, or that of its objects."""
     made = node.args if isinstance(node, ast.Call) else []
     if made and isinstance(made[0], ast.Dict):
         columns = ast.unparse(stacked_list(ast.List(made[0].values)))
         return ast.parse(f"{columns[:-1]}, 1)", mode="eval").body
-    return made[0] if made and ast.unparse(node.func).endswith(("Series", "DataFrame")) else node
+    if made and ast.unparse(node.func).endswith(("Series", "DataFrame")):
+        return made[0]
+    ndim = getattr(line.resolved(node), "ndim", 1)
+    return ast.parse(_stacked(ast.unparse(node), ndim), mode="eval").body
 
 
 def _of_series(line: Line) -> str | None:
-    """Return advice for a method of a Series or table that was made of traced values."""
-    called: Any = getattr(line.node, "func", None)
+    """Return advice for a method of a Series or table of traced values."""
+    call: Any = copy.deepcopy(line.node)
+    called = getattr(call, "func", None)
     if not isinstance(called, ast.Attribute):
         return None
-    write = _in_arrays(called.attr, called.value, line.node.args)  # type: ignore[union-attr]
-    return f"use {write}" if write else None
+    if isinstance(line.value_of(called.value), ModuleType):  # a function that calls the method
+        call.args[:1] = [_joined(line, x) for x in call.args[:1]]
+        return ast.unparse(call)
+    owner, x = called.value, ast.unparse(_joined(line, called.value))
+    tables = pd.Series, pd.DataFrame
+    kept = [each for each in call.args if not isinstance(each, ast.Call)]
+    given = [
+        ast.unparse(
+            _joined(line, y) if y not in kept or isinstance(line.resolved(y), tables) else y
+        )
+        for y in call.args
+    ]
+    of_columns = getattr(line.resolved(owner), "ndim", 0) == 2
+    of_columns = of_columns or ast.unparse(owner).partition("(")[0].endswith("DataFrame")
+    return _in_arrays(called.attr, x, given, of_columns)
 
 
 for _method in [
-    *[getattr(pd.DataFrame, name) for name in (*_REDUCTIONS, "corr")],
+    *[getattr(pd.DataFrame, name) for name in (*_REDUCTIONS, *_MATRICES)],
     *[getattr(pd.Series, name) for name in _IN_ARRAYS],
 ]:
     if callable(_method):
-        advise(_method, _of_series)
+        advise(_method, _in_place_of(_of_series))
+
+
+def _dotted(line: Line) -> str:
+    """Return advice for a product with a table that is not of numbers only."""
+    node: Any = line.node
+    pair = [node.left, node.right] if isinstance(node, ast.BinOp) else getattr(node, "args", [])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        pair = [node.func.value, *pair]
+    numbers = {True: ".select_dtypes('number').to_numpy()", False: ""}
+    shown = [ast.unparse(x) + numbers[isinstance(line.resolved(x), pd.DataFrame)] for x in pair]
+    return f"use np.dot({', '.join(shown or ['table.to_numpy()', 'x'])})"
+
+
+for _method in (pd.Series.dot, pd.DataFrame.dot):
+    advise(_method, _dotted)
 
 
 def _refuse(error: BaseException) -> None:
@@ -181,26 +268,39 @@ def _refuse(error: BaseException) -> None:
     plain = isinstance(error, AttributeError) and not isinstance(error, TracerError)
     of_tracer = plain and any(found is x for found in find_tracers(x))
     line = Line.of(error) if of_tracer else None
-    if line is None or not (hasattr(pd.DataFrame, name) or getattr(x, "ndim", 0) == 2):
+    ndim = getattr(x, "ndim", 0)
+    if line is None or not (hasattr(pd.DataFrame, name) or ndim == 2):
         return
     owner = line.owner(name) or "x"
-    call = _call(linecache.getline(*line.place), f"{owner}.{name}")
-    write = _in_arrays(name, ast.parse(owner, mode="eval").body, call.args if call else [])
-    use = f"use {write} for {ast.unparse(call) if call else name}"
+    calls = _calls(linecache.getline(*line.place))
+    call = next((each for each in calls if ast.unparse(each.func) == f"{owner}.{name}"), None)
+    given = [] if call is None else [ast.unparse(y) for y in call.args]
+    after = [each for each in calls if call and getattr(each.func, "value", None) is call]
+    shown, write = call, None
+    if ndim == 1 and name == "rolling" and given and after:
+        shown = after[0]
+        write = _windows(shown.func.attr, owner, given[0])  # type: ignore[attr-defined]
+    elif ndim == 1 or name not in ("apply", "map", "describe"):
+        write = _in_arrays(name, owner, given, of_columns=False)
+    use = f"use {write} for {ast.unparse(shown) if shown else name}"
     if write is None:
-        use = f"pass {{c: table[c].to_numpy() for c in table}}, a dict of arrays, for {owner}"
+        use = f"write it with NumPy's functions of the array {owner}"
+        use = (
+            use
+            if ndim == 1
+            else f"pass {{c: table[c].to_numpy() for c in table}}, a dict of arrays, for {owner}"
+        )
     fact = f"a table of pandas is an array where it is differentiated, which has no {name}"
     raise TracerError(told(fact, line, use)) from error
 
 
-def _call(text: str, function: str) -> ast.Call | None:
-    """Return the call of a function in a line, or None."""
+def _calls(text: str) -> list[ast.Call]:
+    """Return the calls on a line."""
     try:
         nodes = ast.walk(ast.parse(text.strip()))
     except SyntaxError:  # the statement is longer than the line
-        return None
-    calls = [each for each in nodes if isinstance(each, ast.Call)]
-    return next((call for call in calls if ast.unparse(call.func) == function), None)
+        return []
+    return [each for each in nodes if isinstance(each, ast.Call)]
 
 
 refusers.append(_refuse)

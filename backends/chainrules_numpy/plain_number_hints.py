@@ -6,6 +6,7 @@ request a float; the error names a function that does the same for traced values
 
 from __future__ import annotations
 
+import ast
 import cmath
 import math
 import statistics
@@ -61,10 +62,13 @@ for _name, _line in OTHERWISE.items():
 def _arange(line: Any) -> str:
     """Suggest a constant for the stop of a range, on which no element depends."""
     args, stop = line.arguments, line.argument
-    if not args or (stop != args[0] and stop != args[1]) or (len(args) > 1 and stop == args[0]):
-        return "use start + step * np.arange(n), with a plain n"
-    args[args.index(stop)] = f"ignore_derivatives({stop})"
-    return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"
+    if args and stop not in args[: len(args) > 1] + args[2:] and stop in args:
+        args[args.index(stop)] = f"ignore_derivatives({stop})"
+        return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"
+    start, stop, step = [*args, *("start", "stop", "1")[len(args) :]][:3]
+    n = f"np.ceil(ignore_derivatives((({stop}) - ({start})) / ({step})))"
+    written = ast.parse(f"({start}) + ({step}) * np.arange({n})", mode="eval")
+    return f"use {ast.unparse(written)}"
 
 
 def _array(write: str) -> Any:

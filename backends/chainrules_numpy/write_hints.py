@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 import sys
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, find_tracers, remedies
+from chainrules_py.extend import Line, advised, find_tracers, remedies
 
 _LONGEST = 72
 """The number of characters of an expression that a message shows."""
@@ -31,6 +32,8 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
 def _stacked(line: Line) -> str | None:
     """Return a NumPy call with ``np.stack`` around its list, or None."""
     call, function = line.node, line.function
+    if function is np.full and (made := _of_objects(line, call)):
+        return f"use {ast.unparse(made)}"
     if isinstance(call, ast.Call) and (
         joined := _of_objects(line, getattr(call.func, "value", None))
     ):
@@ -53,7 +56,9 @@ def _stacked(line: Line) -> str | None:
         if joined is None or (is_list and not any(line.traced(arg))):
             continue
         if name in _MAKERS:
-            return f"use {ast.unparse(joined)}"
+            dtype = line.option("dtype") or next(iter(line.arguments[1:2]), "float")
+            kept = "" if dtype in ("float", "np.float64", "object") else f".astype({dtype})"
+            return f"use {ast.unparse(joined)}{kept}"
         new = copy.deepcopy(call)
         new.args[place] = joined
         text = ast.unparse(new)
@@ -105,8 +110,7 @@ def _buffer(line: Line) -> str | None:
     if sum_ is not None:
         whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
         if whole is not sum_.target:  # a part of a plain array, which stays plain
-            made = _made(line, ast.unparse(whole), line.resolved(whole), sum_.value)
-            return f"make it as {made}, which holds traced values"
+            return _made(line, whole, sum_.value)
         new = ast.BinOp(whole, sum_.op, sum_.value)
         return f"use {ast.unparse(whole)} = {ast.unparse(new)}"
     if (without := line.without("out")) is not None:
@@ -122,36 +126,47 @@ def _buffer(line: Line) -> str | None:
             return None
     else:
         return None
-    name = ast.unparse(target)
-    made = _made(line, name, line.resolved(target), stored)
-    if isinstance(target, ast.Call) and target.args:
-        shape = ast.unparse(target.args[0])
-        made = f"np.zeros_like({_like(line, stored)}, shape={shape})"
-        return f"write {made} for {name}, which holds traced values"
-    return f"make it as {made}, which holds traced values"
+    return _made(line, target, stored)
 
 
 _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask", "fill_diagonal")
 """Functions that write to their first argument, and methods that write to their array."""
 
 
-def _made(line: Line, name: str, buffer: Any, stored: ast.AST | None) -> str:
-    """Return the expression for a new buffer: of zeros, or of its current numbers."""
-    like, kind = _like(line, stored), getattr(getattr(buffer, "dtype", None), "kind", "")
-    if kind in ("f", "c") and isinstance(buffer, np.ndarray) and np.any(buffer):
-        return f"{name} = {name} + np.zeros_like({like}, shape={name}.shape)"
-    shape = getattr(buffer, "shape", "n")
-    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    dtype = {"c": ", dtype=complex"}.get(kind, ", dtype=float" * (kind in ("b", "i", "u")))
-    return f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
-
-
-def _like(line: Line, stored: ast.AST | None) -> str:
-    """Return the name of a traced array or number, preferably of a stored one."""
-    seen = line.frame.f_locals
+def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
+    """Return how to make a buffer that holds traced values, of zeros or of its current numbers."""
+    name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
+    seen, known = line.frame.f_locals, code.co_varnames[: code.co_argcount] + code.co_freevars
     names = [name for name in (*line.traced(stored), *seen) if find_tracers(seen.get(name))]
     shown = [name for name in names if not isinstance(seen[name], (list, tuple, dict))]
-    return shown[0] if shown else next(line.traced(stored), "x")
+    shown.sort(key=lambda name: name not in known)  # others may be made after the buffer
+    like = shown[0] if shown else next(line.traced(stored), "x")
+    if isinstance(target, ast.Call) and target.args:
+        made = f"np.zeros_like({like}, shape={ast.unparse(target.args[0])})"
+        return f"write {made} for {name}, which holds traced values"
+    if isinstance(target, ast.Attribute) and target.attr in ("at", "iat", "iloc", "loc"):
+        return _in_table(line, target, like)
+    is_local = name in seen
+    if (isinstance(buffer, np.ndarray) and np.any(buffer)) or (is_local and like not in known):
+        kept = f"{name} + np.zeros_like({like}, shape={name}.shape) before it is written to"
+        return f"write {name} = {kept}" if is_local else f"write b = {kept}, and b for {name}"
+    kind, shape = getattr(getattr(buffer, "dtype", None), "kind", ""), getattr(buffer, "shape", "n")
+    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+    dtype = {"c": ", dtype=complex"}.get(kind, ", dtype=float" * (kind in ("b", "i", "u")))
+    made = f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
+    if is_local:
+        return f"make it as {made}, which holds traced values"
+    return f"write {made} before it is written to"
+
+
+def _in_table(line: Line, cells: ast.Attribute, like: str) -> str:
+    """Return how to write into a column of a pandas table, or a Series, as an array."""
+    table, where = ast.unparse(cells.value), getattr(line.node, "slice", None)
+    row, *column = where.elts if isinstance(where, ast.Tuple) else [where or ast.Name("i")]
+    of = "".join([f".{cells.attr.replace('at', 'loc')}[:, {ast.unparse(c)}]" for c in column])
+    made = f"b = {table}{of}.to_numpy() + np.zeros_like({like}, shape=len({table}))"
+    value = "v" if line.stored is None else ast.unparse(line.stored)
+    return f"write {made}, and b[{ast.unparse(row)}] = {value}"
 
 
 def _index(line: Line) -> str | None:
@@ -175,21 +190,30 @@ def _black_box(line: Line) -> str | None:
         root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]
     if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
         return None
-    if other := alike(line):
+    if other := alike(line) or advised(function, line):
         return other
     name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
     name = name if len(name) <= _LONGEST // 2 else "it"
     if getattr(function, "__name__", "") in ("KDTree", "cKDTree"):
-        return (
-            f"write np.min(cdist({line.argument}, y), 0), with cdist of chainrules_scipy.distance"
-        )
+        asked = _ASKED.match(line.texts[1])
+        rest, points = asked.group(0, 1) if asked else (".query(...)[0]", "points")
+        write = f"np.min(cdist({line.argument}, {points}), 0) for all of it, {rest} too"
+        return f"use {write}, by 'from chainrules_scipy.distance import cdist'"
     for engine in _ENGINES.keys() & {root, type(function).__module__.partition(".")[0]}:
         return f"make it an operation, f = {_ENGINES[engine]}.import_rule({name})"
     if root in _SHOWS:
         return f"use {line.with_constant()}, which is a constant"
     if root in _LABELS or isinstance(function, type):
         return f"write {name} with NumPy's functions of {line.argument}"
-    return f"make it an operation, f = primitive({name}), with a @rule(f)"
+    xs = ", ".join("xuvwstab"[: max(1, len(line.arguments))])
+    traced = [any(line.traced(each)) for each in getattr(line.node, "args", ())] or [True]
+    maps = ["LinearMap(lambda t: ..., lambda c: ...)" if each else "NoTangent()" for each in traced]
+    rule = f"rule(f)(lambda {xs}: (f({xs}), [{', '.join(maps)}]))"
+    return f"make it an operation, f = primitive({name}), and {rule}"
+
+
+_ASKED = re.compile(r"\.query\(((?:[^()]|\([^()]*\))*)\)(?:\[0\])?")
+"""The points that a tree is asked for, and their distances."""
 
 
 _ENGINES = {

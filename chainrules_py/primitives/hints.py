@@ -111,7 +111,7 @@ class Line:
         return next(found, (None,) * 4)
 
     @functools.cached_property
-    def _texts(self) -> tuple[str, str]:
+    def texts(self) -> tuple[str, str]:
         """The expression, and the rest of its line; both empty if the source is unknown."""
         first, last, start, end = self._position
         found = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
@@ -126,12 +126,12 @@ class Line:
     @functools.cached_property
     def node(self) -> ast.expr | None:
         """The computed expression, or None if the source is unknown."""
-        return _parsed(self._texts[0])
+        return _parsed(self.texts[0])
 
     @functools.cached_property
     def stored(self) -> ast.expr | None:
         """The value that is assigned to the expression, or None if it is read."""
-        if (found := _STORED.match(self._texts[1])) is None:
+        if (found := _STORED.match(self.texts[1])) is None:
             return None
         return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it continues below
 
@@ -139,7 +139,7 @@ class Line:
     def augmented(self) -> ast.AugAssign | None:
         """The statement if it is an augmented assignment, such as ``y += x``, or None."""
         with contextlib.suppress(SyntaxError, ValueError):
-            (found,) = ast.parse(self._texts[0].strip()).body
+            (found,) = ast.parse(self.texts[0].strip()).body
             return found if isinstance(found, ast.AugAssign) else None
         return None
 
@@ -316,7 +316,7 @@ class Line:
         return ast.unparse(node.value) if fits else None  # type: ignore[union-attr]
 
     def __str__(self) -> str:
-        text = self._texts[0] if self.node is None else ast.unparse(self.node)
+        text = self.texts[0] if self.node is None else ast.unparse(self.node)
         text = text.partition("\n")[0]
         if self.stored is not None:
             text = f"{text} = {ast.unparse(self.stored)}"
@@ -426,7 +426,9 @@ def _advice_of(function: Any) -> Advice | None:
     with contextlib.suppress(TypeError):  # it may be unhashable
         if function in _of_function:
             return _of_function[function]
-    return _of_code.get(getattr(inspect.unwrap(function), "__code__", None))  # type: ignore[arg-type]
+    cls: Any = function if isinstance(function, type) else type(function)
+    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, cls.__init__)]
+    return next((_of_code[code] for code in codes if code in _of_code), None)
 
 
 def advised_at(line: Line) -> str | None:

@@ -274,7 +274,8 @@ class NotImplementedTangent(AbstractTangent):
     @property
     def said(self) -> str:
         """The text of the error, with the line of the rule."""
-        place = f" ({':'.join(map(str, self.where))})" if self.fact else ""
+        write = "state it there, or pass ignore_derivatives(...) of that operand"
+        place = f" ({':'.join(map(str, self.where))}); {write}" if self.fact else ""
         return f"{self.fact}{self.reason}{place}"
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:

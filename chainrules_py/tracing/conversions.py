@@ -158,8 +158,8 @@ def refuse_exchange(frame: Any) -> None:
     if not assigns(frame):
         line = Line(frame)
         fact = "a function in C would exchange rows of a traced value in place, and duplicate some"
-        write = advised_at(line) or "use x = x[rng.permutation(len(x))]"
-        raise TracerError(told(fact, line, write))
+        usual = "use x = x[rng.permutation(len(x))]"
+        raise TracerError(told(fact, line, advised_at(line) or usual))
 
 
 def refuse_plain(target: Any, x: Any) -> NoReturn:

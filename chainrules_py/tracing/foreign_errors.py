@@ -82,7 +82,8 @@ def _explain(error: BaseException, held: bool) -> None:
     if broken and (found := instead_for(error, held)):
         line, write = found
         said = textwrap.shorten(str(error).partition("\n")[0], _LONGEST, placeholder="...")
-        fact = f"a function of plain values was given a traced one ({type(error).__name__}: {said})"
+        said = f" ({type(error).__name__}: {said})" * (not isinstance(error, SystemError))
+        fact = f"a function of plain values was given a traced one{said}"
         if line is not None and isinstance(error, IndexError) and line.picture:
             fact = f"{line.picture} is used as an index, which must be plain"
         elif (

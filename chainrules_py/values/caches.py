@@ -13,7 +13,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 from pickle import PicklingError, UnpicklingError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import inspect
@@ -194,6 +194,13 @@ class Made(functools.partial[Any]):
         maker = self.func if self.recipe is None else self.recipe[0]
         name = getattr(maker, "__name__", type(maker).__name__)
         return f"<{name}{'' if f is None else ' of ' + of}>"
+
+    __array_ufunc__ = None
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError(f"{self!r} is a function, not a number; call it, as in grad(f)(x)")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
 
 
 def made(

@@ -177,7 +177,37 @@ APPLIED = {
     "jnp.where(x > 1, x, 0).sum()": (TWO, "use np.where(x > 1, x, 0)"),
     "np.full((2,), x[0], dtype=float).sum()": (TWO, "use x[0] * np.ones((2,))"),
     "np.sum(np.tile(x, x[0]))": (TWO, "use np.tile(x, int(ignore_derivatives(x[0])))"),
+    "math.hypot(x[0], x[1])": (TWO, "use np.hypot(x[0], x[1])"),
+    "np.linalg.det(np.full((2, 2), x) + np.eye(2))": (ONE, "use x * np.ones((2, 2))"),
+    "np.sum(np.arange(0, 1, x))": (0.3, "0 + x * np.arange(np.ceil(ignore_derivatives((1 - 0) / x"),
+    "np.sum(np.arange(x, 3.0))": (0.3, "x + 1 * np.arange(np.ceil(ignore_derivatives((3.0 - x) /"),
+    "np.sum(np.array([x[0], x[1]], dtype=int) * x[0])": (TWO, "np.stack([x[0], x[1]]).astype(int)"),
+    "pd.DataFrame({'a': x, 'b': [2.0, 1.0]}).corr().iloc[0, 1]": (TWO, "without .iloc"),
+    "pd.DataFrame({'a': x, 'b': [2.0, 1.0]}).cov().to_numpy()[0, 1]": (TWO, "use np.cov(np.stack("),
+    "pd.DataFrame({'a': x, 'g': [0, 1]}).groupby('g').mean().to_numpy().sum()": (
+        TWO,
+        "without .to_numpy()",
+    ),
+    "pd.DataFrame({'a': x, 'g': [0, 1]}).groupby('g')['a'].mean().sum()": (TWO, "use np.stack([x["),
+    "pd.Series(x).describe()['mean']": (TWO, "use dict(count=len(x), mean=np.mean(x)"),
+    "pd.Series(x).ewm(alpha=0.5).mean().sum()": (TWO, "@ x / w.sum(1))"),
+    "pd.Series(x).rolling(2).std().sum()": (np.arange(3.0), ".std(-1, ddof=1)"),
+    "np.mean(in_table(x)['c'])": (TWO, "use np.mean(np.stack(list(in_table(x)['c'])))"),
+    "in_table(x)['c'].mean()": (TWO, "use np.mean(np.stack(list(in_table(x)['c'])))"),
+    "np.mean((pd.DataFrame(np.eye(2)) @ x) ** 2)": (
+        TWO,
+        "use np.mean(np.stack(list((pd.DataFrame(",
+    ),
+    "np.std(pd.Series(x))": (TWO, "use np.std(x)"),
 }
+
+
+def in_table(x):
+    """Return a table with a column of traced numbers, which another line makes."""
+    table = LIBRARIES["pd"].load().DataFrame({"b": [1.0, 2.0]})
+    table["c"] = x * 2.0
+    return table
+
 
 # Others, with what their message says.
 TOLD = {
@@ -186,8 +216,10 @@ TOLD = {
     "grad(lambda x: np.sum(x * 'hello'))(TWO)": "'hello', which is not a number",
     "grad(lambda x: np.sum(x + 'hello'))(TWO)": "'hello', which is not a number",
     "grad(lambda x: x * 'hello')(1.0)": "'hello', which is not a number",
-    "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y * y))(1.0)": "f = primitive(f), with",
-    "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y.sum()))(TWO)": "with a @rule(f)",
+    "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y * y))(1.0)": (
+        "f = primitive(f), and rule(f)(lambda x: (f(x), [LinearMap(lambda t: ..., lambda c: ...)]))"
+    ),
+    "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y.sum()))(TWO)": "and rule(f)(",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: torch.tensor(x))(1.0)": "use x",
     "grad(lambda x: (jnp.ones(2) * x).sum())(TWO)": "use np.sum(jnp.ones(2) * x)",
@@ -241,6 +273,34 @@ TOLD = {
     "grad(lambda x: in_a_thread(math.exp, x))(1.0)": "use NumPy's functions of x, not plain ones",
     "grad(lambda d: d.loc[0, 'a'])(pd.DataFrame({'a': [1.0]}))": "a dict of arrays, for d",
     "grad(lambda d: d.a[0])(pd.DataFrame({'a': [1.0]}))": "which has no a\n",
+    "grad(lambda s: s.apply(lambda v: v * v).sum())(pd.Series(TWO))": (
+        "use np.stack([*map(lambda v: v * v, s)]) for s.apply(lambda v: v * v)"
+    ),
+    "grad(lambda s: s.rolling(2).mean().sum())(pd.Series(TWO))": (
+        "use np.lib.stride_tricks.sliding_window_view(s, 2).mean(-1) for s.rolling(2).mean()"
+    ),
+    "grad(lambda s: s.plot())(pd.Series(TWO))": "with NumPy's functions of the array s",
+    "grad(lambda x: np.sum(np.stack(pd.Series(x))))(TWO)": "np.stack(list(pd.Series(x))) for pd.S",
+    "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
+    "grad(located)(TWO)": (
+        "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
+    ),
+    "grad(Buffered())(1.0)": ("write self.b = np.zeros_like(x, shape=2) before it is written to"),
+    "grad(on_global)(TWO)": (
+        "write b = STATE + np.zeros_like(x, shape=STATE.shape) before it is written to, and b for S"
+    ),
+    "grad(recurring)(1.0)": "write b = b + np.zeros_like(x, shape=b.shape) before it is written to",
+    "grad(lambda x: scipy.interpolate.interp1d(np.arange(2.0), TWO)(x))(0.5)": (
+        "from chainrules_scipy.interpolate import interp1d"
+    ),
+    "grad(lambda x: (scipy.sparse.diags(x) @ TWO).sum())(TWO)": (
+        "from chainrules_scipy.sparse import diags"
+    ),
+    "grad(lambda x: scipy.spatial.cKDTree(x[:, None]).query([[0.0]])[0][0])(TWO)": (
+        "use np.min(cdist(x[:, None], [[0.0]]), 0) for all of it, .query([[0.0]])[0] too, by 'from"
+    ),
+    "TWO - 0.1 * grad(np.sum)": "is a function, not a number; call it, as in grad(f)(x)",
+    "TWO - grad(np.sum)": "is a function, not a number; call it, as in grad(f)(x)",
     "grad(lambda s: s.head(1).sum())(pd.Series([1.0, 2.0]))": "use s[:1] for s.head(1)",
     "(lambda f: grad(lambda x: f(x)))(jax.jit(lambda y: y * 2))(1.0)": (
         "make it an operation, f = chainrules_jax.import_rule(f)"
@@ -254,8 +314,8 @@ TOLD = {
     ),
     "grad(lambda x: x * 2.0)('a')": "give floats or arrays of floats",
     "grad(3.0)": "pass the function itself",
-    "scalar_rule(of_any, lambda y, *xs: 1.0)": "def rule_of_of_any(*xs)",
-    "grad(lambda y: halfway(1.0, y))(2.0)": "by its rule: z (",
+    "scalar_rule(of_any, lambda y, *xs: 1.0)": "[LinearMap(lambda t: ..., lambda c: ...) for x in",
+    "grad(lambda y: halfway(1.0, y))(2.0)": "state it there, or pass",
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",
     "vjp(np.sin, TWO)[1](np.ones(3))": "give one of shape (2,)",
     "jvp(np.sin, 1.0, 1.0)": "write jvp(f, (x, ...), (x_dot, ...))",
@@ -264,7 +324,7 @@ TOLD = {
     "grad(lambda x: math.fsum(x))(TWO)": "a traced float64[2] to float",
     "grad(lambda x: Decimal(x[0]))(TWO)": "a traced float64 scalar was given",
     "grad(filled)(TWO)": "b = np.zeros_like(x, shape=2)",
-    "grad(on_ones)(TWO)": "make it as b = b + np.zeros_like(x, shape=b.shape)",
+    "grad(on_ones)(TWO)": "write b = b + np.zeros_like(x, shape=b.shape) before",
     "grad(of_complex)(TWO)": "b = np.zeros_like(x, shape=2, dtype=complex)",
     "grad(sliced)(TWO)": "b = np.zeros_like(x, shape=4)",
     "grad(added)(TWO)": "use b = b + x",
@@ -343,6 +403,42 @@ def filled(x):
 @functools.lru_cache
 def remembered(x):
     return x * x
+
+
+def worded(w):
+    table = LIBRARIES["pd"].load().DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0], "c": ["t", "u"]})
+    return np.sum(table @ w)
+
+
+def located(x):
+    t = LIBRARIES["pd"].load().DataFrame({"a": [1.0, 2.0]})
+    t.loc[0, "a"] = x[0]
+    return np.sum(t["a"].to_numpy())
+
+
+class Buffered:
+    def __init__(self):
+        self.b = np.zeros(2)
+
+    def __call__(self, x):
+        self.b[0] = x
+        return np.sum(self.b)
+
+
+STATE = np.ones(2)
+
+
+def on_global(x):
+    STATE[0] = x[0]
+    return np.sum(STATE)
+
+
+def recurring(x):
+    b = np.zeros(3)
+    b[0] = 1.0
+    for i in range(2):
+        b[i + 1] = b[i] * x
+    return b[2]
 
 
 def in_a_thread(f, x):
@@ -433,7 +529,7 @@ def error_of(program, point=None):
     names = {n.id for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Name)}
     space = {**globals(), **{n: LIBRARIES[n].load() for n in names & LIBRARIES.keys()}}
     if "scipy" in names:
-        for module in ("integrate", "optimize", "stats"):
+        for module in ("integrate", "interpolate", "optimize", "sparse", "spatial", "stats"):
             importlib.import_module(f"scipy.{module}")
     text = program if point is None else f"grad(lambda x: {program})(point)"
     linecache.cache["model.py"] = len(text), None, [f"{text}\n"], "model.py"
@@ -462,8 +558,9 @@ def test_the_remedy_runs_where_it_is_applied(program):
     assert where.startswith("  model.py:1: ")
     assert part in write
     refused = where.removeprefix("  model.py:1: ")
-    instead = re.match(r"  use (.*?)(, which is|, whose|$)", write)[1]
-    mended = ast.unparse(ast.parse(program)).replace(refused, instead)
+    instead = re.match(r"  use (.*?)(, which is|, whose|, without|$)", write)[1]
+    left_out = re.search(r"(?:, without (\.\S+))?$", write)[1] or ""
+    mended = ast.unparse(ast.parse(program)).replace(refused + left_out, instead)
     assert error_of(mended, point) is None, mended
 
 

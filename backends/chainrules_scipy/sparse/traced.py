@@ -606,6 +606,8 @@ def _structural(name: str) -> Any:
             options["dtype"] = int
         return moved(lambda x: theirs(x, *args, **options), given)
 
+    says = f"use {name}, which takes the same, by 'from chainrules_scipy.sparse import {name}'"
+    advise(theirs, says)
     return place(theirs, function)
 
 

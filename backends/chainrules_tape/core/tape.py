@@ -246,12 +246,14 @@ class Closed:
     def append(self, record: Any, /) -> None:
         """Raise, because the tape is closed."""
         line = Line(caller())
-        shown = next((f"{name}, {what}," for name, what in line.over()), "a traced value")
+        name, shown = next(line.over(), ("y", "a traced value"))
         fact = (
-            f"{shown} was used after the grad, vjp, jvp, linearize or 'with Tape()' that made it "
-            f"was over"
+            f"{name}, {shown}, was used after the grad, vjp, jvp, linearize or 'with Tape()' that "
+            f"made it was over"
         )
-        write = "store ignore_derivatives(x) in place of x, or compute this before it is over"
+        name, of_list, _ = name.partition("[")
+        stored = f"{name}.append({{}})" if of_list else f"{name} = {{}}"
+        write = f"write {stored.format('ignore_derivatives(y)')} for {stored.format('y')}"
         raise TracerError(told(fact, line, write))
 
     extend = append

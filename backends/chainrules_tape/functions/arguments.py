@@ -21,6 +21,7 @@ from chainrules_py.extend import (
     name_of,
     refuse_labelled,
     type_info,
+    where_defined,
 )
 
 Numbers: TypeAlias = int | Sequence[int] | None
@@ -308,7 +309,7 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
     """
     for x in leaves:
         if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
-            whole = f"{what} of {name_of(f)}" if f else "the loss"
+            whole = f"{what} of {name_of(f)} ({where_defined(f)})" if f else "the loss"
             labelled = type(x).__module__.partition(".")[0] in ("pandas", "xarray")
             write = "return the numbers or arrays themselves, or a dataclass of them"
             if labelled:

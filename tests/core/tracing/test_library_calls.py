@@ -264,7 +264,7 @@ REFUSED = {
     "math.sin": (lambda x: math.sin(x[0]), r"np\.sin\(x\[0\]\)"),
     "math.hypot": (lambda x: math.hypot(x[0], x[1]), r"np\.hypot\(x\[0\], x\[1\]\)"),
     "statistics": (lambda x: statistics.fmean(x), r"np\.mean"),
-    "float": (lambda x: float(x[0]), r"use x\[0\],"),
+    "float": (lambda x: float(x[0]), r"use x\[0\]$"),
     "complex": (lambda x: complex(x[0]), r"x\[0\] \+ 0j"),
     "int": (lambda x: int(x[0]), r"int\(ignore_derivatives\(x\[0\]\)\)"),
     "index": (lambda x: [1, 2][x[0]], r"int\(ignore_derivatives\(x\[0\]\)\)"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -246,3 +249,13 @@ def test_code_without_positions_is_refused_all_the_same():
     f.__code__ = f.__code__.replace(co_linetable=b"")
     with pytest.raises(TracerError):
         grad(lambda x: f(np.random.default_rng(SEED), x))(0.5)
+
+
+def test_a_vector_is_shuffled_without_a_warning():
+    program = (
+        "import numpy as np; from chainrules_tape import grad\n"
+        "def f(x): np.random.default_rng(0).shuffle(x); return x[0]\n"
+        "assert sum(grad(f)(np.arange(3.0))) == 1"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert not ran.stderr
