@@ -606,8 +606,9 @@ def _structural(name: str) -> Any:
             options["dtype"] = int
         return moved(lambda x: theirs(x, *args, **options), given)
 
-    says = f"use {name}, which takes the same, by 'from chainrules_scipy.sparse import {name}'"
-    advise(theirs, says)
+    advise(
+        theirs, f"use {name}, which takes the same, by 'from chainrules_scipy.sparse import {name}'"
+    )
     return place(theirs, function)
 
 
@@ -626,8 +627,8 @@ def pairs(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> TracedSparse:
     if _is_sparse(b) or a.format == "coo":  # beside a dense array the order stays otherwise
         a, b = (once(x) if _is_sparse(x) else x for x in (a, b))
     left = moved(lambda x: operation(x, ones_of(b)), a)
-    right = moved(lambda x: operation(ones_of(a), x), b)
-    return TracedSparse(left.elements * right.elements, left.pattern, drops=True)
+    others = moved(lambda x: operation(ones_of(a), x), b).elements
+    return TracedSparse(left.elements * others, left.pattern, drops=True)
 
 
 def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
@@ -693,8 +694,7 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
     return _matmul_dispatch
 
 
-_all_classes = {SPARSE, *SPARSE.__subclasses__()}
-_all_classes |= {c for b in _all_classes for c in b.__subclasses__()}
+_all_classes = {d for c in (SPARSE, *SPARSE.__subclasses__()) for d in (c, *c.__subclasses__())}
 
 
 def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
