@@ -710,30 +710,24 @@ def interpn(
     fill_value: Any = math.nan,
 ) -> Any:
     """Interpolate on a grid, as `RegularGridInterpolator` does."""
+    if method == "splinef2d":
+        reject("interpn(method='splinef2d') has no derivative here; write method='cubic'")
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 
-def _distance(gaps: Any, epsilon: Any) -> Any:
-    return abs(epsilon) * v.vector_norm(gaps, axis=-1)
-
-
-def _square(gaps: Any, epsilon: Any) -> Any:
-    return v.sum((epsilon * gaps) ** 2, axis=-1)
-
-
-# Even functions are of the square of the distance, in which they have all derivatives at 0.
-_RADIAL: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
-    "linear": (_distance, lambda r: -r),
-    "cubic": (_distance, lambda r: r**3),
-    "quintic": (_distance, lambda r: -(r**5)),
+# Whether of the square of the distance: in it even functions have all derivatives at 0.
+_RADIAL: dict[str, tuple[bool, Callable[[Any], Any]]] = {
+    "linear": (False, lambda r: -r),
+    "cubic": (False, lambda r: r**3),
+    "quintic": (False, lambda r: -(r**5)),
     "thin_plate_spline": (
-        _distance,
+        False,
         lambda r: v.xlogy(r * r, v.where(readable(r) > 0, r, 1.0)),
     ),
-    "multiquadric": (_square, lambda s: -v.sqrt(s + 1)),
-    "inverse_multiquadric": (_square, lambda s: 1 / v.sqrt(s + 1)),
-    "inverse_quadratic": (_square, lambda s: 1 / (s + 1)),
-    "gaussian": (_square, lambda s: v.exp(-s)),
+    "multiquadric": (True, lambda s: -v.sqrt(s + 1)),
+    "inverse_multiquadric": (True, lambda s: 1 / v.sqrt(s + 1)),
+    "inverse_quadratic": (True, lambda s: 1 / (s + 1)),
+    "gaussian": (True, lambda s: v.exp(-s)),
 }
 
 
@@ -770,8 +764,12 @@ def RBFInterpolator(  # noqa: N802
 
     def functions(x: Any) -> Any:
         gaps = v.expand_dims(x, axis=1) - v.expand_dims(points, axis=0)
-        size_of, function = _RADIAL[kernel]
-        radial = function(size_of(gaps, epsilon))
+        squared, function = _RADIAL[kernel]
+        radial = function(
+            v.sum((epsilon * gaps) ** 2, axis=-1)
+            if squared
+            else abs(epsilon) * v.vector_norm(gaps, axis=-1)
+        )
         if not size:
             return radial
         z, one = (x - shift) / scale, v.ones_like(x[:, 0])

@@ -114,7 +114,8 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
     y = _made(np.zeros)(
         shape, dtype or np.result_type(getattr(fill_value, "dtype", type(fill_value)))
     )
-    return y + fill_value if y.dtype.kind in "fc" else np.full(shape, fill_value, dtype)
+    written = y.dtype.kind in "fc" and next(traced((y, fill_value)), None) is not None
+    return y + fill_value if written else np.full(shape, fill_value, dtype)
 
 
 def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
