@@ -426,8 +426,7 @@ def _advice_of(function: Any) -> Advice | None:
     with contextlib.suppress(TypeError):  # it may be unhashable
         if function in _of_function:
             return _of_function[function]
-    cls: Any = function if isinstance(function, type) else type(function)
-    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, cls.__init__)]
+    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, function.__init__)]
     return next((_of_code[code] for code in codes if code in _of_code), None)
 
 

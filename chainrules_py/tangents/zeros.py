@@ -274,9 +274,10 @@ class NotImplementedTangent(AbstractTangent):
     @property
     def said(self) -> str:
         """The text of the error, with the line of the rule."""
-        write = "state it there, or pass ignore_derivatives(...) of that operand"
-        place = f" ({':'.join(map(str, self.where))}); {write}" if self.fact else ""
-        return f"{self.fact}{self.reason}{place}"
+        return f"{self.fact}{self.reason}" + (
+            f" ({':'.join(map(str, self.where))}); state it there, or pass ignore_derivatives(...) "
+            f"of that operand"
+        ) * bool(self.fact)
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self

@@ -89,8 +89,7 @@ class PythonProtocols(Tracer):
         note_refusal(self)
         line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
-        write = f"for people to read, write {{ignore_derivatives({line.argument}):{spec}}}"
-        raise TracerError(told(fact, line, write))
+        raise TracerError(told(fact, line, f"write {{ignore_derivatives({line.argument}):{spec}}}"))
 
     # -- traced methods
 

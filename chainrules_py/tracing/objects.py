@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 from chainrules_py.errors import TracerError
 from chainrules_py.primitives.hints import Line, remedy
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tracing.lost_derivatives import place_of_call
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.frames import caller
 from chainrules_py.values.tracers import untraced
@@ -42,8 +41,8 @@ class Objects:
     __slots__ = ("file", "instead", "line", "shown")
 
     def __init__(self) -> None:
-        self.file, self.line = place_of_call(2)
         line = Line(caller(2))
+        self.file, self.line = line.place
         self.shown = str(line)
         self.instead = remedy(line) or remedy(line, last=True) or "use np.stack of the numbers"
 

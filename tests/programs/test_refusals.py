@@ -281,6 +281,7 @@ TOLD = {
     ),
     "grad(lambda s: s.plot())(pd.Series(TWO))": "with NumPy's functions of the array s",
     "grad(lambda x: np.sum(np.stack(pd.Series(x))))(TWO)": "np.stack(list(pd.Series(x))) for pd.S",
+    "stored()": "write kept.append(ignore_derivatives(y)) for kept.append(y)",
     "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
     "grad(located)(TWO)": (
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
@@ -403,6 +404,12 @@ def filled(x):
 @functools.lru_cache
 def remembered(x):
     return x * x
+
+
+def stored():
+    kept = []
+    grad(lambda x: kept.append(np.sum(x)) or kept[-1])(TWO)
+    return 0.9 * kept[0]
 
 
 def worded(w):

@@ -606,9 +606,6 @@ def _structural(name: str) -> Any:
             options["dtype"] = int
         return moved(lambda x: theirs(x, *args, **options), given)
 
-    advise(
-        theirs, f"use {name}, which takes the same, by 'from chainrules_scipy.sparse import {name}'"
-    )
     return place(theirs, function)
 
 
@@ -717,10 +714,10 @@ for _cls in (sparse.csr_array, sparse.coo_array):
     advise(_cls.__init__, _NUMBERS)
 for _name in (
     *("cg", "bicgstab", "gmres", "lgmres", "minres", "splu", "spsolve", "factorized"),
-    "expm_multiply",
+    *("expm_multiply", *MAKING),
 ):
     advise(
-        getattr(linalg, _name),
+        getattr(linalg if hasattr(linalg, _name) else sparse, _name),
         f"use {_name}, which takes the same, by 'from chainrules_scipy.sparse import {_name}'",
     )
 for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):

@@ -252,9 +252,10 @@ class Closed:
             f"made it was over"
         )
         name, of_list, _ = name.partition("[")
-        stored = f"{name}.append({{}})" if of_list else f"{name} = {{}}"
-        write = f"write {stored.format('ignore_derivatives(y)')} for {stored.format('y')}"
-        raise TracerError(told(fact, line, write))
+        stored = f"{name}.append(%s)" if of_list else f"{name} = %s"
+        raise TracerError(
+            told(fact, line, f"write {stored} for {stored}" % ("ignore_derivatives(y)", "y"))
+        )
 
     extend = append
 
