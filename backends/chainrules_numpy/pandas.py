@@ -101,8 +101,6 @@ def _in_place_of(given: Callable[[Line], str | None]) -> Callable[[Line], str | 
 def _windows(name: str, x: str, window: str) -> str:
     """Return a statistic of windows, in arrays."""
     view = f"np.lib.stride_tricks.sliding_window_view({x}, {window})"
-    if name == "median":
-        return f"np.median({view}, -1)"
     return f"{view}.{name}(-1{', ddof=1' * (name in ('std', 'var'))})"
 
 
@@ -156,7 +154,7 @@ def _column(line: Line, table: ast.expr, key: ast.expr) -> ast.expr:
     return found[0] if found else _joined(line, ast.Subscript(table, key, ast.Load()))
 
 
-for _name in ("mean", "sum", "min", "max", "std", "var", "median"):
+for _name in ("mean", "sum", "min", "max", "std", "var"):
     advise(getattr(Rolling, _name), _in_place_of(_rolled(_name)))
 for _name in ("mean", "sum", "min", "max"):
     for _groups in (SeriesGroupBy, DataFrameGroupBy):
@@ -226,14 +224,7 @@ def _of_series(line: Line) -> str | None:
         call.args[:1] = [_joined(line, x) for x in call.args[:1]]
         return ast.unparse(call)
     owner, x = called.value, ast.unparse(_joined(line, called.value))
-    tables = pd.Series, pd.DataFrame
-    kept = [each for each in call.args if not isinstance(each, ast.Call)]
-    given = [
-        ast.unparse(
-            _joined(line, y) if y not in kept or isinstance(line.resolved(y), tables) else y
-        )
-        for y in call.args
-    ]
+    given = [ast.unparse(_joined(line, y) if isinstance(y, ast.Call) else y) for y in call.args]
     of_columns = getattr(line.resolved(owner), "ndim", 0) == 2
     of_columns = of_columns or ast.unparse(owner).partition("(")[0].endswith("DataFrame")
     return _in_arrays(called.attr, x, given, of_columns)
@@ -250,9 +241,9 @@ for _method in [
 def _dotted(line: Line) -> str:
     """Return advice for a product with a table that is not of numbers only."""
     node: Any = line.node
-    pair = [node.left, node.right] if isinstance(node, ast.BinOp) else getattr(node, "args", [])
+    pair = [node.left, node.right] if isinstance(node, ast.BinOp) else []
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        pair = [node.func.value, *pair]
+        pair = [node.func.value, *node.args]
     numbers = {True: ".select_dtypes('number').to_numpy()", False: ""}
     shown = [ast.unparse(x) + numbers[isinstance(line.resolved(x), pd.DataFrame)] for x in pair]
     return f"use np.dot({', '.join(shown or ['table.to_numpy()', 'x'])})"

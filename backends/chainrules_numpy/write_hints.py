@@ -154,7 +154,7 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
     dtype = {"c": ", dtype=complex"}.get(kind, ", dtype=float" * (kind in ("b", "i", "u")))
     made = f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
-    if is_local:
+    if is_local and name not in code.co_varnames[: code.co_argcount]:
         return f"make it as {made}, which holds traced values"
     return f"write {made} before it is written to"
 
