@@ -101,7 +101,7 @@ def _in_place_of(given: Callable[[Line], str | None]) -> Callable[[Line], str | 
 def _windows(name: str, x: str, window: str) -> str:
     """Return a statistic of windows, in arrays."""
     view = f"np.lib.stride_tricks.sliding_window_view({x}, {window})"
-    return f"{view}.{name}(-1{', ddof=1' * (name in ('std', 'var'))})"
+    return f"{view}.{name}(-1{', ddof=1' * (name in _DDOF)})"
 
 
 def _rolled(name: str) -> Callable[[Line], str | None]:
@@ -141,7 +141,8 @@ def _grouped(name: str) -> Callable[[Line], str | None]:
         g = ast.unparse(_column(line, table, by) if isinstance(by, ast.Constant) else by)
         x: Any = _joined(line, table) if column is None else _column(line, table, column)
         x = line.argument if column is None and isinstance(by, ast.Constant) else ast.unparse(x)
-        return f"np.stack([{x}[np.equal({g}, k)].{name}() for k in np.unique({g})])"
+        part = f"{x}[np.equal({g}, k)].{name}({_DDOF.get(name, '')})"
+        return f"np.stack([{part} for k in np.unique({g})])"
 
     return given
 
@@ -154,9 +155,11 @@ def _column(line: Line, table: ast.expr, key: ast.expr) -> ast.expr:
     return found[0] if found else _joined(line, ast.Subscript(table, key, ast.Load()))
 
 
-for _name in ("mean", "sum", "min", "max", "std", "var"):
+_DDOF = {"std": "ddof=1", "var": "ddof=1"}
+"""The option by which NumPy's functions give what pandas' give."""
+
+for _name in ("mean", "sum", "min", "max", *_DDOF):
     advise(getattr(Rolling, _name), _in_place_of(_rolled(_name)))
-for _name in ("mean", "sum", "min", "max"):
     for _groups in (SeriesGroupBy, DataFrameGroupBy):
         advise(getattr(_groups, _name), _in_place_of(_grouped(_name)))
 advise(ExponentialMovingWindow.mean, _in_place_of(_decayed))
@@ -207,7 +210,8 @@ def _joined(line: Line, node: Any) -> ast.expr:
     made = node.args if isinstance(node, ast.Call) else []
     if made and isinstance(made[0], ast.Dict):
         columns = ast.unparse(stacked_list(ast.List(made[0].values)))
-        return ast.parse(f"{columns[:-1]}, 1)", mode="eval").body
+        of_columns = ast.unparse(node.func).endswith("DataFrame")
+        return ast.parse(f"{columns[:-1]}, 1)" if of_columns else columns, mode="eval").body
     if made and ast.unparse(node.func).endswith(("Series", "DataFrame")):
         return made[0]
     ndim = getattr(line.resolved(node), "ndim", 1)

@@ -147,7 +147,8 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     if isinstance(target, ast.Attribute) and target.attr in ("at", "iat", "iloc", "loc"):
         return _in_table(line, target, like)
     is_local = name in seen
-    if (isinstance(buffer, np.ndarray) and np.any(buffer)) or (is_local and like not in known):
+    numbers = isinstance(buffer, np.ndarray) or hasattr(buffer, "to_numpy")
+    if (numbers and np.any(buffer)) or (is_local and like not in known):
         kept = f"{name} + np.zeros_like({like}, shape={name}.shape) before it is written to"
         return f"write {name} = {kept}" if is_local else f"write b = {kept}, and b for {name}"
     kind, shape = getattr(getattr(buffer, "dtype", None), "kind", ""), getattr(buffer, "shape", "n")

@@ -200,7 +200,7 @@ class Made(functools.partial[Any]):
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError(f"{self!r} is a function, not a number; call it, as in grad(f)(x)")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __pow__ = _refuse
 
 
 def made(

@@ -188,6 +188,11 @@ APPLIED = {
         "without .to_numpy()",
     ),
     "pd.DataFrame({'a': x, 'g': [0, 1]}).groupby('g')['a'].mean().sum()": (TWO, "use np.stack([x["),
+    "pd.DataFrame({'a': x, 'g': ['u', 'u', 'u']}).groupby('g')['a'].std().iloc[0]": (
+        np.arange(3.0),
+        "].std(ddof=1) for k in",
+    ),
+    "pd.Series({'a': x[0], 'b': x[1]}).mean()": (TWO, "use np.mean(np.stack([x[0], x[1]]))"),
     "pd.Series(x).describe()['mean']": (TWO, "use dict(count=len(x), mean=np.mean(x)"),
     "pd.Series(x).ewm(alpha=0.5).mean().sum()": (TWO, "@ x / w.sum(1))"),
     "pd.Series(x).rolling(2).std().sum()": (np.arange(3.0), ".std(-1, ddof=1)"),
@@ -289,6 +294,7 @@ TOLD = {
     "grad(on_global)(TWO)": (
         "write b = STATE + np.zeros_like(x, shape=STATE.shape) before it is written to, and b for S"
     ),
+    "grad(on_series)(TWO)": "write s = s + np.zeros_like(x, shape=s.shape) before it is written to",
     "grad(recurring)(1.0)": "write b = b + np.zeros_like(x, shape=b.shape) before it is written to",
     "grad(lambda x: scipy.interpolate.interp1d(np.arange(2.0), TWO)(x))(0.5)": (
         "from chainrules_scipy.interpolate import interp1d"
@@ -437,6 +443,12 @@ STATE = np.ones(2)
 def on_global(x):
     STATE[0] = x[0]
     return np.sum(STATE)
+
+
+def on_series(x):
+    s = LIBRARIES["pd"].load().Series([1.0, 2.0])
+    s[0] = x[0]
+    return np.sum(s)
 
 
 def recurring(x):
