@@ -252,10 +252,9 @@ class Closed:
             f"made it was over"
         )
         name, of_list, _ = name.partition("[")
-        stored = f"{name}.append(%s)" if of_list else f"{name} = %s"
-        raise TracerError(
-            told(fact, line, f"write {stored} for {stored}" % ("ignore_derivatives(y)", "y"))
-        )
+        write = f"write {name} = ignore_derivatives({name}) before it is over"
+        appended = f"write {name}.append(ignore_derivatives(y)) for {name}.append(y)"
+        raise TracerError(told(fact, line, appended if of_list else write))
 
     extend = append
 

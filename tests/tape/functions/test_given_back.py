@@ -123,7 +123,7 @@ def test_the_error_names_function_object_and_remedy():
     def model(x):
         return {"loss": np.sum(x), "state": types.SimpleNamespace(w=x * 2.0)}
 
-    match = r"result of model has .*SimpleNamespace.* or a dataclass of them"
+    match = r"result of model \(.*\) has .*SimpleNamespace.* or a dataclass of them"
     with pytest.raises(NotDifferentiableError, match=match):
         jvp(model, (X,), (DOT,))
     with pytest.raises(NotDifferentiableError, match=r"aux of .* has function"):
