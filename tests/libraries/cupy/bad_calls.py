@@ -92,7 +92,8 @@ def ending(door: Any, f: Any) -> str:
         return "ours"
     except Exception as error:
         said = " ".join(getattr(error, "__notes__", []))
-        return "noted" if "write" in said else f"{type(error).__name__}: {error}"
+        helps = any([words in said for words in ("write", "use np.", "make it an operation")])
+        return "noted" if helps else f"{type(error).__name__}: {error}"
     return "answer"
 
 
