@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import functools
 import operator
+import sys
 from _thread import RLock
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
@@ -19,10 +20,12 @@ class Lock(RLock):  # type: ignore[misc]
     Here the loop acquires the lock, and no call follows until the block is entered.
     """
 
-    def __enter__(self) -> Any:  # type: ignore[override]
-        for acquired in iter(self.acquire, None):
-            return acquired
-        return None
+    if sys.version_info[:2] == (3, 14):
+
+        def __enter__(self) -> Any:  # type: ignore[override]
+            for acquired in iter(self.acquire, None):
+                return acquired
+            return None
 
 
 def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
