@@ -29,7 +29,15 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
-from chainrules_scipy.installing import DATA, F, is_asked_again, our_module, place, public_module
+from chainrules_scipy.installing import (
+    DATA,
+    F,
+    is_asked_again,
+    original,
+    our_module,
+    place,
+    public_module,
+)
 
 _OTHERS = frozenset("efgFG")
 
@@ -190,6 +198,7 @@ def stands_for(
     **row
         Passed to `alias`.
     """
+    native = original(native)  # which is replaced where our module is imported while installed
 
     def enter(function: Any) -> Any:
         if arrays or finite or without:

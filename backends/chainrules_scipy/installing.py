@@ -227,6 +227,7 @@ def place(native: Callable[..., Any], function: F, always: bool = False, home: s
     With ``always`` it is replaced for all values, because its result for plain ones takes traced
     values later. ``home`` is the module in which users find the function. Ours is returned.
     """
+    native = original(native)  # which may be replaced already: see `stands_for`
     home = home or public_module(native)
     dispatching = _dispatching(native, function, always=always)
     dispatching.__module__ = home  # where pickles find it
@@ -236,7 +237,11 @@ def place(native: Callable[..., Any], function: F, always: bool = False, home: s
     _standing_for[native] = _standing_for[dispatching] = dispatching
     while home:  # also in parent packages that export it
         module = sys.modules[home]
-        for name in [n for n, f in vars(module).items() if f is native and n[0] != "_"]:
+        for name in [
+            name
+            for name, f in vars(module).items()
+            if name[0] != "_" and callable(f) and original(f) is native
+        ]:
             _enter(_Place(module, name, dispatching, native))
         home = home.rpartition(".")[0]
     return function

@@ -301,11 +301,13 @@ def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
     >>> print(grad(lambda x: helmert(x)[0, 1])(np.array([3.0, 1.0])))
     [ 1. -1.]
     """
+    native = original(native)
 
     def copied(*args: Any, **options: Any) -> Any:
         with beside((args, options)):
-            copy = followed(inspect.unwrap(native) if instead else native, **instead)
-            return copy(*args, **options)
+            return followed(inspect.unwrap(native) if instead else native, **instead)(
+                *args, **options
+            )
 
     @functools.wraps(native)
     def function(*args: Any, **options: Any) -> Any:

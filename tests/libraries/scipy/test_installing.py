@@ -203,3 +203,56 @@ with chainrules_scipy.install():
 assert found.tolist() == [[0.0, 1.0], [0.0, 0.0]], found
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+FOUND = """
+import importlib, sys
+import chainrules_scipy
+from chainrules_scipy import installing
+
+def load():
+    for theirs in installing.OURS:
+        importlib.import_module(theirs)
+
+if sys.argv[1] == "installed":
+    with chainrules_scipy.install():
+        load()
+else:
+    load()
+    chainrules_scipy.install().remove()
+for at in sorted(installing._places.values(), key=lambda at: (at.owner.__name__, at.name)):
+    put = getattr(at.put, "__func__", at.put)
+    ours = dict(zip(put.__code__.co_freevars, put.__closure__ or ())).get("function")
+    while hasattr(ours, "cell_contents") or hasattr(ours, "__wrapped__"):
+        ours = getattr(ours, "cell_contents", None) or ours.__wrapped__
+    code = getattr(ours, "__code__", None)
+    print(at.owner.__name__, at.name, code and (code.co_filename, code.co_firstlineno))
+"""
+
+
+def test_our_functions_are_the_same_where_scipy_is_imported_while_they_are_installed():
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", FOUND, when], check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        for when in ("installed", "before")
+    ]
+    assert len(found[0]) > 500
+    assert found[0] == found[1]
+
+
+def test_a_filter_is_differentiated_where_scipy_is_imported_while_ours_is_installed():
+    """Its state at rest divides by the first coefficient, also where that is 1."""
+    program = """
+import numpy as np, chainrules_scipy
+from chainrules_tape import grad
+chainrules_scipy.install()
+from scipy import signal
+x = np.cos(np.arange(20.0))
+f = lambda a: np.sum(x * signal.filtfilt(np.array([0.2, 0.3]), a, x))
+a, h = np.array([1.0, -0.4]), 1e-6
+truth = [(f(a + h * e) - f(a - h * e)) / (2 * h) for e in np.eye(2)]
+print(np.abs(grad(f)(a) - truth).max() < 1e-6)
+"""
+    run = [sys.executable, "-c", program]
+    assert subprocess.run(run, check=True, capture_output=True, text=True).stdout == "True\n"
