@@ -223,10 +223,12 @@ else:
 for at in sorted(installing._places.values(), key=lambda at: (at.owner.__name__, at.name)):
     put = getattr(at.put, "__func__", at.put)
     ours = dict(zip(put.__code__.co_freevars, put.__closure__ or ())).get("function")
-    while hasattr(ours, "cell_contents") or hasattr(ours, "__wrapped__"):
-        ours = getattr(ours, "cell_contents", None) or ours.__wrapped__
-    code = getattr(ours, "__code__", None)
-    print(at.owner.__name__, at.name, code and (code.co_filename, code.co_firstlineno))
+    ours, codes = getattr(ours, "cell_contents", None), []
+    while ours is not None:
+        inner = [c.cell_contents for c in getattr(ours, "__closure__", None) or ()]
+        codes += [c.__code__.co_firstlineno for c in (ours, *inner) if hasattr(c, "__code__")]
+        ours = getattr(ours, "__wrapped__", None)
+    print(at.owner.__name__, at.name, codes)
 """
 
 
