@@ -621,7 +621,7 @@ MAKING: dict[str, Any] = {
 def pairs(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> TracedSparse:
     """Multiply the elements of two arrays that meet in an operation of SciPy, where they meet."""
     a, b = (traced_of(x) if _is_sparse(x) else array_of(x) for x in (a, b))
-    if _is_sparse(b) or a.format == "coo":  # beside a dense array the order stays otherwise
+    if _is_sparse(b) or getattr(a, "format", "") == "coo":  # else the order stays
         a, b = (once(x) if _is_sparse(x) else x for x in (a, b))
     left = moved(lambda x: operation(x, ones_of(b)), a)
     others = moved(lambda x: operation(ones_of(a), x), b).elements

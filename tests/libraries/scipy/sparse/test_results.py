@@ -156,6 +156,21 @@ def test_quotients_in_single_precision(by):
     np.testing.assert_array_equal(y.data, (a / by).data)
 
 
+@pytest.mark.parametrize("k", [0, 1])
+def test_kron_of_dense_arrays(k):
+    pair = [np.array([[1.0, 2.0], [0.5, 3.0]]), np.array([[0.3, 1.0], [1.5, 2.0]])]
+    weights, way, h = np.cos(np.arange(16.0)).reshape(4, 4), np.sin(pair[k]), 1e-6
+
+    def total(x):
+        operands = [x if i == k else y for i, y in enumerate(pair)]
+        return np.sum(weights * sparse.kron(*operands).toarray())
+
+    truth = (total(pair[k] + h * way) - total(pair[k] - h * way)) / (2 * h)
+    with chainrules_scipy.install():
+        slope = grad(total)(pair[k])
+    assert abs(np.sum(slope * way) - truth) < 1e-8
+
+
 def test_kron_of_arrays_without_elements():
     empty = sparse.csr_array((2, 2))
     with chainrules_scipy.install():
