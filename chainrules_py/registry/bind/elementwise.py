@@ -101,9 +101,12 @@ class ElementwiseRecipe(Pushes):
         reals = complex not in [type_info(cls).dispatch_type for cls in request.operands]
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
+            if reals and type(y) is float:
+                return y, (fast, links, *keep((y, *xs)))
             self.check(request, y, *xs)
             return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
 
+        # The frequent case of one and two operands is written out: a call less.
         def run_one(links: Any, x: Any) -> Any:
             y = primal(x)
             if reals and type(y) is float:
