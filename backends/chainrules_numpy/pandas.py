@@ -277,14 +277,12 @@ def _refuse(error: BaseException) -> None:
         write = _windows(shown.func.attr, owner, given[0])  # type: ignore[attr-defined]
     elif ndim == 1 or name not in ("apply", "map", "describe"):
         write = _in_arrays(name, owner, given, of_columns=False)
-    use = f"use {write} for {ast.unparse(shown) if shown else name}"
-    if write is None:
+    if write is not None:
+        use = f"use {write} for {ast.unparse(shown) if shown else name}"
+    elif ndim == 1:
         use = f"write it with NumPy's functions of the array {owner}"
-        use = (
-            use
-            if ndim == 1
-            else f"pass {{c: table[c].to_numpy() for c in table}}, a dict of arrays, for {owner}"
-        )
+    else:
+        use = f"pass {{c: table[c].to_numpy() for c in table}}, a dict of arrays, for {owner}"
     fact = f"a table of pandas is an array where it is differentiated, which has no {name}"
     raise TracerError(told(fact, line, use)) from error
 

@@ -152,7 +152,7 @@ class Pullback:
         call: tuple[Any, ...],
         options: dict[str, Any],
     ) -> None:
-        self.arrays = None if record is None else watched(record)
+        self.arrays = watched(record or ())
         self.f = f
         self.y = y
         self.operands = operands
@@ -166,8 +166,7 @@ class Pullback:
 
     def __reduce__(self) -> Any:
         """Pickle as the call that made it; its rule is found and bound again."""
-        if self.arrays:
-            check_watched(self.arrays, self.record)  # type: ignore[arg-type]
+        check_watched(self.arrays, self.record or ())
         return _pullback_again, (self.call, self.operands, self.options)
 
     def __call__(
@@ -176,8 +175,7 @@ class Pullback:
         """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
         y_bar = check_tangent_of(self.y, (y_bar, *others) if others else y_bar, "cotangent")
-        if self.arrays:
-            check_watched(self.arrays, self.record)  # type: ignore[arg-type]
+        check_watched(self.arrays, self.record or ())
         always = record is not None and record[0].statement.recipe.always
         if always and is_zero(y_bar):
             y_bar = zero_tangent(self.y)

@@ -347,8 +347,10 @@ def picture(plain: Any) -> str:
 
 def is_of_library(frame: Any) -> bool:
     """Return whether a frame runs an installed library, these packages, or Python's own code."""
-    is_ours, standard = _root_of(frame).startswith("chainrules_"), sys.stdlib_module_names
-    return is_ours or "site-packages" in frame.f_code.co_filename or _root_of(frame) in standard
+    if "site-packages" in frame.f_code.co_filename:
+        return True
+    root = _root_of(frame)
+    return root.startswith("chainrules_") or root in sys.stdlib_module_names
 
 
 def told(fact: str, line: Line | None, write: str) -> str:

@@ -205,12 +205,13 @@ def _check_package(package: str, found: Any) -> None:
 
 
 def not_loaded(roots: Iterable[str] | None = None) -> list[str]:
-    """Return a line with the reason for each package, of those for root modules, not loaded."""
-    names = failures
-    if roots is not None:
-        pairs = [pair for group in (BACKENDS, RULES) for pair in announced(group)]
-        names = {module: "" for root, module in pairs if root in roots and module in failures}
-    return [f"{package} {failures[package]}" for package in names]
+    """Return a line with the reason for each package that could not be loaded.
+
+    With ``roots``, only for packages with support for these root modules, or rules.
+    """
+    pairs = [pair for group in (BACKENDS, RULES) for pair in announced(group)]
+    wanted = failures if roots is None else {package for root, package in pairs if root in roots}
+    return [f"{package} {reason}" for package, reason in failures.items() if package in wanted]
 
 
 def see(f: Any, classes: Iterable[type]) -> bool:
