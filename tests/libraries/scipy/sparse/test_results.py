@@ -156,6 +156,7 @@ def test_quotients_in_single_precision(by):
     np.testing.assert_array_equal(y.data, (a / by).data)
 
 
+@pytest.mark.filterwarnings("ignore:`kron` is switching:DeprecationWarning")  # SciPy 1.18
 @pytest.mark.parametrize("k", [0, 1])
 def test_kron_of_dense_arrays(k):
     pair = [np.array([[1.0, 2.0], [0.5, 3.0]]), np.array([[0.3, 1.0], [1.5, 2.0]])]
