@@ -338,22 +338,22 @@ class Installed:
         finally:
             self.remove()  # again, if an interrupt stopped the first
 
+    @_lock
     def remove(self) -> None:
         """Restore SciPy's functions, unless another installation still needs ours."""
-        with _lock:
-            if _standing != {self}:
-                _standing.discard(self)
-                return
-            while _finder in sys.meta_path:
-                sys.meta_path.remove(_finder)
-            for at in _places.values():
-                if vars(at.owner).get(at.name) is not at.put:  # replaced by other code
-                    continue
-                if at.before is _ABSENT:
-                    delattr(at.owner, at.name)
-                else:
-                    setattr(at.owner, at.name, at.before)
-            _standing.discard(self)  # last, so that an interrupted call can be repeated
+        if _standing != {self}:
+            _standing.discard(self)
+            return
+        while _finder in sys.meta_path:
+            sys.meta_path.remove(_finder)
+        for at in _places.values():
+            if vars(at.owner).get(at.name) is not at.put:  # replaced by other code
+                continue
+            if at.before is _ABSENT:
+                delattr(at.owner, at.name)
+            else:
+                setattr(at.owner, at.name, at.before)
+        _standing.discard(self)  # last, so that an interrupted call can be repeated
 
 
 def install() -> Installed:

@@ -56,19 +56,20 @@ class Cache:
         with lock:
             key = weakref.ref(self, _opened.discard)
             # In between, a signal handler may register something, or an interrupt skip one.
-            while self.table is _EMPTY or key not in _opened:
+            while True:  # not while a condition: see `Lock`
+                if self.table is not _EMPTY and key in _opened:
+                    return self.table  # type: ignore[return-value]
                 _opened.add(key)
                 self.table = {}
-            return self.table  # type: ignore[return-value]
 
 
+@lock
 def invalidate() -> None:
     """Discard the results of all look-ups."""
-    with lock:
-        for key in tuple(_opened):
-            if (cache := key()) is not None:
-                cache.table = _EMPTY
-            _opened.discard(key)
+    for key in tuple(_opened):
+        if (cache := key()) is not None:
+            cache.table = _EMPTY
+        _opened.discard(key)
 
 
 on_registration(invalidate)

@@ -47,6 +47,7 @@ chooser: list[Callable[..., Statement]] = []
 _MISSING = object()
 
 
+@lock
 def enter(statement: Statement) -> None:
     """Add a statement to the table; on an error the table is unchanged.
 
@@ -59,36 +60,33 @@ def enter(statement: Statement) -> None:
         If the stating package was written for another contract, or declares none.
     """
     check_contract(statement.source.module)
-    with lock:
-        present = statement.primal.stated[0]
-        kept = []
-        for other in present:
-            if not other.has_place_of(statement) or other.owner != statement.owner:
-                kept.append(other)
-            elif other.modes != statement.modes or not statement.source.replaces(other.source):
-                name = statement.primal.__name__
-                over = (
-                    "" if statement.source.by_call else f", or write @rule({name}, override=True)"
-                )
-                raise RuleError(
-                    f"{name} has two rules for the same types, at {other.source.where} and at "
-                    f"{statement.source.where}; delete one{over}"
-                )
-        stated[statement.primal] = None
-        # A primal that was never looked up is in no cache: functions that are repeatedly created
-        # and given a rule do not invalidate the caches of others.
-        asked = statement.primal in _asked
-        tell = (invalidate, *on_change * (not statement.source.is_ours)) if asked else ()
-        _put(statement.primal, (*kept, statement), tell)
+    present = statement.primal.stated[0]
+    kept = []
+    for other in present:
+        if not other.has_place_of(statement) or other.owner != statement.owner:
+            kept.append(other)
+        elif other.modes != statement.modes or not statement.source.replaces(other.source):
+            name = statement.primal.__name__
+            over = "" if statement.source.by_call else f", or write @rule({name}, override=True)"
+            raise RuleError(
+                f"{name} has two rules for the same types, at {other.source.where} and at "
+                f"{statement.source.where}; delete one{over}"
+            )
+    stated[statement.primal] = None
+    # A primal that was never looked up is in no cache: functions that are repeatedly created
+    # and given a rule do not invalidate the caches of others.
+    asked = statement.primal in _asked
+    tell = (invalidate, *on_change * (not statement.source.is_ours)) if asked else ()
+    _put(statement.primal, (*kept, statement), tell)
 
 
+@lock
 def remove(statements: Collection[Statement], instead: Collection[Statement] = ()) -> None:
     """Remove statements from the table, and add others; idempotent."""
-    with lock:
-        for primal in {s.primal for s in (*statements, *instead)}:
-            kept = [s for s in primal.stated[0] if s not in statements and s not in instead]
-            rest = [s for s in instead if s.primal is primal]
-            _put(primal, (*kept, *rest), (invalidate, *on_change))
+    for primal in {s.primal for s in (*statements, *instead)}:
+        kept = [s for s in primal.stated[0] if s not in statements and s not in instead]
+        rest = [s for s in instead if s.primal is primal]
+        _put(primal, (*kept, *rest), (invalidate, *on_change))
 
 
 def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) -> None:
@@ -100,6 +98,7 @@ def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) 
         each()
 
 
+@lock
 def _table(
     primal: Primitive[..., Any],
     mode: str,
@@ -111,29 +110,28 @@ def _table(
 
     ``plain`` excludes statements for particular dtypes or devices.
     """
-    with lock:
-        statements, tables = primal.stated
-        key = (mode, can, layer, plain)
-        if key not in tables:
-            table: MethodTable[Statement] = MethodTable(primal.__name__)
-            kin: dict[Any, list[Statement]] = {}
-            # At equal signature and layer, a rule with more requirements replaces one with fewer.
-            for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
-                if mode in s.modes and meets(can, s.requires) and s.override == layer:
-                    if ArrayOf not in map(type, (*s.signature, s.varargs)):
-                        table.add(s.signature, s.varargs, s.rank, s)
-                    elif not plain:
-                        kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
-            for several in kin.values():
-                made = chooser[0](
-                    several, lambda types: _best(primal, mode, can, types, layer, True), mode
-                )
-                table.add(made.signature, made.varargs, made.rank + 1, made)
-                # A dtype is more specific than a class, so the choice also covers narrower classes.
-                for s in [s for s in table.methods.values() if _is_within(s, made)]:
-                    table.add(s.signature, s.varargs, made.rank + 1, made)
-            tables[key] = table
-        return tables[key]  # type: ignore[no-any-return]
+    statements, tables = primal.stated
+    key = (mode, can, layer, plain)
+    if key not in tables:
+        table: MethodTable[Statement] = MethodTable(primal.__name__)
+        kin: dict[Any, list[Statement]] = {}
+        # At equal signature and layer, a rule with more requirements replaces one with fewer.
+        for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
+            if mode in s.modes and meets(can, s.requires) and s.override == layer:
+                if ArrayOf not in map(type, (*s.signature, s.varargs)):
+                    table.add(s.signature, s.varargs, s.rank, s)
+                elif not plain:
+                    kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
+        for several in kin.values():
+            made = chooser[0](
+                several, lambda types: _best(primal, mode, can, types, layer, True), mode
+            )
+            table.add(made.signature, made.varargs, made.rank + 1, made)
+            # A dtype is more specific than a class, so the choice also covers narrower classes.
+            for s in [s for s in table.methods.values() if _is_within(s, made)]:
+                table.add(s.signature, s.varargs, made.rank + 1, made)
+        tables[key] = table
+    return tables[key]  # type: ignore[no-any-return]
 
 
 def _not_outdone(statements: Sequence[Statement]) -> list[Statement]:

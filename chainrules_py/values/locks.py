@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 
-class Lock(RLock):  # type: ignore[misc]
+class Lock(RLock, contextlib.ContextDecorator):  # type: ignore[misc]
     """A reentrant lock that an interrupt does not leave held.
 
     CPython 3.14 raises interrupts between a call of ``__enter__`` in C and the block (gh-148874).
-    Here the loop acquires the lock, and no call follows until the block is entered.
+    Here the loop acquires the lock, and no call follows until the block is entered. CPython 3.12
+    and 3.13 do not leave the block where one comes at the end of a turn of a loop in it, if that
+    end is a condition. So a function with such a loop takes the lock as its decorator.
     """
 
     if sys.version_info[:2] == (3, 14):

@@ -13,6 +13,7 @@ from chainrules_compile import compile
 from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
 from chainrules_py.ops import strict
 from chainrules_py.ops.reporting import is_strict
+from chainrules_py.primitives.method_table import lock
 from chainrules_tape import Tape, checkpoint, grad, hessian, jacobian, jvp, linearize, vjp
 from chainrules_tape.inspect.saved_calls import trap
 
@@ -176,7 +177,7 @@ def quiet() -> dict[Any, bytes]:
 
 
 def left_behind() -> list[str]:
-    """Name what is not as it was before: locked arrays, modes that were to end."""
+    """Name what is not as it was before: locked arrays, locks, modes that were to end."""
     found = [] if LARGE.flags.writeable else ["a large array is read-only"]
     LARGE.flags.writeable = True
     with contextlib.suppress(LookupError):
@@ -184,4 +185,7 @@ def left_behind() -> list[str]:
     errors = np.seterr(**ERRORS)
     if errors != ERRORS and errors["invalid"] != "call":  # np.linalg's own blocks leave that
         found += [f"NumPy's errors: {errors}"]
+    while lock._is_owned():
+        lock.release()
+        found.append("the lock of the table of rules")
     return found

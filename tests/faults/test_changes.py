@@ -16,6 +16,7 @@ from chainrules_tape import grad, hook
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.tools import profile
 from tests.faults.interrupts import AtPoint, points_of
+from tests.faults.programs import left_behind
 
 
 def powers(k):
@@ -95,6 +96,7 @@ def test_a_change_of_rules_at_any_point(change, most):
     for n in some(whole.passed, most):
         cube = Cube()
         AtPoint(n, check=CHANGING).run(lambda cube=cube: change(cube) or 1.0)
+        assert left_behind() == []
         (slope,) = cube.slopes()  # all who remember rules agree
         assert slope in CHANGES[change], n
         assert len(rules_for(cube.f)) == 1 + (slope == 9.0), n
