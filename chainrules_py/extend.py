@@ -72,7 +72,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
-    "chainrules_py.primitives.hints": "Line advise advised advised_at gives picture remedies told",
+    "chainrules_py.primitives.advice": "Line advise advised advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted is_library later see see_all see_roots"
     ),

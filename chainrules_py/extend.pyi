@@ -67,6 +67,16 @@ from chainrules_py.errors import (
 from chainrules_py.ops.matrices import (
     adjoint,
 )
+from chainrules_py.primitives.advice import (
+    Line,
+    advise,
+    advised,
+    advised_at,
+    gives,
+    picture,
+    remedies,
+    told,
+)
 from chainrules_py.primitives.aliases.alias import (
     UFUNC_KEYWORDS,
     Alias,
@@ -88,16 +98,6 @@ from chainrules_py.primitives.closures.convert import (
 )
 from chainrules_py.primitives.closures.effects import (
     HigherOrder,
-)
-from chainrules_py.primitives.hints import (
-    Line,
-    advise,
-    advised,
-    advised_at,
-    gives,
-    picture,
-    remedies,
-    told,
 )
 from chainrules_py.primitives.method_table import (
     Cache,

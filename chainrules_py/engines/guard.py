@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py import debugging
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.hints import Line, told
+from chainrules_py.primitives.advice import Line, told
 from chainrules_py.values.library import Memory
 from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info

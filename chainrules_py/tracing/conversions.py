@@ -12,8 +12,15 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.ops.views import duplicate
-from chainrules_py.primitives import hints
-from chainrules_py.primitives.hints import Line, advised_at, instead_of, is_of_library, remedy, told
+from chainrules_py.primitives import advice
+from chainrules_py.primitives.advice import (
+    Line,
+    advised_at,
+    instead_of,
+    is_of_library,
+    remedy,
+    told,
+)
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost_derivatives import note_refusal
 from chainrules_py.tracing.objects import becomes_element
@@ -140,7 +147,7 @@ def _refuse(x: Any, kind: str) -> NoReturn:
 
 def picture(x: Any) -> str:
     """Return a description of a tracer, for messages."""
-    return hints.picture(x.__payload__)
+    return advice.picture(x.__payload__)
 
 
 def refuse_exchange(frame: Any) -> None:

@@ -21,7 +21,7 @@ from chainrules_py.errors import (
     advise,
     describe,
 )
-from chainrules_py.primitives.hints import instead_for, is_of_library, told, tracebacks_of
+from chainrules_py.primitives.advice import instead_for, is_of_library, told, tracebacks_of
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike

@@ -16,8 +16,8 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.ops.views import shaping, with_memory
+from chainrules_py.primitives.advice import Line, advised, advised_at, told
 from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
-from chainrules_py.primitives.hints import Line, advised, advised_at, told
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive

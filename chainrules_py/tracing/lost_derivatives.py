@@ -17,7 +17,7 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.ops.reporting import is_strict
-from chainrules_py.primitives.hints import Line
+from chainrules_py.primitives.advice import Line
 from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of

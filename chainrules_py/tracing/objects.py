@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.hints import Line, remedy
+from chainrules_py.primitives.advice import Line, remedy
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.frames import caller

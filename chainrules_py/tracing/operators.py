@@ -22,8 +22,8 @@ from chainrules_py.errors import (
 )
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_py.ops.views import rounded, shape_back
+from chainrules_py.primitives.advice import Line, advised, instead_of, told
 from chainrules_py.primitives.aliases.alias import aliases
-from chainrules_py.primitives.hints import Line, advised, instead_of, told
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment

@@ -1,6 +1,6 @@
 """Frames of callers: the source line for messages, and the calling module.
 
-Nothing else in the core reads frames, except `chainrules_py.primitives.hints`, which reads the line
+Nothing else in the core reads frames, except `chainrules_py.primitives.advice`, which reads the line
 of a program for an error message.
 """
 
