@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from chainrules_compile.c.buffers import Shape
 from chainrules_compile.c.compilers import CompilerError
-from chainrules_compile.c.memory import Shape
 from chainrules_compile.c.rolled_loops import HOLE, Line, rolled
 
 _CHUNK = 300

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_compile.c.buffer_assignment import Storage
+from chainrules_compile.c.buffers import View
 from chainrules_compile.c.driver import Kernels
 from chainrules_compile.c.groups import GroupWriter, converted, slots_of
 from chainrules_compile.c.item_builder import SLOT
-from chainrules_compile.c.memory import View
 from chainrules_compile.c.program_items import (
     RAISES,
     Argument,
@@ -17,7 +18,6 @@ from chainrules_compile.c.program_items import (
     Literal,
     Operation,
 )
-from chainrules_compile.c.storage import Storage
 from chainrules_compile.c.text import c_type, literal
 
 

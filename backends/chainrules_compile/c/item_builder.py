@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.driver import at, nest
-from chainrules_compile.c.memory import (
+from chainrules_compile.c.buffers import (
     Buffer,
     Shape,
     UnwritableError,
@@ -23,6 +22,7 @@ from chainrules_compile.c.memory import (
     strides_of,
     together,
 )
+from chainrules_compile.c.driver import at, nest
 from chainrules_compile.c.native_programs import loop_of
 from chainrules_compile.c.program_items import (
     Argument,

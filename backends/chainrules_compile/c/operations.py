@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.c.buffers import UnwritableError, View, strides_of
 from chainrules_compile.c.contractions import CONTRACTIONS
 from chainrules_compile.c.indexing import PLACES, gathered
 from chainrules_compile.c.item_builder import Lowering, dense, form, is_array, kind_of, resolved
-from chainrules_compile.c.memory import UnwritableError, View, strides_of
 from chainrules_compile.c.program_items import RAISES, Guard, Literal
 from chainrules_compile.c.rearrangement import REARRANGED, part
 from chainrules_compile.c.small_systems import LOG_DETERMINANTS, SMALL

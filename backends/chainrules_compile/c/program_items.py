@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from chainrules_compile.c.memory import Shape, View
+from chainrules_compile.c.buffers import Shape, View
 
 
 @final

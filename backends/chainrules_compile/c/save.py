@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.c.buffers import Buffer, UnwritableError, Version, View, contiguous
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.item_builder import Lowering, form
-from chainrules_compile.c.memory import Buffer, UnwritableError, Version, View, contiguous
 from chainrules_compile.c.operations import lower
 from chainrules_compile.c.program_items import Literal
 from chainrules_compile.c.text import c_type, headed, literal

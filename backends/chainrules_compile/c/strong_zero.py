@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.c.buffers import UnwritableError, View
 from chainrules_compile.c.item_builder import Lowering, form, kind_of, resolved
-from chainrules_compile.c.memory import UnwritableError, View
 from chainrules_compile.c.sums import reduce, times
 from chainrules_compile.calls import is_finite
 from chainrules_py import ops as v

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.memory import UnwritableError
+from chainrules_compile.c.buffers import UnwritableError
 
 _FLOATS = {4: "float", 8: "double"}
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.c import native_programs
+from chainrules_compile.c.buffers import Buffer, Shape, UnwritableError, View, strides_of
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.item_builder import Lowering, dense, form
-from chainrules_compile.c.memory import Buffer, Shape, UnwritableError, View, strides_of
 from chainrules_compile.c.operations import is_view, lower
 from chainrules_compile.c.program_items import Group, Item, views_of
 from chainrules_compile.c.save import save

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chainrules_compile.c.memory import Buffer, Version, View
+from chainrules_compile.c.buffers import Buffer, Version, View
 from chainrules_compile.c.program_items import Argument, Group, Item, views_of
 
 _LINE = 64
