@@ -6,9 +6,9 @@ from typing import Any
 
 from chainrules_compile.c.buffer_assignment import Storage
 from chainrules_compile.c.buffers import View
-from chainrules_compile.c.driver import Kernels
 from chainrules_compile.c.groups import GroupWriter, converted, slots_of
 from chainrules_compile.c.item_builder import SLOT
+from chainrules_compile.c.kernel_calls import Kernels
 from chainrules_compile.c.program_items import (
     RAISES,
     Argument,

@@ -12,8 +12,8 @@ from typing import Any
 
 from chainrules_compile.c.buffer_assignment import Storage
 from chainrules_compile.c.buffers import Shape, Version, contiguous
-from chainrules_compile.c.driver import Kernels, at, nest
 from chainrules_compile.c.item_builder import BLOCK, SLOT
+from chainrules_compile.c.kernel_calls import Kernels, at, nest
 from chainrules_compile.c.program_items import Argument, Group, Literal, Operand, Operation
 from chainrules_compile.c.text import c_type, raw_type
 

@@ -22,7 +22,7 @@ from chainrules_compile.c.buffers import (
     strides_of,
     together,
 )
-from chainrules_compile.c.driver import at, nest
+from chainrules_compile.c.kernel_calls import at, nest
 from chainrules_compile.c.native_programs import loop_of
 from chainrules_compile.c.program_items import (
     Argument,

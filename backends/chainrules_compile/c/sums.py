@@ -15,8 +15,8 @@ from chainrules_compile.c.buffers import (
     contiguous,
     together,
 )
-from chainrules_compile.c.driver import at, head, nest
 from chainrules_compile.c.item_builder import BLOCK, Lowering, argument, form, is_array, only
+from chainrules_compile.c.kernel_calls import at, head, nest
 from chainrules_compile.c.program_items import Operation
 from chainrules_compile.c.text import c_type, literal
 from chainrules_compile.calls import dot_to, sum_to
