@@ -6,7 +6,7 @@ program.
 """
 
 from chainrules_py.cli.command import main
-from chainrules_py.cli.migrate import migrated
+from chainrules_py.cli.migrate_from_autograd import migrated
 from chainrules_py.cli.obstacles import OBSTACLES, Obstacle, obstacles_in
 from chainrules_py.cli.versions import show_versions
 

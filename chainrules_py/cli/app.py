@@ -27,7 +27,7 @@ from chainrules_py.cli.arguments import (
     script,
 )
 from chainrules_py.cli.composites import composite
-from chainrules_py.cli.migrate import migrated
+from chainrules_py.cli.migrate_from_autograd import migrated
 from chainrules_py.cli.obstacles import obstacles_in
 from chainrules_py.cli.trials import tried
 from chainrules_py.cli.versions import show_versions
