@@ -30,6 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
+from chainrules_scipy.agreement_with_scipy import Beside, answer, plain, unstated
 from chainrules_scipy.helpers import (
     anchored,
     array_of,
@@ -44,7 +45,6 @@ from chainrules_scipy.helpers import (
 )
 from chainrules_scipy.interpolate import CubicHermiteSpline
 from chainrules_scipy.source_copies import FLOAT64, follow, follow_all, follow_class, numpy_with
-from chainrules_scipy.value_checks import Beside, answer, plain, unstated
 
 __all__ = [
     "cubature",

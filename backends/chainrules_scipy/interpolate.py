@@ -15,6 +15,7 @@ import scipy.interpolate as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
+from chainrules_scipy.agreement_with_scipy import Beside, agreeing, of_both, plainly
 from chainrules_scipy.helpers import (
     along,
     anchored,
@@ -28,7 +29,6 @@ from chainrules_scipy.helpers import (
 )
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.source_copies import follow_all, follow_class
-from chainrules_scipy.value_checks import Beside, agreeing, of_both, plainly
 
 __all__ = [
     "Akima1DInterpolator",

@@ -14,6 +14,7 @@ import scipy.ndimage as native
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
+from chainrules_scipy.agreement_with_scipy import agreeing, plainly, refuse_output
 from chainrules_scipy.helpers import (
     along,
     array_of,
@@ -25,7 +26,6 @@ from chainrules_scipy.helpers import (
     stands_for,
 )
 from chainrules_scipy.source_copies import follow, follow_all, followed, instead_of, numpy_with
-from chainrules_scipy.value_checks import agreeing, plainly, refuse_output
 
 _Compute = Callable[..., Any]
 

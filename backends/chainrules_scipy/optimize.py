@@ -20,6 +20,7 @@ import scipy.optimize as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, default_engine, varies
+from chainrules_scipy.agreement_with_scipy import answer
 from chainrules_scipy.helpers import (
     anchored,
     array_of,
@@ -34,7 +35,6 @@ from chainrules_scipy.helpers import (
     stands_for,
 )
 from chainrules_scipy.source_copies import follow_all
-from chainrules_scipy.value_checks import answer
 
 __all__ = [
     "curve_fit",

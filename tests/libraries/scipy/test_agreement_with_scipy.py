@@ -15,7 +15,7 @@ import chainrules_scipy.integrate
 import chainrules_scipy.optimize
 import chainrules_scipy.stats
 from chainrules_py import NoTangent, NotDifferentiableError
-from chainrules_scipy.value_checks import Unstated
+from chainrules_scipy.agreement_with_scipy import Unstated
 from chainrules_tape import grad, jvp, linearize, vjp
 
 T = np.linspace(0.0, 2.0, 9)

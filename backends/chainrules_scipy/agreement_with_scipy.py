@@ -100,7 +100,7 @@ Unstated.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 refuse_type(
-    "chainrules_scipy.value_checks.Unstated",
+    "chainrules_scipy.agreement_with_scipy.Unstated",
     "compute it from the solution, or take its .plain to be constant",
 )
 
