@@ -1,7 +1,8 @@
 """Common parts of adapters: entries of tangents, repeated calls, and derived aliases.
 
-This package imports no engine. `foreign_forms` states derivatives as other systems do, `solvers`
-computes the operations that take functions, and `fallbacks` computes operations by others.
+This package imports no engine. `custom_derivatives` states derivatives as other systems do,
+`solvers` computes the operations that take functions, and `fallbacks` computes operations by
+others.
 
 Tangents are flattened into lists of entries, as most engines represent them (`opened`, `flat`,
 `assembled`, `dense`, ...), or checked and returned with an axis of directions (`many_directions`,

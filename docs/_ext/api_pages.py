@@ -35,7 +35,7 @@ FACES = (
     "chainrules_jax",
     "chainrules_kit",
     "chainrules_kit.fallbacks",
-    "chainrules_kit.foreign_forms",
+    "chainrules_kit.custom_derivatives",
     "chainrules_kit.solvers",
     "chainrules_mlx",
     "chainrules_numpy.pandas",

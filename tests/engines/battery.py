@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, Tangent, frule, primitive, rrule
 from chainrules_py import ops as v
 from chainrules_py.registry.constructors import (

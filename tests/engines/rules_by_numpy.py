@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 import scipy.special
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import LinearMap, frule, primitive, rrule, rule, scalar_rule
 
 RULES = {}

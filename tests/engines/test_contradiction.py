@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_vjp
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule
 from chainrules_tape import Tape, grad, jvp
 

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import chainrules_tape
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import ChainRulesError, export, primitive, scalar_rule
 from chainrules_py import ops as v
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import (
     Array,
     ChainRulesError,

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_vjp
 from chainrules_py import (
     LinearMap,
     NoTangent,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile import compile
-from chainrules_kit.foreign_forms import custom_jvp
+from chainrules_kit.custom_derivatives import custom_jvp
 from chainrules_py import (
     LinearMap,
     export,

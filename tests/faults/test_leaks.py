@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_jvp
+from chainrules_kit.custom_derivatives import custom_jvp
 from chainrules_py import LinearMap, Tangent, export, frule, primitive, rrule, rule, scalar_rule
 from chainrules_py.values.caches import forget, is_lasting
 from chainrules_tape import grad, hessian, jvp, linearize

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_kit.foreign_forms import augmented_rule, once_differentiable
+from chainrules_kit.custom_derivatives import augmented_rule, once_differentiable
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,

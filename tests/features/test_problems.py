@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, user_grad
+from chainrules_kit.custom_derivatives import augmented_rule, user_grad
 from chainrules_py import (
     Array,
     LinearMap,

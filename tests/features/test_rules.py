@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainrules_py.ops as v
-from chainrules_kit.foreign_forms import augmented_rule
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

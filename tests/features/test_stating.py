@@ -7,7 +7,7 @@ import pytest
 
 import chainrules_py.ops as v
 from chainrules_compile import compile
-from chainrules_kit.foreign_forms import augmented_rule
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import (
     Capability,
     Config,

@@ -35,7 +35,7 @@ import numpy as np
 from chainrules_py import LinearMap, frule, linear_rule, bilinear_rule, primitive, rrule, rule
 from chainrules_py import scalar_rule
 from chainrules_tape import checkpoint
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py.ops import cos, sin
 """
 CONSTRUCTORS = {

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.foreign_forms import custom_vjp, user_grad
+from chainrules_kit.custom_derivatives import custom_vjp, user_grad
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

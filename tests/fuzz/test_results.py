@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, NoTangent, primitive, rrule, rule
 from chainrules_tape import grad, jvp
 from tests.fuzz.wholes import DOORS, ENGINES, IN_K, TAPE, everything, wrong

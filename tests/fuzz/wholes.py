@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile import compile
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
 from chainrules_tape import checkpoint, grad, jvp, linearize, vjp
 

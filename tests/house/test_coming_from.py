@@ -37,7 +37,7 @@ def test_each_section_has_a_table_and_a_program():
 
 
 def test_every_name_of_ours_in_a_table_exists():
-    import chainrules_kit.foreign_forms
+    import chainrules_kit.custom_derivatives
     import chainrules_py
     import chainrules_tape
     from chainrules_py import ops, testing
@@ -47,7 +47,7 @@ def test_every_name_of_ours_in_a_table_exists():
         chainrules_tape,
         tools,
         chainrules_py,
-        chainrules_kit.foreign_forms,
+        chainrules_kit.custom_derivatives,
         testing,
         ops,
     )

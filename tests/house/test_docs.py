@@ -40,7 +40,7 @@ OPEN = (
     "chainrules_py",
     "chainrules_py.composites.functional",
     "chainrules_kit",
-    "chainrules_kit.foreign_forms",
+    "chainrules_kit.custom_derivatives",
     "chainrules_compile",
     "chainrules_compile.c",
     "chainrules_py.extend",

@@ -62,7 +62,7 @@ def test_names_of_engines_are_refused_with_the_line_to_write():
 
 
 def test_forms_from_other_systems_are_a_module_of_their_own():
-    import chainrules_kit.foreign_forms as compat
+    import chainrules_kit.custom_derivatives as compat
 
     assert not {*compat.__all__} & {*chainrules_py.__all__}
 

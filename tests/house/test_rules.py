@@ -60,16 +60,16 @@ _DOORS = {"enter", "Statement"}
 _DOORKEEPERS = {
     "chainrules_py/primitives/primitive.py",
     "chainrules_py/registry/constructors.py",
-    "backends/chainrules_kit/foreign_forms/functions.py",
-    "backends/chainrules_kit/foreign_forms/pairs.py",
-    "backends/chainrules_kit/foreign_forms/import_rule.py",
+    "backends/chainrules_kit/custom_derivatives/functions.py",
+    "backends/chainrules_kit/custom_derivatives/pairs.py",
+    "backends/chainrules_kit/custom_derivatives/import_rule.py",
     "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",
     # Constructors that stand outside of the core, and what puts statements around people's
     # statements.
     "backends/chainrules_autograd/extend.py",
     "chainrules_py/registry/bind/choice_by_dtype.py",
-    "backends/chainrules_kit/foreign_forms/hooks.py",
+    "backends/chainrules_kit/custom_derivatives/hooks.py",
     "backends/chainrules_tape/tools/derived_rules.py",
     "backends/chainrules_tape/tools/text_rules.py",
 }

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp, vjp
 

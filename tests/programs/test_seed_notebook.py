@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import LinearMap, ZeroTangent, ignore_derivatives, primitive, rule
 from chainrules_py.testing import check_rule
 from chainrules_tape import Tape, grad, jvp

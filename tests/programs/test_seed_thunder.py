@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import primitive, rrule
 from chainrules_py.extend import find_rule
 from chainrules_py.testing import check_rule
@@ -96,7 +96,7 @@ def test_the_rule_of_a_library_function_is_replaced():
     program = """
 import numpy as np
 from chainrules_py import explain
-from chainrules_kit.foreign_forms import augmented_rule
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_tape import grad, jvp
 
 def augmented_mul(x: np.ndarray, y: np.ndarray):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import LinearMap, NoRuleError, bilinear_rule, primitive, rrule, rule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.engines.export import exporter, exporters

@@ -16,7 +16,7 @@ from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.values import conjugate, is_value, split
 from chainrules_kit import own_function, refuse_traced_captures
-from chainrules_kit.foreign_forms.import_rule import (
+from chainrules_kit.custom_derivatives.import_rule import (
     ImportedRule,
     declared,
     parameters_of_imported,

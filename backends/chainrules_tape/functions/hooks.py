@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.foreign_forms import Hook, Passing, hang_on_rules
+from chainrules_kit.custom_derivatives import Hook, Passing, hang_on_rules
 from chainrules_py import TracerError, space
 from chainrules_py.extend import Tracer, describe, type_info
 from chainrules_tape.core.variable import BareVariable

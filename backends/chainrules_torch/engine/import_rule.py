@@ -16,7 +16,7 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_kit import refuse_traced_captures
-from chainrules_kit.foreign_forms.import_rule import (
+from chainrules_kit.custom_derivatives.import_rule import (
     ByPosition,
     ImportedRule,
     declared,

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import (
     AmbiguousRuleError,
     Array,

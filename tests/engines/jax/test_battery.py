@@ -13,7 +13,7 @@ from jax.test_util import check_grads
 
 from chainrules_jax import callback, export
 from chainrules_jax.engine import call, linear, linear_pairs
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.extend import Cache

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_jax import export, supports
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import (
     LinearMap,
     NoRuleError,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_kit import Kernel, Support, export, resolved, stated
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import NoRuleError, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import ContractError

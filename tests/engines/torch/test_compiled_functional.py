@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap  # noqa: E402
 
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp  # noqa: E402
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp  # noqa: E402
 from chainrules_py import (  # noqa: E402
     LinearMap,
     NotDifferentiableError,

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch.autograd import forward_ad  # noqa: E402
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp  # noqa: E402
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp  # noqa: E402
 from chainrules_py import (  # noqa: E402
     LinearMap,
     NotDifferentiableError,

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-import chainrules_kit.foreign_forms as compat
+import chainrules_kit.custom_derivatives as compat
 from chainrules_py import (
     LinearMap,
     MutationError,

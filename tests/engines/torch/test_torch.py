@@ -14,7 +14,7 @@ import pytest
 
 import chainrules_tape
 from chainrules_kit import Support
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import (
     LinearMap,
     MutationError,

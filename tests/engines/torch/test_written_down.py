@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
 from chainrules_py import ops as v
 

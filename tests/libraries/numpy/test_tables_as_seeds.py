@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import (
     Array,
     LinearMap,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.foreign_forms import custom_jvp
+from chainrules_kit.custom_derivatives import custom_jvp
 from chainrules_py import frule, ignore_derivatives, primitive
 from chainrules_py import ops as v
 from tests.testing.planted.build import Plant, Right

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import RuleError, TracerError, primitive, scalar_rule
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_tape import Tape, grad, jvp, linearize

@@ -14,7 +14,7 @@ from benchmarks.bench_jax import wave
 from benchmarks.counts import calls
 from chainrules_jax import export
 from chainrules_jax.engine import linear
-from chainrules_kit.foreign_forms import augmented_rule, custom_vjp
+from chainrules_kit.custom_derivatives import augmented_rule, custom_vjp
 from chainrules_py import NotDifferentiableError, ZeroTangent, primitive, rrule
 from chainrules_py import ops as v
 from chainrules_py.primitives.closures import convert

@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 
 from chainrules_jax import export
-from chainrules_kit.foreign_forms import custom_jvp, custom_vjp
+from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,

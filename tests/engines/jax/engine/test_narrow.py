@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_jax import export
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import ops as v
 from chainrules_py import rrule
 from tests.engines.test_results_that_hide import FORMS, by_custom_vjp, by_scalar_rule

@@ -12,7 +12,7 @@ import pytest
 from jax import lax
 
 from chainrules_jax import export
-from chainrules_kit.foreign_forms import custom_jvp
+from chainrules_kit.custom_derivatives import custom_jvp
 from chainrules_py import NotDifferentiableError, frule, linear_rule, primitive, rrule
 from chainrules_py import ops as v
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule
+from chainrules_kit.custom_derivatives import augmented_rule
 from chainrules_py import (
     NotDifferentiableError,
     frule,

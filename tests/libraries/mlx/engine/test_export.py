@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import custom_vjp
+from chainrules_kit.custom_derivatives import custom_vjp
 from chainrules_py import (
     NoRuleError,
     NotDifferentiableError,

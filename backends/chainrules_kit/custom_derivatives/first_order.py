@@ -28,7 +28,7 @@ def once_differentiable(half: Callable[..., Any]) -> Callable[..., Any]:
     Examples
     --------
     >>> from chainrules_py import primitive
-    >>> from chainrules_kit.foreign_forms import augmented_rule
+    >>> from chainrules_kit.custom_derivatives import augmented_rule
     >>> from chainrules_tape import grad
     >>> @primitive
     ... def cube(x):

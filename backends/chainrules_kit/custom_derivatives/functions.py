@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from chainrules_kit.foreign_forms.pairs import enter
-from chainrules_kit.foreign_forms.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_kit.custom_derivatives.pairs import enter
+from chainrules_kit.custom_derivatives.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py import (
     NotDifferentiableError,
     Primitive,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import augmented_rule, custom_jvp, custom_vjp, user_grad
+from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom_vjp, user_grad
 from chainrules_py import (
     Config,
     ForwardMode,
@@ -561,7 +561,7 @@ def test_without_a_statement_nothing_is_differentiated_in_silence():
 def test_who_stated_it_is_told():
     text = repr(explain(by_vjp(), X, Y))
     assert re.search(
-        r"rrule +custom_vjp for \(object, object\) \(user\) .*test_foreign_forms\.py:\d+", text
+        r"rrule +custom_vjp for \(object, object\) \(user\) .*test_custom_derivatives\.py:\d+", text
     )
     assert "forward (user), requires {reverse mode}" in text
 
@@ -637,7 +637,7 @@ def test_a_bad_answer_is_named(what):
         with pytest.raises(kind, match=text) as caught:
             take()
         told = str(caught.value) + "".join(getattr(caught.value, "__notes__", ()))
-        assert "test_foreign_forms.py" in told
+        assert "test_custom_derivatives.py" in told
 
 
 BAD_PUSHES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainrules_kit.foreign_forms import user_grad
+from chainrules_kit.custom_derivatives import user_grad
 from chainrules_py import export
 from chainrules_py import ops as v
 from chainrules_tape import grad
