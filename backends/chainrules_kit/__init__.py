@@ -19,7 +19,7 @@ from typing import Any
 
 _HOMES = {
     "repeated_calls": "check_same listeners making_again samples",
-    "bodies": (
+    "host_callbacks": (
         "UNFIT check_promised exported_line refuse_bare refuse_captured refuse_numpy run_resolved "
         "tried unstated"
     ),

@@ -1,14 +1,3 @@
-from chainrules_kit.bodies import (
-    UNFIT,
-    check_promised,
-    exported_line,
-    refuse_bare,
-    refuse_captured,
-    refuse_numpy,
-    run_resolved,
-    tried,
-    unstated,
-)
 from chainrules_kit.derived_aliases import derive, rows_of
 from chainrules_kit.directions import deliver_many, many_directions
 from chainrules_kit.engine_config import EngineConfig
@@ -22,6 +11,17 @@ from chainrules_kit.export import (
     lookups,
     resolved,
     stated,
+)
+from chainrules_kit.host_callbacks import (
+    UNFIT,
+    check_promised,
+    exported_line,
+    refuse_bare,
+    refuse_captured,
+    refuse_numpy,
+    run_resolved,
+    tried,
+    unstated,
 )
 from chainrules_kit.imported_functions import (
     imported_from,

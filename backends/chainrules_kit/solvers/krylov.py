@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.library import on_host, scipy_part
+from chainrules_kit.optional_scipy import on_host, scipy_part
 from chainrules_kit.solvers.dense import Coordinates
 from chainrules_kit.solvers.vectors import Vector
 from chainrules_py import ConvergenceError

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.library import on_host, scipy_part
+from chainrules_kit.optional_scipy import on_host, scipy_part
 from chainrules_kit.solvers.dense import Coordinates
 from chainrules_kit.solvers.vectors import Vector, eps_of
 from chainrules_py import ConvergenceError, space

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 import chainrules_py.ops as v
-from chainrules_kit.library import bare, on_host
+from chainrules_kit.optional_scipy import bare, on_host
 from chainrules_kit.sparsity.detection import csr_array, detect
 from chainrules_kit.sparsity.plan import DensePatternWarning, Mode, Plan
 from chainrules_kit.sparsity.runs import (

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrules_kit.library import scipy_part
+from chainrules_kit.optional_scipy import scipy_part
 from chainrules_kit.sparsity.coloring import color_columns, count_colors
 
 Image: TypeAlias = Callable[[Any], Any]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 import chainrules_py.ops as v
-from chainrules_kit.library import bare
+from chainrules_kit.optional_scipy import bare
 from chainrules_py import NoRuleError, NotDifferentiableError, ZeroTangent, is_zero
 from chainrules_py.extend import (
     Space,
