@@ -311,7 +311,7 @@ ELSEWHERE = (
     ("backends/chainrules_scipy/sparse/*", "tests/libraries/scipy/sparse/test_sparse.py", ROOM),
     ("backends/chainrules_scipy/*", "tests/libraries/scipy/test_scipy.py", ROOM),
     (
-        "backends/chainrules_kit/solvers/stepping.py",
+        "backends/chainrules_kit/solvers/runge_kutta.py",
         "tests/engines/kit/solvers/test_integration.py",
         "an integration is made of steps",
     ),

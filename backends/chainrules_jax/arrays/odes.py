@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.values import as_values
 from chainrules_kit.custom_derivatives.import_rule import moves
-from chainrules_kit.solvers.stepping import Tableau, rate_of, stages, tableau, weighted
+from chainrules_kit.solvers.runge_kutta import Tableau, rate_of, stages, tableau, weighted
 from chainrules_kit.solvers.vectors import eps_of
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import ops as v

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, TypeAlias, final
 
-from chainrules_kit.solvers.step_programs import Program, program_of
-from chainrules_kit.solvers.stepping import (
+from chainrules_kit.solvers.runge_kutta import (
     Substep,
     Tableau,
     clock_of,
@@ -18,6 +17,7 @@ from chainrules_kit.solvers.stepping import (
     tableau,
     weighted,
 )
+from chainrules_kit.solvers.step_programs import Program, program_of
 from chainrules_kit.solvers.systems import engine
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
 from chainrules_py import ConvergenceError, ZeroTangent, is_zero, space
