@@ -30,7 +30,7 @@ from chainrules_tape import (
 )
 from chainrules_tape.checkpoint.policies import least_kept
 from chainrules_tape.tools import checkpoint_chain, show_saved
-from chainrules_tape.tools.chains import first_part, repeated_steps
+from chainrules_tape.tools.checkpoint_schedules import first_part, repeated_steps
 from tests.features.rows import feature
 
 RNG = np.random.default_rng(0)

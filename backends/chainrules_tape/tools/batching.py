@@ -30,7 +30,7 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_py.ops import creation, predicates
-from chainrules_tape.tools.draws import Draws
+from chainrules_tape.tools.random_state import Draws
 
 Axis: TypeAlias = Any
 """An integer, None, or a dict, list or tuple of these, like the argument."""
