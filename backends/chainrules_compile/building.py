@@ -18,7 +18,7 @@ from chainrules_compile.passes import Pass
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import defects
-from chainrules_compile.results import check_results, raise_first
+from chainrules_compile.result_checks import check_results, raise_first
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.writer import Writer
 from chainrules_py.extend import Lock, TreeDef, flatten, joined, map_leaves

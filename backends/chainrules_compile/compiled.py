@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
 from chainrules_compile import refusals
-from chainrules_compile.blame import blame, place
 from chainrules_compile.building import CompiledProgram, Making, Plain, Setting
 from chainrules_compile.calls import name_of
 from chainrules_compile.entry import checked_static
+from chainrules_compile.error_origin import blame, place
 from chainrules_compile.errors import (
     MISS,
     RecordingError,
@@ -24,13 +24,13 @@ from chainrules_compile.errors import (
     refused,
     warn,
 )
-from chainrules_compile.explaining import explained
+from chainrules_compile.explain_program import explained
 from chainrules_compile.garbage_collection import collecting_later
 from chainrules_compile.passes import passes_of
 from chainrules_compile.primitive_calls import listen
-from chainrules_compile.reasons import none_fits, why_in_a_row
+from chainrules_compile.recompilation_reasons import none_fits, why_in_a_row
 from chainrules_compile.recorded_values import Noted
-from chainrules_compile.results import close, moved_results
+from chainrules_compile.result_checks import close, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import with_scans
 from chainrules_compile.writers import writer_of

@@ -21,7 +21,7 @@ from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.recording import ELSEWHERE
-from chainrules_compile.scan_turn import Leaves, Run, Turn, renamed
+from chainrules_compile.scan_iteration import Leaves, Run, Turn, renamed
 from chainrules_compile.scope import Scope
 from chainrules_compile.value_classes import classes
 from chainrules_compile.writers.numpy_source import write

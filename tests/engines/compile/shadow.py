@@ -22,7 +22,7 @@ import pytest
 
 import chainrules_tape as ct
 from chainrules_compile import RecordingError, RecordingWarning
-from chainrules_compile.results import close, moved_results
+from chainrules_compile.result_checks import close, moved_results
 from chainrules_py.extend import Tracer, flatten, unflatten
 from tests.engines.compile.checked import compile_checked
 

@@ -21,7 +21,7 @@ import pytest
 import chainrules_tape as ct
 from benchmarks.programs import PROGRAMS
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_compile.results import close
+from chainrules_compile.result_checks import close
 from chainrules_py import RuleError, Tangent, primitive, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.extend import flatten

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.results import close
+from chainrules_compile.result_checks import close
 from chainrules_compile.value_classes import is_settled
 from chainrules_py import ops as v
 from chainrules_py import primitive

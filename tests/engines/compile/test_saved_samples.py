@@ -9,7 +9,7 @@ import pytest
 
 import chainrules_scipy
 from chainrules_compile import RecordingError, compile
-from chainrules_compile.results import close
+from chainrules_compile.result_checks import close
 from chainrules_py.extend import flatten, unflatten
 from chainrules_py.testing.data.build import instances
 from chainrules_py.testing.run import two_samples

@@ -16,7 +16,7 @@ from chainrules_compile.scope import Form
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 from tests.engines.compile.c.near import near
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
-from tests.engines.compile.test_results import LOSSES, check_cancelling
+from tests.engines.compile.test_result_checks import LOSSES, check_cancelling
 
 pytestmark = pytest.mark.usefixtures("native")
 RNG = np.random.default_rng(5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_compile.results import close, moved_results
+from chainrules_compile.result_checks import close, moved_results
 from chainrules_tape import grad, value_and_grad
 
 RNG = np.random.default_rng(0)
