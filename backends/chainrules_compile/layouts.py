@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import contiguous
+from chainrules_compile.passes.analysis import contiguous
 from chainrules_py.extend import type_info
 
 

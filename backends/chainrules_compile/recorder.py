@@ -18,7 +18,7 @@ import numpy as np
 from chainrules_compile.calls import Through, Written, laid_out, name_of
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.layouts import is_compact, layout_of
-from chainrules_compile.passes.values import flat
+from chainrules_compile.passes.analysis import flat
 from chainrules_compile.recorded_values import Noted, Reading, plain
 from chainrules_compile.recording import UNSURE, Notes
 from chainrules_compile.refusals import parts_of

@@ -18,7 +18,7 @@ import numpy as np
 from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.layouts import is_compact, layout_of
-from chainrules_compile.passes.values import call_of, changed, size, value_of
+from chainrules_compile.passes.analysis import call_of, changed, size, value_of
 from chainrules_compile.recorded_values import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
 from chainrules_compile.scope import SMALL, constant_name, count_in

@@ -27,8 +27,8 @@ from chainrules_compile.calls import (
     expect_form,
     laid_out,
 )
+from chainrules_compile.passes.analysis import axes_of
 from chainrules_compile.passes.lifetimes import Into
-from chainrules_compile.passes.values import axes_of
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 from chainrules_py.ops.views import duplicate, read

@@ -26,8 +26,8 @@ from chainrules_compile.loops import (
     stacked_parts,
     stacked_rows,
 )
+from chainrules_compile.passes.analysis import changed, is_contiguous
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.values import changed, is_contiguous
 from chainrules_py.program import Call, Program, Value
 
 Shape = tuple[int, ...]

@@ -20,7 +20,7 @@ from chainrules_compile.c.kernel_calls import at, head, nest
 from chainrules_compile.c.program_items import Operation
 from chainrules_compile.c.text import c_type, literal
 from chainrules_compile.calls import dot_to, sum_to
-from chainrules_compile.passes.values import axes_of
+from chainrules_compile.passes.analysis import axes_of
 from chainrules_py import ops as v
 from chainrules_py.program import Call, Value
 

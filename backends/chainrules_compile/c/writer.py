@@ -22,7 +22,7 @@ from chainrules_compile.c.text import headed
 from chainrules_compile.c.vectors import text_of
 from chainrules_compile.calls import expect
 from chainrules_compile.loops import Loop
-from chainrules_compile.passes.values import called, changed
+from chainrules_compile.passes.analysis import called, changed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import with_buffers
-from chainrules_compile.passes.numbers import with_plain_numbers
 from chainrules_compile.passes.ownership import with_own_outputs
+from chainrules_compile.passes.python_scalars import with_plain_numbers
 from chainrules_compile.passes.recomputation import without_marks
-from chainrules_compile.passes.rows import with_added_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
+from chainrules_compile.passes.scatter_add import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
-from chainrules_compile.passes.statistics import with_steps
+from chainrules_compile.passes.statistics_expansion import with_steps
 from chainrules_py.program import Program
 
 Pass = Callable[[Program], Program]

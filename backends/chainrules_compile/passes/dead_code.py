@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chainrules_compile.passes.values import changed
+from chainrules_compile.passes.analysis import changed
 from chainrules_py.program import Call, Program, Value
 
 

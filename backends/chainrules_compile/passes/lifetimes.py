@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.calls import Through, Written, minus_at, plus_at, subtract_at
-from chainrules_compile.passes.values import (
+from chainrules_compile.passes.analysis import (
     alike,
     called,
     changed,

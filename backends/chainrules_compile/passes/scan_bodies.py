@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_compile.loops import Loop
+from chainrules_compile.passes.analysis import changed
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.recomputation import without_marks
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
-from chainrules_compile.passes.statistics import with_steps
-from chainrules_compile.passes.values import changed
+from chainrules_compile.passes.statistics_expansion import with_steps
 from chainrules_py.program import Call, Program, Value
 
 Pass = Callable[[Program], Program]

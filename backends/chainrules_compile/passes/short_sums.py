@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import (
+from chainrules_compile.passes.analysis import (
     axes_of,
     changed,
     is_array,

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import made_again
-from chainrules_compile.passes.recomputation import Known
-from chainrules_compile.passes.values import (
+from chainrules_compile.passes.analysis import (
     alike,
     bits_of,
     call_of,
@@ -27,6 +26,7 @@ from chainrules_compile.passes.values import (
     is_real,
     replaced,
 )
+from chainrules_compile.passes.recomputation import Known
 from chainrules_py.ops import (
     astype,
     conj,

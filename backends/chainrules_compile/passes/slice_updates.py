@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import subtract_at
-from chainrules_compile.passes.values import changed, counts
+from chainrules_compile.passes.analysis import changed, counts
 from chainrules_py.ops import add_at
 from chainrules_py.ops.views import read, store
 from chainrules_py.program import Call, Program, Value

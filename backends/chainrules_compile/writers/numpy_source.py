@@ -22,8 +22,8 @@ from chainrules_compile.calls import (
 )
 from chainrules_compile.errors import MISS
 from chainrules_compile.loops import Loop
+from chainrules_compile.passes.analysis import bits_of, is_array, size
 from chainrules_compile.passes.lifetimes import Into, writes
-from chainrules_compile.passes.values import bits_of, is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.nesting import COMPARISONS, last_uses, nested
 from chainrules_compile.writers.shortcuts import ASKING, entry_text, is_plain, takes_whole_numbers

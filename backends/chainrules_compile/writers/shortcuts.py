@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import is_array, is_contiguous, size
+from chainrules_compile.passes.analysis import is_array, is_contiguous, size
 from chainrules_py.program import Call, Value
 
 _WHOLE = "bhilqpBHILQP"

@@ -14,7 +14,7 @@ from chainrules_compile.calls import (
     is_finite,
     sum_to,
 )
-from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
+from chainrules_compile.passes.analysis import axes_of, is_array, is_contiguous, size
 from chainrules_compile.writers.shortcuts import (
     is_matrix,
     is_vector,

@@ -27,7 +27,7 @@ from chainrules_compile.calls import (
     root,
     subtract_at,
 )
-from chainrules_compile.passes.values import (
+from chainrules_compile.passes.analysis import (
     call_of,
     changed,
     is_array,

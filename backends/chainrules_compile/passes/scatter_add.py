@@ -11,8 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.calls import added_rows
-from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.values import (
+from chainrules_compile.passes.analysis import (
     changed,
     contiguous,
     counts,
@@ -21,6 +20,7 @@ from chainrules_compile.passes.values import (
     size,
     value_of,
 )
+from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_py.ops import add_at, copy, full_like, scatter_add, zeros_like
 from chainrules_py.ops.views import Index, duplicate
 from chainrules_py.program import Call, Program, Value

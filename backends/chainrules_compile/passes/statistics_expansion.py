@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.passes.values import (
+from chainrules_compile.passes.analysis import (
     axes_of,
     changed,
     contiguous,
