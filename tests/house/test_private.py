@@ -79,7 +79,7 @@ test takes it away.
 
 ELSEWHERE = {
     "chainrules_compile/constants.py": {"_implementation"},
-    "chainrules_compile/writers/spelling.py": {"_implementation"},
+    "chainrules_compile/writers/call_source.py": {"_implementation"},
     "chainrules_dask/arrays.py": {"_meta"},
     "chainrules_numpy/broadcasting.py": {"_implementation"},
     "chainrules_numpy/elementwise.py": {"_implementation"},

@@ -25,9 +25,9 @@ from chainrules_compile.loops import Loop
 from chainrules_compile.passes.analysis import bits_of, is_array, size
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.scope import Scope, name_of_dtype
-from chainrules_compile.writers.nesting import COMPARISONS, last_uses, nested
+from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
+from chainrules_compile.writers.expression_nesting import COMPARISONS, last_uses, nested
 from chainrules_compile.writers.shortcuts import ASKING, entry_text, is_plain, takes_whole_numbers
-from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.ops import add_along_axis, add_at, scatter_add

@@ -10,7 +10,7 @@ import numpy as np
 from chainrules_compile.calls import double, over, over_silently, plain_number, root
 from chainrules_compile.passes.analysis import is_array
 from chainrules_compile.scalar_functions import PLAIN, power, power_range, power_silently
-from chainrules_compile.writers.spelling import Speller, spells
+from chainrules_compile.writers.call_source import Speller, spells
 from chainrules_py import ops as v
 from chainrules_py.program import Call
 
