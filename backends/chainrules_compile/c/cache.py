@@ -1,4 +1,4 @@
-"""Cache of shared libraries by their source; see `chainrules_compile.c.folder`."""
+"""Cache of shared libraries by their source; see `chainrules_compile.c.cache_folder`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from chainrules_compile.c.cache_folder import CacheInfo, Folder
 from chainrules_compile.c.compilers import (
     FLAGS,
     NAMES,
@@ -20,7 +21,6 @@ from chainrules_compile.c.compilers import (
     more_flags,
     processor,
 )
-from chainrules_compile.c.folder import CacheInfo, Folder
 
 FOLDER = Folder("chainrules_compile", "CHAINRULES_C_CACHE", ".so")
 """The folder of the shared libraries."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from chainrules_compile.c.buffer_assignment import Storage
 from chainrules_compile.c.buffers import View
-from chainrules_compile.c.groups import GroupWriter, converted, slots_of
+from chainrules_compile.c.elementwise_loops import GroupWriter, converted, slots_of
+from chainrules_compile.c.expression_text import c_type, literal
 from chainrules_compile.c.item_builder import SLOT
 from chainrules_compile.c.kernel_calls import Kernels
 from chainrules_compile.c.program_items import (
@@ -18,7 +19,6 @@ from chainrules_compile.c.program_items import (
     Literal,
     Operation,
 )
-from chainrules_compile.c.text import c_type, literal
 
 
 def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from chainrules_compile.c.buffers import (
     strides_of,
     together,
 )
+from chainrules_compile.c.expression_text import c_type, expression, literal, raw_type
 from chainrules_compile.c.kernel_calls import at, nest
 from chainrules_compile.c.native_programs import loop_of
 from chainrules_compile.c.program_items import (
@@ -33,8 +34,7 @@ from chainrules_compile.c.program_items import (
     Operand,
     Operation,
 )
-from chainrules_compile.c.text import c_type, expression, literal, raw_type
-from chainrules_compile.c.vectors import is_there, name_of
+from chainrules_compile.c.vector_math import is_there, name_of
 from chainrules_py.program import Call, Value
 
 BLOCK = 512

@@ -20,7 +20,7 @@ import numpy as np
 
 from chainrules_compile.c.cache import library
 from chainrules_compile.c.compilers import CompilerError, headers
-from chainrules_compile.c.text import headed
+from chainrules_compile.c.expression_text import headed
 
 _loaded: list[Any] = []
 _threaded: list[Any] = []

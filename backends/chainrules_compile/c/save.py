@@ -15,11 +15,11 @@ import numpy as np
 
 from chainrules_compile.c.buffers import Buffer, UnwritableError, Version, View, contiguous
 from chainrules_compile.c.emit import emit
+from chainrules_compile.c.expression_text import c_type, headed, literal
+from chainrules_compile.c.function_lowerings import lower
 from chainrules_compile.c.item_builder import Lowering, form
-from chainrules_compile.c.operations import lower
 from chainrules_compile.c.program_items import Literal
-from chainrules_compile.c.text import c_type, headed, literal
-from chainrules_compile.c.vectors import C_NAMES
+from chainrules_compile.c.vector_math import C_NAMES
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.save import write_module

@@ -13,13 +13,13 @@ from chainrules_compile.c import native_programs
 from chainrules_compile.c.buffers import Buffer, Shape, UnwritableError, View, strides_of
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.emit import emit
+from chainrules_compile.c.expression_text import headed
+from chainrules_compile.c.function_lowerings import is_view, lower
 from chainrules_compile.c.item_builder import Lowering, dense, form
-from chainrules_compile.c.operations import is_view, lower
 from chainrules_compile.c.program_items import Group, Item, views_of
 from chainrules_compile.c.save import save
 from chainrules_compile.c.scan_loops import Turning, spec_of, with_turnings
-from chainrules_compile.c.text import headed
-from chainrules_compile.c.vectors import text_of
+from chainrules_compile.c.vector_math import text_of
 from chainrules_compile.calls import expect
 from chainrules_compile.loops import Loop
 from chainrules_compile.passes.analysis import called, changed

@@ -11,7 +11,7 @@ import pytest
 
 from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.c import cache, native_programs, writer
-from chainrules_compile.c.text import headed
+from chainrules_compile.c.expression_text import headed
 from chainrules_compile.scope import Form
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 from tests.engines.compile.c.near import near

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import cache, cache_info, compilers, folder, native_programs
+from chainrules_compile.c import cache, cache_folder, cache_info, compilers, native_programs
 
 pytestmark = pytest.mark.usefixtures("native")
 X = np.linspace(0.0, 1.0, 7)
@@ -86,7 +86,7 @@ def test_a_full_disk_is_a_warning(empty, monkeypatch):
     def full(*args, **keywords):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder.os, "replace", full)
+    monkeypatch.setattr(cache_folder.os, "replace", full)
     with pytest.warns(RecordingWarning, match="No space left"):
         once()
 
@@ -96,12 +96,12 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     where.mkdir()
     where.chmod(0o777)
     monkeypatch.setenv("CHAINRULES_C_CACHE", str(where))
-    assert not folder.is_ours(where)
+    assert not cache_folder.is_ours(where)
     found = cache.FOLDER.look()
     assert found != where
-    assert folder.is_ours(found)
+    assert cache_folder.is_ours(found)
     where.chmod(0o700)
-    assert folder.is_ours(where)
+    assert cache_folder.is_ours(where)
     assert cache.FOLDER.look() == where
 
 
@@ -113,7 +113,7 @@ def test_a_folder_that_cannot_be_used_is_not(tmp_path, monkeypatch, way):
     else:
         where.mkdir(mode=0o500)
         monkeypatch.setattr(
-            folder.os, "access", lambda path, mode: False
+            cache_folder.os, "access", lambda path, mode: False
         )  # root may write anywhere
     monkeypatch.setenv("CHAINRULES_C_CACHE", str(where))
     found = cache.FOLDER.look()
@@ -128,13 +128,13 @@ def test_no_folder_at_all_is_a_warning(monkeypatch):
 
     native_programs.driver()
     cache.compiler()
-    monkeypatch.setattr(folder.Folder, "found", full)
+    monkeypatch.setattr(cache_folder.Folder, "found", full)
     with pytest.warns(RecordingWarning, match="No space left"):
         once()
 
 
 def test_what_was_not_used_for_longest_goes(empty, monkeypatch):
-    monkeypatch.setattr(folder, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(cache_folder, "MOST_ENTRIES", 2)
     for i in range(4):
         path = cache.library(f"int program_{i}(void) {{ return {i}; }}")
         os.utime(path, (i, i))

@@ -13,6 +13,7 @@ import numpy as np
 
 from chainrules_compile.c.buffers import UnwritableError, View, strides_of
 from chainrules_compile.c.contractions import CONTRACTIONS
+from chainrules_compile.c.expression_text import c_type, expression, literal
 from chainrules_compile.c.indexing import PLACES, gathered
 from chainrules_compile.c.item_builder import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_compile.c.program_items import RAISES, Guard, Literal
@@ -20,7 +21,6 @@ from chainrules_compile.c.rearrangement import REARRANGED, part
 from chainrules_compile.c.small_systems import LOG_DETERMINANTS, SMALL
 from chainrules_compile.c.strong_zero import STRONG
 from chainrules_compile.c.sums import SUMS
-from chainrules_compile.c.text import c_type, expression, literal
 from chainrules_compile.calls import (
     Gathered,
     expect,

@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_compile.c.cache import library
 from chainrules_compile.c.compilers import CompilerError, processor
-from chainrules_compile.c.text import headed
+from chainrules_compile.c.expression_text import headed
 
 OLD = ("sin", "cos", "exp", "log", "pow")
 """Functions that exist since glibc 2.22."""

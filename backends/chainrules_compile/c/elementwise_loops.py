@@ -12,10 +12,10 @@ from typing import Any
 
 from chainrules_compile.c.buffer_assignment import Storage
 from chainrules_compile.c.buffers import Shape, Version, contiguous
+from chainrules_compile.c.expression_text import c_type, raw_type
 from chainrules_compile.c.item_builder import BLOCK, SLOT
 from chainrules_compile.c.kernel_calls import Kernels, at, nest
 from chainrules_compile.c.program_items import Argument, Group, Literal, Operand, Operation
-from chainrules_compile.c.text import c_type, raw_type
 
 _PARALLEL = 1 << 16
 """Minimum number of results of all operations of a group for which threads pay."""

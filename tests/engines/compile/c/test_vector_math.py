@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import vectors
+from chainrules_compile.c import vector_math
 from chainrules_tape import hvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_loose, run
 
 pytestmark = pytest.mark.usefixtures("native")
 RNG = np.random.default_rng(7)
-SPECIAL = np.array(vectors._SPECIAL)
+SPECIAL = np.array(vector_math._SPECIAL)
 POSITIVE = (np.log, np.log2, np.log10, np.log1p, np.power, np.arccosh)
 UNIT = (np.arcsin, np.arccos, np.arctanh)
 
@@ -20,7 +20,7 @@ UNIT = (np.arcsin, np.arccos, np.arctanh)
 @pytest.fixture(autouse=True)
 def with_all(monkeypatch):
     """Have all functions called, also where NumPy's are as fast."""
-    monkeypatch.setattr(vectors, "is_wide", lambda: False)
+    monkeypatch.setattr(vector_math, "is_wide", lambda: False)
 
 
 def loose(f):
@@ -52,7 +52,7 @@ def of_one_or_two(ufunc):
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_functions_of_all_kinds_of_numbers(dtype):
-    ufuncs = list(vectors.C_NAMES)
+    ufuncs = list(vector_math.C_NAMES)
 
     def f(x, z):
         return tuple([of_one_or_two(ufunc)(x, z) for ufunc in ufuncs])
@@ -66,12 +66,12 @@ def test_functions_of_all_kinds_of_numbers(dtype):
             rtol = {"f8": 2e-15, "f4": 1e-6}[dtype]
             assert np.allclose(found, want, rtol, 0.0, equal_nan=True), ufunc
             assert np.array_equal(np.signbit(found), np.signbit(want)) | np.isnan(want).any(), ufunc
-    names = {name for name, size in vectors.known()}
+    names = {name for name, size in vector_math.known()}
     assert not names or "native" in g.source
 
 
 FIRST = [np.sin, np.cos, np.hypot]
-OTHERS = [pytest.param(u, marks=pytest.mark.slow) for u in vectors.C_NAMES if u not in FIRST]
+OTHERS = [pytest.param(u, marks=pytest.mark.slow) for u in vector_math.C_NAMES if u not in FIRST]
 
 
 @pytest.mark.parametrize("ufunc", [*FIRST, *OTHERS])
@@ -137,7 +137,7 @@ def test_a_network_with_its_second_derivatives():
 
 
 def test_without_functions_of_vectors_numpy_s_are_called(monkeypatch):
-    monkeypatch.setattr(vectors, "known", frozenset)
+    monkeypatch.setattr(vector_math, "known", frozenset)
     x = RNG.standard_normal(700)
     check(lambda x: np.sum(np.sin(x) * np.exp(x)), x)
 
