@@ -51,10 +51,10 @@ __all__ = [
 chainrules_contract = 1
 
 _WAITING = {
-    "functions.ascending": ("numpy.polynomial.polynomial",),
+    "functions.polynomials_ascending": ("numpy.polynomial.polynomial",),
     "functions.creation": ("numpy",),
     "functions.decompositions": ("numpy.linalg",),
-    "functions.facts": ("numpy",),
+    "functions.nondifferentiable": ("numpy",),
     "functions.fourier": ("numpy.fft",),
     "functions.higher_order": ("numpy",),
     "functions.polynomials": ("numpy",),

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
+from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.aliases import alias
-from chainrules_numpy.functions.common import axes, axis, ignored, one_axis
+from chainrules_numpy.functions.alias_constructors import axes, axis, ignored, one_axis
 from chainrules_numpy.functions.indexing import out_of_bounds
 from chainrules_numpy.functions.manipulation import copied, ravel
 from chainrules_numpy.functions.sorting import argsort

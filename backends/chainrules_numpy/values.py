@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
+from chainrules_numpy import keyword_lowerings as low
 from chainrules_py import ZeroTangent, identity, primitive, rule
 from chainrules_py import ops as v
 from chainrules_py.extend import (

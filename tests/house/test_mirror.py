@@ -294,7 +294,7 @@ ELSEWHERE = (
         "adjoints use it",
     ),
     (
-        "backends/chainrules_numpy/lowerings.py",
+        "backends/chainrules_numpy/keyword_lowerings.py",
         "tests/libraries/numpy/test_aliases.py",
         "rows are lowered by it",
     ),

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
+from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.aliases import alias
-from chainrules_numpy.functions.common import ignored, row, shape
+from chainrules_numpy.functions.alias_constructors import ignored, row, shape
 from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import AsOption

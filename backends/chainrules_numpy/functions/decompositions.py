@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import row
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.functions.alias_constructors import row
 from chainrules_py import UnsupportedKeywordError, non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, alias, untraced

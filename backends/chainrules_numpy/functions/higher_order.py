@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_numpy.functions.common import row
+from chainrules_numpy.functions.alias_constructors import row
 from chainrules_py.extend import mapping_composites as m
 
 row(np.apply_along_axis, m.apply_along_axis, None)

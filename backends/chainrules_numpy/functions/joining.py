@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, counted_axis, row
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.functions.alias_constructors import axis, counted_axis, row
 from chainrules_py import ops as v
 from chainrules_py.extend import Call
 from chainrules_py.extend import joining_composites as j

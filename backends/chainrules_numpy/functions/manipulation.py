@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import (
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.functions.alias_constructors import (
     axes,
     axis,
     counted_axis,

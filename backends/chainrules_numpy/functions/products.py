@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
+from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.aliases import alias
-from chainrules_numpy.functions.common import axes, axis, ignored, row
+from chainrules_numpy.functions.alias_constructors import axes, axis, ignored, row
 from chainrules_numpy.linalg import GUFUNC
 from chainrules_py import ops as v
 from chainrules_py.extend import Call

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import row
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.functions.alias_constructors import row
 from chainrules_py import ops as v
 
 _f: Any

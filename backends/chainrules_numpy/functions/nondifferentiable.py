@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import lowerings as low
+from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.aliases import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v

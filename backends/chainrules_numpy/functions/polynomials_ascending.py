@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.polynomial import polynomial as ascending
 
-from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import row
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.functions.alias_constructors import row
 from chainrules_numpy.functions.polynomials import order
 from chainrules_py import ops as v
 from chainrules_py.extend import polynomials_composites as p

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_numpy import lowerings as low
+from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.aliases import alias
 from chainrules_py.extend import AsOption, Call, Lowering
 
