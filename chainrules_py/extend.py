@@ -37,7 +37,7 @@ _HOMES: dict[str, str] = {
         " set_class stood_for"
     ),
     "chainrules_py.values.caches": "Made by_name forgets made made_again",
-    "chainrules_py.values.frames": "caller",
+    "chainrules_py.values.frames": "caller is_library warn_program",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (
@@ -74,7 +74,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.advice": "Line advise advised advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (
-        "Layer default_compiler default_engine hosted is_library later see see_all see_roots"
+        "Layer default_compiler default_engine hosted later see see_all see_roots"
     ),
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.aliases.alias": (

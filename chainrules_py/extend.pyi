@@ -109,7 +109,6 @@ from chainrules_py.primitives.plugins import (
     default_compiler,
     default_engine,
     hosted,
-    is_library,
     later,
     see,
     see_all,
@@ -378,6 +377,8 @@ from chainrules_py.values.caches import (
 )
 from chainrules_py.values.frames import (
     caller,
+    is_library,
+    warn_program,
 )
 from chainrules_py.values.generators import (
     is_generator,
@@ -757,6 +758,7 @@ __all__ = [
     "vander_standard",
     "varies",
     "viewers",
+    "warn_program",
     "warn_unused",
     "where_defined",
     "whole_operands",

@@ -18,11 +18,11 @@ from chainrules_compile.error_origin import blame, place
 from chainrules_compile.errors import (
     MISS,
     RecordingError,
+    RecordingWarning,
     Traced,
     Unfit,
     Written,
     refused,
-    warn,
 )
 from chainrules_compile.explain_program import explained
 from chainrules_compile.garbage_collection import collecting_later
@@ -41,6 +41,7 @@ from chainrules_py.extend import (
     flatten,
     made_again,
     on_change,
+    warn_program,
     where_defined,
 )
 
@@ -243,7 +244,7 @@ class Compiled(Generic[P, R]):
     def _warn(self, text: str) -> None:
         if text not in self._told:
             self._told.add(text)
-            warn(f"{self._called} {text}")
+            warn_program(f"{self._called} {text}", RecordingWarning)
 
     def _made(self, plain: Plain) -> CompiledProgram:
         """Return a program; from the second on, objects that only primitives take are opaque."""

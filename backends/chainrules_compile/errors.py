@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import sys
-import warnings
 from typing import Any, Final, final
 
 from chainrules_py import TracerError
@@ -49,17 +47,6 @@ class UnhashableError(RecordingError, TypeError):
 
 class RecordingWarning(UserWarning):
     """A function is recorded repeatedly, or runs uncompiled; the message gives the reason."""
-
-
-def warn(text: str) -> None:
-    """Warn at the line that calls the compiled function."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, RecordingWarning, stacklevel=level)
-
-
-_OURS = "chainrules_compile"
 
 
 class Unfit(Exception):  # noqa: N818 (not an error: the original function runs)

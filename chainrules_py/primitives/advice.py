@@ -22,6 +22,7 @@ from typing import Any
 
 from chainrules_py.errors import describe
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
+from chainrules_py.values.frames import is_of_library, root_module
 from chainrules_py.values.tracers import find_tracers, untraced
 
 Advice = str | Callable[["Line"], str | None]
@@ -83,13 +84,13 @@ class Line:
 
     def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
         called, known = list(library), _known()
-        while frame.f_back is not None and (is_of_library(frame) or _root_of(frame) in known):
+        while frame.f_back is not None and (is_of_library(frame) or root_module(frame) in known):
             called.insert(0, frame)
             frame, at = frame.f_back, None
         self.frame = frame
         self._at = frame.f_lasti if at is None else at
-        root = _root_of(called[0]) if called else None
-        self.library = [f for f in called if _root_of(f) == root]  # outermost first
+        root = root_module(called[0]) if called else None
+        self.library = [f for f in called if root_module(f) == root]  # outermost first
 
     @classmethod
     def of(cls, error: BaseException) -> Line | None:
@@ -345,14 +346,6 @@ def picture(plain: Any) -> str:
     return f"a traced {shown.removesuffix('[]')}{' scalar' if shown.endswith('[]') else ''}"
 
 
-def is_of_library(frame: Any) -> bool:
-    """Return whether a frame runs an installed library, these packages, or Python's own code."""
-    if "site-packages" in frame.f_code.co_filename:
-        return True
-    root = _root_of(frame)
-    return root.startswith("chainrules_") or root in sys.stdlib_module_names
-
-
 def told(fact: str, line: Line | None, write: str) -> str:
     """Return the text of an error: what happened, on which line, and what to write there.
 
@@ -379,7 +372,7 @@ def _of_the_differentiated(line: Line) -> str | None:
         value
         for frame in line.library[-1:]
         for value in frame.f_locals.values()
-        if _root_of(frame).startswith("chainrules_") and type(value) is types.BuiltinFunctionType
+        if root_module(frame).startswith("chainrules_") and type(value) is types.BuiltinFunctionType
     ]
     found = next(filter(None, map(_advice_of, held)), None)
     return found.format(*"xyz", all="x", x="x") if isinstance(found, str) else None
@@ -399,7 +392,7 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
     """
     line = Line.of(error)
     if line is not None and any(line.traced()):
-        known = line.library and _root_of(line.library[0]) in _known()
+        known = line.library and root_module(line.library[0]) in _known()
         write = remedy(line, error)
         if write is None and not isinstance(error, IndexError):
             write = advised_at(line) or (None if known else remedy(line, last=True))
@@ -455,8 +448,8 @@ def _written(found: Advice | None, line: Line) -> str | None:
 def _advice(line: Line, roots: set[str]) -> Advice | None:
     """Return the advice for the function that a program called, or one that it led to, or None."""
     for frame in line.library:
-        if _root_of(frame) in roots:
-            see_roots({_root_of(frame)})
+        if root_module(frame) in roots:
+            see_roots({root_module(frame)})
             see_about(str(frame.f_globals.get("__name__", "")))
         # A wrapper that many functions share holds the wrapped function in a local.
         held = [inspect.unwrap(f) for f in frame.f_locals.values() if callable(f)]
@@ -472,7 +465,3 @@ def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
-
-
-def _root_of(frame: Any) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

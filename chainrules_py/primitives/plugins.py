@@ -14,11 +14,11 @@ import functools
 import importlib
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import ContractError, PackageWarning
+from chainrules_py.values.frames import warn_program
 from chainrules_py.values.structure import _when_seen
 from chainrules_py.values.type_info import when_registered
 
@@ -43,7 +43,6 @@ class Layer(enum.IntEnum):
 
 
 _seen: set[str] = set()
-_warned: set[str] = set()
 failures: dict[str, str] = {}
 """Announced packages that could not be loaded, with the reason."""
 preferred: dict[Any, str] = {}
@@ -122,18 +121,6 @@ def _layers() -> dict[str, Layer]:
         for _, module in announced(group):
             layers[module] = layer
     return layers
-
-
-@functools.cache
-def is_library(name: Any) -> bool:
-    """Return whether a module is installed, rather than part of a user's program."""
-    root = name.partition(".")[0] if type(name) is str else "builtins"  # Cython classes
-    if root == "__main__":  # whatever was started, such as a tool that runs a user's program
-        return False
-    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
-        return True
-    file = getattr(sys.modules.get(name), "__file__", None) or ""
-    return "site-packages" in file or "dist-packages" in file
 
 
 def layer_of(module: str | None) -> Layer:
@@ -242,17 +229,9 @@ def see_roots(roots: set[str]) -> bool:
     """
     loaded = False
     for root in sorted(roots - _seen):
-        before = {*failures}
         for group in (BACKENDS, RULES):
             loaded |= _load_announced(group, root)
         _seen.add(root)  # only now: another thread waits at the import until then
-        for package in failures.keys() - before - _warned:
-            _warned.add(package)
-            msg = (
-                f"{package} brings derivatives for {root}, and {failures[package]}; what it states "
-                f"after that is missing: import {package} to see where, or uninstall it"
-            )
-            warnings.warn(msg, PackageWarning, stacklevel=2)
     return loaded
 
 
@@ -351,7 +330,12 @@ def see_helpers(classes: Iterable[type]) -> bool:
 def _load_announced(group: str, root: str) -> bool:
     modules = [module for name, module in announced(group) if name == root]
     for module in modules:
-        load(module)
+        if module not in failures and load(module) is None:
+            warn_program(
+                f"{module} brings derivatives for {root}, and {failures[module]}; what it states "
+                f"after that is missing: import {module} to see where, or uninstall it",
+                PackageWarning,
+            )
     return bool(modules)
 
 
@@ -436,10 +420,7 @@ def default_engine() -> Any:
     """Return the default engine, or None if none is installed."""
     if (host := _hosting.get()) is not None:
         return host
-    for _, module in announced(ENGINES):
-        if (engine := load(module)) is not None:
-            return engine
-    return None
+    return next(filter(None, (load(module) for _, module in announced(ENGINES))), None)
 
 
 def default_compiler() -> Any:

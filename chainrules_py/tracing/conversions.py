@@ -13,19 +13,12 @@ from typing import Any, NoReturn
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.ops.views import duplicate
 from chainrules_py.primitives import advice
-from chainrules_py.primitives.advice import (
-    Line,
-    advised_at,
-    instead_of,
-    is_of_library,
-    remedy,
-    told,
-)
+from chainrules_py.primitives.advice import Line, advised_at, instead_of, remedy, told
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost_derivatives import note_refusal
 from chainrules_py.tracing.objects import becomes_element
 from chainrules_py.values.arrays import Tracer, number_homes
-from chainrules_py.values.frames import assigns, caller
+from chainrules_py.values.frames import assigns, caller, is_of_library
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 

@@ -17,12 +17,11 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.ops.reporting import is_strict
-from chainrules_py.primitives.advice import Line
 from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.frames import caller
+from chainrules_py.values.frames import place_of_call, seen, warn_program
 from chainrules_py.values.tracers import untraced
 
 Place = tuple[str, int]
@@ -64,22 +63,16 @@ class Notes:
         if self.refused is None:
             return
         file, line = self.refused
+        lost = "derivative lacks what went through there"
+        lost = lost if depends else "result depends on nothing that is differentiated"
         msg = (
             f"{name_of(f)} ({where_defined(f)}) caught an error about a derivative that would be "
-            f"lost, raised at {file}:{line}, and went on: "
+            f"lost, raised at {file}:{line}, and went on: its {lost}; fix that line as the error "
+            f"says, or catch only the exceptions you expect"
         )
-        if not depends:
-            msg += "its result depends on nothing that is differentiated; "
-        else:
-            msg += "its derivative lacks what went through there; "
-        msg += "fix that line as the error says, or catch only the exceptions you expect"
         if not depends or is_strict():
             raise TracerError(msg)
-        warnings.warn_explicit(msg, LostDerivativeWarning, file, line, registry=_seen)
-
-
-_seen: dict[Any, Any] = {}
-"""Where `warnings` stores which lines were reported."""
+        warnings.warn_explicit(msg, LostDerivativeWarning, file, line, registry=seen)
 
 
 def warn_unused(f: Any, note: Notes) -> None:
@@ -92,7 +85,7 @@ def warn_unused(f: Any, note: Notes) -> None:
         file, line = note.compared
         msg += f"; {file}:{line} compares what is differentiated with something: a cache?"
     msg += "; write unused='zero' if that is meant"
-    warnings.warn_explicit(msg, LostDerivativeWarning, *place_of_call(1), registry=_seen)
+    warn_program(msg, LostDerivativeWarning)
 
 
 def note_step(at: Any, y: Any) -> Any:
@@ -139,9 +132,3 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
         f"differentiated, equals {untraced(other)}: it has not its derivative; differentiate at a "
         f"number beside, or take ignore_derivatives of it, which is a constant"
     )
-
-
-def place_of_call(depth: int) -> Place:
-    """Return file and line of the program's innermost frame, or of a caller's."""
-    frame = Line(caller(depth + 1)).frame
-    return frame.f_code.co_filename, frame.f_lineno

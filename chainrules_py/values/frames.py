@@ -6,8 +6,10 @@ line of a program for an error message.
 
 from __future__ import annotations
 
+import functools
 import opcode
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -28,3 +30,41 @@ def first_of_callers(found: Callable[[str], Any]) -> Any:
 def assigns(frame: Any) -> bool:
     """Return whether a frame itself assigns to a subscript, not a C function that it calls."""
     return opcode.opname[frame.f_code.co_code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE")
+
+
+def root_module(frame: Any) -> str:
+    """Return the root module of the code that a frame runs."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+@functools.cache
+def is_library(name: Any) -> bool:
+    """Return whether a module is installed, rather than part of a user's program."""
+    root = name.partition(".")[0] if type(name) is str else "builtins"  # Cython classes
+    known = root in sys.stdlib_module_names or root.startswith("chainrules_")
+    file = getattr(sys.modules.get(name), "__file__", None) or ""
+    # __main__ is whatever was started, such as a tool that runs a user's program.
+    return root != "__main__" and (known or "site-packages" in file or "dist-packages" in file)
+
+
+def is_of_library(frame: Any) -> bool:
+    """Return whether a frame runs an installed library, these packages, or Python's own code."""
+    name = frame.f_globals.get("__name__", "")
+    return "site-packages" in frame.f_code.co_filename or is_library(name)
+
+
+def place_of_call(depth: int) -> tuple[str, int]:
+    """Return file and line of the program's innermost frame, or of a caller's."""
+    frame = sys._getframe(depth + 1)
+    while frame.f_back is not None and is_of_library(frame):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+seen: dict[Any, Any] = {}
+"""Where `warnings` stores which lines were reported."""
+
+
+def warn_program(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the program that called these packages, directly or by a library."""
+    warnings.warn_explicit(message, category, *place_of_call(1), registry=seen)

@@ -250,8 +250,9 @@ def test_what_is_no_linear_formula_is_refused(text):
 def test_a_numeric_rule_warns_once_and_is_right_or_an_error():
     smooth = numeric_rule(lambda x, y: np.sin(x) * np.cumsum(x) + y)
     slope = grad(lambda x: np.sum(smooth(x, 2.0) ** 2))
-    with pytest.warns(NumericDerivativeWarning, match="finite steps"):
+    with pytest.warns(NumericDerivativeWarning, match="finite steps") as caught:
         found = slope(A)
+    assert caught[0].filename == __file__
     np.testing.assert_array_equal(slope(A), found)  # a second warning would be an error
     plain = grad(lambda x: np.sum((np.sin(x) * np.cumsum(x) + 2.0) ** 2))(A)
     np.testing.assert_allclose(found, plain, rtol=1e-12)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any, final
 
@@ -24,7 +23,15 @@ from chainrules_kit.sparsity.runs import (
     take,
 )
 from chainrules_py import ChainRulesError, NoRuleError, NotDifferentiableError
-from chainrules_py.extend import Space, TreeDef, flatten, map_leaves, name_of, unflatten
+from chainrules_py.extend import (
+    Space,
+    TreeDef,
+    flatten,
+    map_leaves,
+    name_of,
+    unflatten,
+    warn_program,
+)
 
 
 @final
@@ -187,7 +194,7 @@ def _given_up(runs: Runs) -> Any:
         msg += "sparsity=pattern (a sparse array) if it is sparse, else use jvp, vjp or hvp"
         raise NotDifferentiableError(msg)
     msg += "sparsity=pattern (a sparse array) if it is sparse, else leave sparsity= out"
-    warnings.warn(msg, DensePatternWarning, stacklevel=6)  # the line that calls jacobian(f)
+    warn_program(msg, DensePatternWarning)
     return csr_array(np.ones((m, n), bool))
 
 

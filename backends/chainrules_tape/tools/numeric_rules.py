@@ -18,7 +18,15 @@ from chainrules_py import (
     primitive,
     rule,
 )
-from chainrules_py.extend import Tracer, describe, is_structure_type, kind_of, name_of, type_info
+from chainrules_py.extend import (
+    Tracer,
+    describe,
+    is_structure_type,
+    kind_of,
+    name_of,
+    type_info,
+    warn_program,
+)
 
 
 class NumericDerivativeWarning(UserWarning):
@@ -87,7 +95,7 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
         if not warned:
             warned.append(True)
             msg = f"the derivative of {operation.__name__} is that of finite steps (numeric_rule)"
-            warnings.warn(msg, NumericDerivativeWarning, stacklevel=2)
+            warn_program(msg, NumericDerivativeWarning)
         y = operation(*xs)
         if is_structure_type(type(y)):
             raise NotDifferentiableError(

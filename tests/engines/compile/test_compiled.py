@@ -427,8 +427,9 @@ def test_what_draws_from_a_captured_generator_runs_as_it_is():
     rng, same_rng = np.random.default_rng(0), np.random.default_rng(0)
     compiled = compile(lambda x: rng.normal(size=6) * x)
     compiled(X)
-    with pytest.warns(RecordingWarning, match="each call changes the state of rng"):
+    with pytest.warns(RecordingWarning, match="each call changes the state of rng") as caught:
         compiled(X)
+    assert caught[0].filename == __file__
     same_rng.normal(size=12)
     assert np.array_equal(compiled(X), same_rng.normal(size=6) * X)
 
