@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from chainrules_py.errors import NoRuleError
+from chainrules_py.errors import AmbiguousRuleError, NoRuleError
 from chainrules_py.primitives import plugins
+from chainrules_py.primitives.aliases.alias import Contested, aliases
 from chainrules_py.primitives.method_table import signature_text
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.bind.choice_by_dtype import narrowed
@@ -123,33 +124,37 @@ class Explanation:
         The chosen rule.
     others : list of Statement
         The other statements of the function.
+    ambiguous : str
+        Why none of the statements is chosen, and what to write; empty if one is, or none fits.
     """
 
     def __init__(
-        self, f: Any, operands: tuple[type, ...], rule: Rule | None, config: Config | None
+        self, f: Any, operands: tuple[type, ...], rule: Rule | None, ambiguous: str = ""
     ) -> None:
         self.f = f
         self.operands = operands
         self.rule = rule
-        self.config = config
+        self.ambiguous = ambiguous
         chosen = () if rule is None else (rule.forward, rule.reverse)
-        self.others = [s for s in rules_for(f) if s not in chosen]
+        by_rows = ambiguous and isinstance(aliases.get(f), Contested)  # each has its own operation
+        self.others = [s for s in ([] if by_rows else rules_for(f)) if s not in chosen]
 
     def __repr__(self) -> str:
         shown = ", ".join(type_info(c).dispatch_type.__qualname__ for c in self.operands)
-        primal = primal_of(self.f)
+        primal = None if self.ambiguous else primal_of(self.f)
         lines = [f"{name_of(self.f)}({shown})"]
         if primal is not None and primal is not self.f:
             lines[0] += f"  is the operation {primal.__name__}"
         for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
             s = self.rule.statement(mode) if self.rule else None
-            text = "none"
+            text = "ambiguous" if self.ambiguous else "none"
             if s is not None:
-                how = f"{s.recipe.constructor} for {_types(s)}"
-                text = f"{how} ({s.layer.name.lower()})  {s.where}"
+                layer = s.layer.name.lower()
+                text = f"{s.recipe.constructor} for {_types(s)} ({layer})  {s.where}"
             lines.append(f"  {kind}  {text}")
         lines += [f"   not  {_line(s)}" for s in self.others]
-        return "\n   !!   ".join(["\n".join(lines), *plugins.not_loaded()])
+        notes = filter(None, [self.ambiguous, *plugins.not_loaded()])
+        return "\n   !!   ".join(["\n".join(lines), *notes])
 
 
 def _types(s: Statement) -> str:
@@ -178,12 +183,15 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
     Returns
     -------
     Explanation
-        Its repr is the text; a missing rule is not an error here.
+        Its repr is the text; a missing rule is not an error here, nor are several.
     """
     f, operands = unbind(f, operands)
     classes = tuple(map(type, operands))
-    rule = find_rule(f, classes, config)
-    return Explanation(f, classes, None if rule is None else narrowed(rule, operands), config)
+    try:
+        rule, ambiguous = find_rule(f, classes, config), ""
+    except AmbiguousRuleError as error:
+        rule, ambiguous = None, str(error)
+    return Explanation(f, classes, rule and narrowed(rule, operands), ambiguous)
 
 
 def public_name(f: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.errors import RuleError
-from chainrules_py.primitives.aliases.alias import choose_rows
+from chainrules_py.primitives.aliases.alias import choose_rows, of_packages
 from chainrules_py.primitives.method_table import checked_annotation
 from chainrules_py.primitives.plugins import (
     RULES,
@@ -91,20 +91,23 @@ def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
     Raises
     ------
     RuleError
-        If there is no package of rules with that name.
+        If that is no package of rules, or has none for the function.
 
     Examples
     --------
     >>> settle(print, prefer="anybody")
     Traceback (most recent call last):
-    chainrules_py.errors.RuleError: no package of rules is called 'anybody', there are none
+    chainrules_py.errors.RuleError: no package 'anybody' has rules for print; those that have: none
     """
-    known = sorted({module for _, module in announced(RULES)})
+    see(f, ())
+    known = {module for _, module in announced(RULES)}
+    if f is not None:
+        known &= {*of_packages.get(f, ())} or {s.owner for s in rules_for(f)}
     if prefer not in known:
         raise RuleError(
-            f"no package of rules is called {prefer!r}, there are {', '.join(known) or 'none'}"
+            f"no package {prefer!r} has rules{'' if f is None else f' for {name_of(f)}'}; "
+            f"those that have: {', '.join(sorted(known)) or 'none'}"
         )
-    see(f, ())
     preferred[f] = prefer
     choose_rows(f)
     primals = stated if f is None else filter(None, [primal_of(f)])

@@ -381,7 +381,7 @@ UFUNC_KEYWORDS: dict[str, Any] = {
 
 aliases: dict[Any, Alias] = {}
 """The alias of each library function."""
-_of_packages: dict[Any, dict[Any, Alias]] = {}
+of_packages: dict[Any, dict[Any, Alias]] = {}
 """The rows of packages of rules, by function and package."""
 
 
@@ -411,7 +411,7 @@ def _enter(row: Alias) -> None:
         aliases[native] = row
         return
     if layer_of(row.module) is Layer.THIRD_PARTY:
-        rows = _of_packages.setdefault(native, {})
+        rows = of_packages.setdefault(native, {})
         if not isinstance(known, Contested) and isinstance(known.operation, Primitive):
             theirs = [s.owner for s in known.operation.stated[0] if s.layer is Layer.THIRD_PARTY]
             rows.update(dict.fromkeys(theirs, known))
@@ -423,8 +423,8 @@ def _enter(row: Alias) -> None:
 
 def choose_rows(native: Any = None) -> None:
     """Select the row of the preferred package, for a function or for all."""
-    for f in tuple(_of_packages) if native is None else (native,):
-        rows = _of_packages.get(f, {})
+    for f in tuple(of_packages) if native is None else (native,):
+        rows = of_packages.get(f, {})
         if len(rows) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
             wanted = preferred.get(f, preferred.get(None, ""))
             aliases[f] = rows.get(wanted) or Contested(rows)

@@ -83,6 +83,7 @@ def test_of_two_packages_with_one_rule_none_wins_by_its_name(tmp_path, names):
     program = """
 print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))
 print(*said(sp.owens_t, 0.3, 0.7), sep="\\n")
+print(" ".join(repr(cr.explain(sp.owens_t, 0.3, 0.7)).split()))
 cr.settle(sp.owens_t, prefer="zzz"); print(said(sp.owens_t, 0.3, 0.7))
 cr.settle(sp.owens_t, prefer="aaa"); print(said(sp.owens_t, 0.3, 0.7))
 cr.settle(prefer="zzz"); print(said(sp.owens_t, 0.3, 0.7))
@@ -90,6 +91,14 @@ cr.scalar_rule(sp.owens_t, *[lambda y, h, a: 5.0] * 2); print(said(sp.owens_t, 0
 """
     lines = told(tmp_path, program)
     assert lines[0] == "(2.0, []) (3.0, [])"
+    explained = lines.pop(-5)
+    for name in names:
+        assert f"{name}, at" in explained
+        assert (
+            f"not (Numeric, Numeric) forward/reverse (third_party) {tmp_path}/{name}" in explained
+        )
+    assert "frule ambiguous rrule ambiguous" in explained
+    assert 'write settle(owens_t, prefer="aaa")' in explained
     error = "\n".join(lines[1:-5])
     assert "AmbiguousRuleError: owens_t has derivatives of several packages" in error
     assert all(f"{name}, at" in error and f"{name}/rules.py:3" in error for name in names)
@@ -115,13 +124,54 @@ alias(sp.agm, to=mean)
     program = """
 print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))
 print(*said(sp.agm, 1.0, 2.0), sep="\\n")
+print(" ".join(repr(cr.explain(sp.agm, 1.0, 2.0)).split()))
 cr.settle(sp.agm, prefer="zzz"); print(said(sp.agm, 1.0, 2.0))
 cr.settle(sp.agm, prefer="aaa"); print(said(sp.agm, 1.0, 2.0))
 """
     lines = told(tmp_path, program)
     assert lines[0] == "(4.0, []) (8.0, [])"
     assert "AmbiguousRuleError: agm has derivatives of several packages" in lines[1]
+    explained = lines[-3]
+    assert "aaa, at" in explained
+    assert "zzz, at" in explained
+    assert 'write settle(agm, prefer="aaa")' in explained
     assert lines[-2:] == ["(3.0, [])", "(2.0, [])"]
+
+
+def test_a_package_without_a_rule_for_the_function_cannot_be_preferred(tmp_path):
+    """The error names those that have one, and nothing is changed."""
+    package(tmp_path, "aaa", slope("owens_t", 2.0, 2))
+    package(tmp_path, "zzz", slope("erfcx", 3.0))
+    program = """
+for f, prefer in ((sp.owens_t, "zzz"), (sp.dawsn, "zzz"), (sp.erfcx, "nobody"), (None, "nobody")):
+    try:
+        cr.settle(f, prefer=prefer)
+    except cr.RuleError as error:
+        print(error)
+print(said(sp.owens_t, 0.3, 0.7))
+"""
+    assert told(tmp_path, program) == [
+        "no package 'zzz' has rules for owens_t; those that have: aaa",
+        "no package 'zzz' has rules for dawsn; those that have: none",
+        "no package 'nobody' has rules for erfcx; those that have: zzz",
+        "no package 'nobody' has rules; those that have: aaa, zzz",
+        "(2.0, [])",
+    ]
+
+
+def test_the_warning_shows_the_line_of_the_program(tmp_path):
+    package(tmp_path, "broken", "import nothing_of_that_name\n")
+    (tmp_path / "program.py").write_text(
+        "import scipy.special as sp\nfrom chainrules_tape import grad\n\n"
+        "def f(x):\n    return sp.dawsn(x)\n\ngrad(f)(1.0)\n"
+    )
+    program = """
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    import program
+print(*[(w.filename, w.lineno, w.category.__name__) for w in seen])
+"""
+    assert told(tmp_path, program) == [str((f"{tmp_path}/program.py", 5, "PackageWarning"))]
 
 
 def test_a_package_that_cannot_be_imported_is_a_warning_at_the_first_call_it_would_serve(tmp_path):
