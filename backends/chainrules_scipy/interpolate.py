@@ -54,12 +54,17 @@ __all__ = [
 
 
 class Calling(Beside):
-    """A function of points that replaces a callable object of SciPy."""
+    """A function of points that replaces a callable object of SciPy.
+
+    It holds the arguments that it was made of: as an option, their traced values are looked for
+    here, and not in what the function captured.
+    """
 
     def __init__(
-        self, function: Callable[..., Any], theirs: Callable[..., Any], tolerance: float = 1e-6
+        self, function: Callable[..., Any], theirs: Callable[..., Any], tolerance: float, *made: Any
     ) -> None:
         self.function, self.theirs, self.tolerance = function, theirs, tolerance
+        self.made = made
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Return our result with SciPy's value."""
@@ -106,7 +111,7 @@ def constructs(
             theirs = cls(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
             found = function(theirs, *args, **options)
             if not isinstance(found, Beside):
-                return Calling(found, theirs, tolerance)
+                return Calling(found, theirs, tolerance, *args, *options.values())
             found.theirs = theirs
             return found
 

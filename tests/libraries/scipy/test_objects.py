@@ -16,8 +16,6 @@ from chainrules_tape import grad
 from tests.libraries.scipy.samples.judge import samples
 
 ALL = [of[0] for name, of in samples().items() if name != "integrate.tplquad" and of[0].operands]
-MADE_OF_VALUES = ("spatial.ConvexHull", "spatial.KDTree", "sparse.linalg.splu")
-SOME = [s for s in ALL if s.name in MADE_OF_VALUES or "spline" in s.name.lower()]
 
 
 def _is_tracer(x: Any) -> bool:
@@ -55,7 +53,6 @@ def _unseen(sample: Any) -> list[str]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sample", ALL, ids=str)
 def test_what_every_object_of_ours_holds_is_found(sample: Any) -> None:
     assert _unseen(sample) == []
