@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 from collections.abc import Generator, Sequence
 from typing import Any, final
 
@@ -28,7 +29,6 @@ from chainrules_jax.engine.linear import (
     element_type,
     floating,
     in_front,
-    is_inexact,
     is_moved,
     linear_p,
 )
@@ -40,7 +40,7 @@ from chainrules_jax.engine.linear_pairs import (
     no_tangent,
     not_found,
 )
-from chainrules_jax.engine.values import split
+from chainrules_jax.engine.values import is_inexact, is_value, split
 from chainrules_kit import (
     check_hidden,
     check_options,
@@ -139,12 +139,10 @@ mlir.register_lowering(call_p, mlir.lower_fun(_evaluate, multiple_results=True))
 
 
 def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
-    with _at_the_point(primals):  # also where numbers become arrays: a rule may read them
-        primals = [*map(as_array, primals)]
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
     moves = tuple([is_moved(t) for t in tangents])
-    with _at_the_point(primals):
-        ys, pair, residuals = program.linearize(primals, moves)
+    with _at_the_point(primals):  # numbers become arrays there: a rule may read them
+        ys, pair, residuals = program.linearize([*map(as_array, primals)], moves)
     if pair is None:
         return ys, [no_tangent(y) for y in ys]
     given = [t for t, m in zip(tangents, moves, strict=True) if m]
@@ -167,6 +165,7 @@ def _at_the_point(primals: Leaves) -> Generator[None]:
             yield
 
 
+_jvp.__signature__ = inspect.signature(_jvp)  # type: ignore[attr-defined]  # JAX reads it at each call
 ad.primitive_jvps[call_p] = _jvp
 
 
@@ -262,7 +261,8 @@ def _run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any
     check_options(operation, options, is_traced)
     if (own := own_function(operation, "JAX", is_traced)) is not None:
         return own(*operands, **options)
-    check_hidden(operation, operands, is_traced)
+    if not all(map(is_value, operands)):
+        check_hidden(operation, operands, is_traced)
     if operation.fixed:
         is_captured(operation, is_traced, True, operands)
     leaves, treedef = split(
@@ -285,7 +285,6 @@ def _run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any
     if lookups(operation):
         is_captured(operation, is_traced, True)
     refuse_varying(operation, leaves)
-    program.find(program.operands(leaves))
     return program.closed(call_p.bind(*leaves, program=program))
 
 

@@ -53,12 +53,11 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> print(jax.jit(jax.grad(total))(jnp.array([3.0, 4.0])))
     [0.6 0.8]
     """
-    known = f if isinstance(f, Primitive) and not f.has_body else None
 
     def exported(*operands: Any, **options: Any) -> Any:
         operands = as_values(operands)
-        if known is not None and not options and len(operands) == len(known.operands):
-            return run(known, *known.normalise(operands, options))
+        if isinstance(f, Primitive):
+            return run(f, *f.normalise(operands, options))
         asked = lambda error: isinstance(error, LEAVES)
         return run_resolved(f, resolved(f, operands, options), run, "JAX", asked)
 

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.array_types import is_traced
-from chainrules_jax.engine.linear import is_inexact
-from chainrules_jax.engine.values import conjugate, is_value, split
+from chainrules_jax.engine.values import conjugate, is_inexact, is_value, split
 from chainrules_kit import own_function, refuse_traced_captures
 from chainrules_kit.custom_derivatives.import_rule import (
     ImportedRule,

@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Primitive
 
-from chainrules_jax.engine.linear import as_array, is_inexact
+from chainrules_jax.engine.linear import as_array
+from chainrules_jax.engine.values import is_inexact
 
 
 def _series(

@@ -136,11 +136,6 @@ def _silent(half: Map) -> Map:
     return mapped
 
 
-def is_inexact(x: Any) -> bool:
-    """Return whether an array, or its type, is of real or complex dtype."""
-    return jnp.issubdtype(x.dtype, jnp.inexact)
-
-
 def tangent_type(x: Any) -> Any:
     """Return the type of a floating-point value's tangents."""
     return ShapedArray(x.shape, x.dtype)

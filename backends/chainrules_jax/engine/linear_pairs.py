@@ -12,10 +12,19 @@ from jax.interpreters import ad
 import chainrules_py
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
-from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
+from chainrules_jax.engine.linear import LinearPair, tangent_type
 from chainrules_jax.engine.residuals import Kept
 from chainrules_jax.engine.rule_config import config
-from chainrules_jax.engine.values import COMPUTED, JAXS, conjugate, dense, is_value, settled, split
+from chainrules_jax.engine.values import (
+    COMPUTED,
+    JAXS,
+    conjugate,
+    dense,
+    is_inexact,
+    is_value,
+    settled,
+    split,
+)
 from chainrules_kit import (
     UNFIT,
     AskedError,
@@ -35,6 +44,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.extend import (
+    Bound,
     HigherOrder,
     Rule,
     TreeDef,
@@ -291,7 +301,7 @@ class Program:
         """Return value and derivative with respect to the arrays that have tangents."""
         operands = self._given(leaves)
         rule = self._rule(operands)
-        classes = tuple([type(x) for x in operands])
+        classes = tuple(map(type, operands))
         bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
             return self.opened(self.operation(*operands, **self.options), leaves), None, []
@@ -312,14 +322,10 @@ class Program:
         else:
             ys = self.opened(y, leaves)
             halves = push, pull
-        kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
+        kept = Kept(tuple(saved), _any_traced((*leaves, *ys)))
         some = [x for x, m in zip(leaves, moves, strict=True) if m]
-        floating = tuple(map(is_inexact, ys))
-        ins = tuple(map(tangent_type, some))
-        outs = tuple([tangent_type(y) for y, f in zip(ys, floating, strict=True) if f])
-        alone = _alone(rule)
         # JAX caches each pair that it has seen: equal calls share one.
-        call = tuple(moves), bound.wanted, ins, outs, floating, alone, rule.is_core
+        call = bound, tuple(moves), *[(x.shape, x.dtype) for x in (*some, *ys)]
         made_of = *halves, self._asks, kept.frame
         before, pair = self._pairs.get(call, (None, None))
         try:
@@ -329,7 +335,7 @@ class Program:
         if pair is None or not is_same:
             if len(self._pairs) >= _MOST:
                 self._pairs.clear()
-            pair = self._pair(push, pull, kept, call)
+            pair = self._pair(push, pull, kept, rule, bound, moves, some, ys)
             self._pairs[call] = made_of, pair
         # Until its rule has run on tracers, a half may need the operands themselves.
         return ys, pair, [*kept.taken(), *leaves[: pair.residuals - kept.count]]
@@ -338,10 +344,22 @@ class Program:
         """Raise: replaces half of a rule that reads numbers where JAX has none."""
         raise refused_half(self.operation, "JAX")
 
-    def _pair(self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]) -> LinearPair:
-        out = self._out
-        moves, wanted, ins, outs, floating, alone, is_core = of
+    def _pair(
+        self,
+        push: Any,
+        pull: Any,
+        kept: Kept,
+        rule: Rule,
+        bound: Bound,
+        moves: Sequence[bool],
+        some: Leaves,
+        ys: Leaves,
+    ) -> LinearPair:
+        out, wanted = self._out, bound.wanted
         assert out is not None
+        floating = [*map(is_inexact, ys)]
+        ins = tuple(map(tangent_type, some))
+        outs = tuple([tangent_type(y) for y in ys if is_inexact(y)])
 
         def through_push(half: Any, ts: Leaves) -> list[Any]:
             rest = iter(ts)
@@ -387,8 +405,6 @@ class Program:
             return run
 
         name, count = self.operation.__name__, kept.count
-        may_ask = self._asks or (self._asks is None and not is_core)
-        more = self.treedef.num_leaves if may_ask else 0
         forward = made(
             "pushing a tangent through", through_push, push, pushed, pushed_on_arrays, outs
         )
@@ -397,7 +413,10 @@ class Program:
         )
         # JAX's cotangents are those of the transpose, ours those of the adjoint.
         backward = lambda res, cts: [*map(conjugate, pull_back(res, [*map(conjugate, cts)]))]
-        return LinearPair(forward, backward, ins, outs, count + more, name, alone)
+        # What an elementwise rule saves are the factors: its halves read no numbers.
+        may_ask = self._asks is None and not (rule.is_core or bound.is_elementwise)
+        more = self.treedef.num_leaves if self._asks or may_ask else 0
+        return LinearPair(forward, backward, ins, outs, count + more, name, _alone(rule))
 
     def _on_arrays(
         self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]

@@ -57,8 +57,8 @@ class Kept:
             leaves = [x if whole(x) else closed(x, is_traced) for x in leaves]
             if any([type(x) is Closure for x in leaves]):
                 leaves, self._inner = flatten(tuple(leaves), is_value)
-        self.residuals = [x for x in leaves if is_value(x)]
         self._parts = [_ARRAY if is_value(x) else x for x in leaves]
+        self.residuals = [x for x, part in zip(leaves, self._parts, strict=True) if part is _ARRAY]
         self.count = len(self.residuals)
         # A function that captured arrays equals no other.
         known = self._inner is None or object()

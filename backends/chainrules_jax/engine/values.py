@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,6 +39,16 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
+@functools.cache
+def _moves(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, jnp.inexact)
+
+
+def is_inexact(x: Any) -> bool:
+    """Return whether an array, or its type, is of real or complex dtype."""
+    return _moves(x.dtype)
+
+
 _NUMBERS = {float, complex, int, bool}
 
 
@@ -66,12 +77,14 @@ def split(
     if is_value(x):
         return [x], LEAF
     leaves, layout = partition(x, _is_number_or_value if numbers else is_value)
-    return [leaf if is_value(leaf) else as_beside(leaf, others) for leaf in leaves], layout
+    if numbers:
+        leaves = [leaf if is_value(leaf) else as_beside(leaf, others) for leaf in leaves]
+    return leaves, layout
 
 
 def as_beside(x: Any, others: Sequence[Any]) -> Any:
     """Convert a Python number to an array, of the dtype that it has beside other arrays."""
-    given = [y for y in others if jnp.issubdtype(y.dtype, jnp.inexact)]
+    given = [*filter(is_inexact, others)]
     if type(x) in (float, complex) and given:
         return jnp.asarray(x, jnp.result_type(*given, x))
     return jnp.asarray(x)
@@ -82,13 +95,13 @@ def settled(arrays: Sequence[Any]) -> Sequence[Any]:
 
     JAX tracks weak types, and NumPy, which receives the arrays, does not.
     """
-    real = [x for x in arrays if jnp.issubdtype(x.dtype, jnp.inexact)]
-    strong = [x.dtype for x in real if not _gives_way(x)]
+    real = [*filter(is_inexact, arrays)]
+    strong = [x.dtype for x in real if not _gives_way(x)] if len(real) > 1 else []
     if not strong or len(strong) == len(real):
         return arrays
     return [
         jax.lax.convert_element_type(x, jnp.result_type(*strong, x))
-        if jnp.issubdtype(x.dtype, jnp.inexact) and _gives_way(x)
+        if is_inexact(x) and _gives_way(x)
         else x
         for x in arrays
     ]
@@ -168,7 +181,7 @@ def _children(x: Any) -> Any:
 
 def conjugate(t: Any) -> Any:
     """Conjugate a cotangent: JAX's are those of the transpose, ours those of the adjoint."""
-    return jnp.conj(t) if jnp.issubdtype(t.dtype, jnp.complexfloating) else t
+    return jnp.conj(t) if t.dtype.kind == "c" else t
 
 
 def dense(t: Any, aval: Any) -> Any:
