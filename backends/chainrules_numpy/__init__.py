@@ -12,13 +12,13 @@ if tuple(map(int, np.__version__.split(".")[:2])) < (2, 4):
     tell()
 
 from chainrules_numpy import (
-    broadcasting,
-    library,
+    broadcast_sums,
     linalg,
     masked,
     memory,
-    objects,
+    object_array_methods,
     plain_number_errors,
+    registration,
     ufuncs,
     write_hints,
 )
@@ -32,16 +32,16 @@ from chainrules_numpy.functions import (
 from chainrules_py.extend import later
 
 __all__ = [
-    "broadcasting",
+    "broadcast_sums",
     "elementwise",
-    "library",
+    "registration",
     "indexing",
     "joining",
     "linalg",
     "manipulation",
     "masked",
     "memory",
-    "objects",
+    "object_array_methods",
     "reductions",
     "ufuncs",
     "plain_number_errors",
@@ -67,7 +67,7 @@ _WAITING = {
     "plain_number_hints": ("cmath", "math"),
     "random": ("numpy.random",),
     "ufunc_methods": ("numpy",),
-    "writes": ("numpy", "numpy.generic", "numpy.ndarray"),
+    "in_place_functions": ("numpy", "numpy.generic", "numpy.ndarray"),
 }
 """Files with aliases, and the NumPy modules and classes that these are for."""
 

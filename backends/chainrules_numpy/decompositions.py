@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.lapack_calls import inv_numpy, solve_numpy
-from chainrules_numpy.library import finite
-from chainrules_numpy.triangles import (
+from chainrules_numpy.registration import finite
+from chainrules_numpy.triangular_lapack import (
     has_triangles,
     inverse_by_factors,
     inverted,

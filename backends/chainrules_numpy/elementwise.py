@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.broadcasting import vdot
+from chainrules_numpy.broadcast_sums import vdot
 from chainrules_numpy.without_warnings import quietly
 from chainrules_py import Scalar
 from chainrules_py import ops as v

@@ -14,7 +14,7 @@ from chainrules_numpy.functions.alias_constructors import axes, axis, ignored, o
 from chainrules_numpy.functions.indexing import out_of_bounds
 from chainrules_numpy.functions.manipulation import copied, ravel
 from chainrules_numpy.functions.sorting import argsort
-from chainrules_numpy.values import asks
+from chainrules_numpy.value_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v
 from chainrules_py.extend import Line, Lowering, aliases, caller, compress, picture, told

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.broadcasting import vdot
-from chainrules_numpy.triangles import determinant_and_inverse, has_triangles
+from chainrules_numpy.broadcast_sums import vdot
+from chainrules_numpy.triangular_lapack import determinant_and_inverse, has_triangles
 from chainrules_py import Scalar
 from chainrules_py import ops as v
 from chainrules_py.extend import adjugate_by_svd

@@ -273,7 +273,7 @@ ELSEWHERE = (
     ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),
     ("backends/chainrules_numpy/masked_entrances.py", "tests/libraries/numpy/test_masked.py", ROOM),
     (
-        "backends/chainrules_numpy/library.py",
+        "backends/chainrules_numpy/registration.py",
         "tests/libraries/numpy/test_add_rows.py",
         "what is not NumPy's own in it",
     ),
@@ -283,13 +283,13 @@ ELSEWHERE = (
         "what locks is who asks it",
     ),
     (
-        "backends/chainrules_numpy/writes.py",
+        "backends/chainrules_numpy/in_place_functions.py",
         "tests/tape/memory/test_write.py",
         "writes are the tape's",
     ),
     ("backends/chainrules_numpy/ufunc_methods.py", "tests/libraries/numpy/test_ufuncs.py", ROOM),
     (
-        "backends/chainrules_numpy/broadcasting.py",
+        "backends/chainrules_numpy/broadcast_sums.py",
         "tests/libraries/numpy/test_adjoints.py",
         "adjoints use it",
     ),

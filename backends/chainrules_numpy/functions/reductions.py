@@ -10,7 +10,7 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.aliases import alias
 from chainrules_numpy.functions.alias_constructors import axes, axis, counted_axis, one_axis, row
-from chainrules_numpy.values import asks
+from chainrules_numpy.value_by_numpy import asks
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import reductions_composites as r

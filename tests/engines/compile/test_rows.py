@@ -10,7 +10,7 @@ from chainrules_compile.calls import added_rows
 from chainrules_compile.passes import FOR_NUMPY, PASSES
 from chainrules_compile.passes.scatter_add import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
-from chainrules_numpy.broadcasting import dots, sums
+from chainrules_numpy.broadcast_sums import dots, sums
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 

@@ -9,8 +9,8 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_numpy import adjoints
-from chainrules_numpy import library as numpy_library
-from chainrules_numpy.broadcasting import dots
+from chainrules_numpy import registration as numpy_library
+from chainrules_numpy.broadcast_sums import dots
 from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rrule, rule
 from chainrules_py import ops as v
 from chainrules_py.extend import find_rule

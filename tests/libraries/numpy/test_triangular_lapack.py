@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_numpy import triangles
-from chainrules_numpy.triangles import inverted, is_one_column, solved, which_triangle
+from chainrules_numpy import triangular_lapack
+from chainrules_numpy.triangular_lapack import inverted, is_one_column, solved, which_triangle
 from chainrules_py import ops as v
 
 linalg = pytest.importorskip("scipy.linalg")
@@ -24,7 +24,7 @@ def triangle(n, dtype="d", upper=False):
 @pytest.fixture(params=["with SciPy", "without"])
 def scipy_or_not(request, monkeypatch):
     if request.param == "without":
-        monkeypatch.setattr(triangles, "_scipy", lambda: None)
+        monkeypatch.setattr(triangular_lapack, "_scipy", lambda: None)
     return request.param
 
 
@@ -66,7 +66,7 @@ def test_cotangents_of_factors_are_the_same_with_and_without(n, dtype, monkeypat
     y_bar = RNG.standard_normal((n, n)).astype(dtype)
     found = v.cholesky_cotangent(y_bar, a)
     stack = v.cholesky_cotangent(np.stack([y_bar, 2 * y_bar]), a)
-    monkeypatch.setattr(triangles, "_scipy", lambda: None)
+    monkeypatch.setattr(triangular_lapack, "_scipy", lambda: None)
     expected = v.cholesky_cotangent(y_bar, a)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(stack, [expected, 2 * expected], rtol=1e-10, atol=1e-13)
@@ -148,7 +148,7 @@ def test_what_goes_to_lapack():
     assert not is_one_column(a, np.eye(3))
     assert not is_one_column(a, b.astype(np.float32))
     assert not is_one_column(np.eye(0), np.ones(0))
-    assert not triangles.has_triangles(a.astype(np.longdouble))
+    assert not triangular_lapack.has_triangles(a.astype(np.longdouble))
 
 
 @pytest.mark.parametrize("n", [50, 64])

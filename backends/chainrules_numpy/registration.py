@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.broadcasting import dots, sums, vdot
+from chainrules_numpy.broadcast_sums import dots, sums, vdot
 from chainrules_numpy.memory import MEMORY
 from chainrules_py.extend import (
     Library,
