@@ -14,13 +14,13 @@ if tuple(map(int, np.__version__.split(".")[:2])) < (2, 4):
 from chainrules_numpy import (
     broadcast_sums,
     linalg,
+    list_and_index_advice,
     masked,
     memory,
     object_array_methods,
     plain_number_errors,
     registration,
     ufuncs,
-    write_hints,
 )
 from chainrules_numpy.functions import (
     elementwise,
@@ -45,7 +45,7 @@ __all__ = [
     "reductions",
     "ufuncs",
     "plain_number_errors",
-    "write_hints",
+    "list_and_index_advice",
 ]
 
 chainrules_contract = 1
@@ -62,9 +62,9 @@ _WAITING = {
     "functions.sets": ("numpy",),
     "functions.sorting": ("numpy",),
     "functions.statistics": ("numpy",),
-    "masked_entrances": ("numpy.ma.core", "numpy.ma.extras"),
+    "masked_array_advice": ("numpy.ma.core", "numpy.ma.extras"),
     "methods": ("numpy.generic", "numpy.ndarray"),
-    "plain_number_hints": ("cmath", "math"),
+    "plain_number_advice": ("cmath", "math"),
     "random": ("numpy.random",),
     "ufunc_methods": ("numpy",),
     "in_place_functions": ("numpy", "numpy.generic", "numpy.ndarray"),

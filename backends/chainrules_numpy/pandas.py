@@ -20,7 +20,7 @@ import pandas as pd
 from pandas.core.groupby import DataFrameGroupBy, SeriesGroupBy
 from pandas.core.window import ExponentialMovingWindow, Rolling
 
-from chainrules_numpy.write_hints import stacked_list
+from chainrules_numpy.list_and_index_advice import stacked_list
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import Line, advise, caller, find_tracers, refusers, register_table, told
 

@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import Any
 
-from chainrules_numpy.write_hints import alike
+from chainrules_numpy.list_and_index_advice import alike
 from chainrules_py import TracerError
 from chainrules_py.extend import Line, describe, find_tracers, refusers, told
 

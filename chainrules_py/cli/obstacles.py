@@ -9,9 +9,9 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 
-from chainrules_numpy.plain_number_hints import OTHERWISE
+from chainrules_numpy.list_and_index_advice import stacked_list
+from chainrules_numpy.plain_number_advice import OTHERWISE
 from chainrules_numpy.random import MOVED, moved
-from chainrules_numpy.write_hints import stacked_list
 
 
 @dataclasses.dataclass(frozen=True)

@@ -271,7 +271,11 @@ ELSEWHERE = (
     ("chainrules_py/testing/errors.py", "tests/testing/test_check.py", "the answers of checks"),
     # ---------------------------------------------------------------------------- the libraries
     ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),
-    ("backends/chainrules_numpy/masked_entrances.py", "tests/libraries/numpy/test_masked.py", ROOM),
+    (
+        "backends/chainrules_numpy/masked_array_advice.py",
+        "tests/libraries/numpy/test_masked.py",
+        ROOM,
+    ),
     (
         "backends/chainrules_numpy/registration.py",
         "tests/libraries/numpy/test_add_rows.py",

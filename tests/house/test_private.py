@@ -84,7 +84,7 @@ ELSEWHERE = {
     "chainrules_numpy/broadcast_sums.py": {"_implementation"},
     "chainrules_numpy/elementwise.py": {"_implementation"},
     "chainrules_tape/functions/grad.py": {"_implementation"},
-    "chainrules_numpy/masked_entrances.py": {
+    "chainrules_numpy/masked_array_advice.py": {
         "_DomainedBinaryOperation",
         "_MaskedBinaryOperation",
         "_MaskedUnaryOperation",
