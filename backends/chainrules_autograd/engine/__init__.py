@@ -8,8 +8,8 @@ from chainrules_autograd.engine import (
     _private,  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: it says what to install
     calls,
 )
-from chainrules_autograd.engine.exporting import export, supports
-from chainrules_autograd.engine.importing import import_rule
+from chainrules_autograd.engine.export import export, supports
+from chainrules_autograd.engine.import_rule import import_rule
 from chainrules_autograd.engine.rule_config import AutogradConfig, config
 from chainrules_autograd.engine.transform import transformations
 

@@ -179,7 +179,7 @@ def test_imported_rules_come_last():
     (one, two) = rules_for(f)
     assert one.layer == two.layer == Layer.ENGINE
     assert "import_rule(wave)" in repr(one.source)
-    assert "test_importing.py" in one.where
+    assert "test_import_rule.py" in one.where
 
     @primitive
     def bare(x):
