@@ -11,7 +11,7 @@ from typing import Any
 
 from chainrules_py.extend import later
 from chainrules_scipy._private import OF_ALL_SPARSE_ARRAYS, OF_SPARSE_ARRAYS
-from chainrules_scipy.installing import OURS, Installed, install
+from chainrules_scipy.installation import OURS, Installed, install
 from chainrules_scipy.other_engines import by_numpy
 
 __all__ = ["Installed", "by_numpy", "install"]
@@ -29,7 +29,7 @@ for _operations in ("special", "probability", "bessel", "matrix_functions"):
 # A sparse array that is passed to a function loads its module; one that a function only multiplies
 # by is a plain array of SciPy, whose operators need the hints before.
 later("chainrules_scipy.sparse", *OF_SPARSE_ARRAYS)
-later("chainrules_scipy.sparse.hints", OF_ALL_SPARSE_ARRAYS)
+later("chainrules_scipy.sparse.advice", OF_ALL_SPARSE_ARRAYS)
 
 
 def __getattr__(name: str) -> Any:

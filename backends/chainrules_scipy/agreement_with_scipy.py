@@ -24,7 +24,7 @@ from chainrules_py.extend import (
 )
 from chainrules_scipy import helpers
 from chainrules_scipy.helpers import array_of, asked, in_kind_of, of_precision, readable, reject
-from chainrules_scipy.installing import as_recorded, is_asked_again
+from chainrules_scipy.installation import as_recorded, is_asked_again
 from chainrules_scipy.other_engines import in_our_words
 
 # Fields of floats that are not functions of real numbers.

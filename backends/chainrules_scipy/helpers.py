@@ -29,7 +29,7 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
-from chainrules_scipy.installing import (
+from chainrules_scipy.installation import (
     DATA,
     F,
     is_asked_again,

@@ -27,7 +27,7 @@ from chainrules_scipy.helpers import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installing import place_constructor, place_method
+from chainrules_scipy.installation import place_constructor, place_method
 from chainrules_scipy.source_copies import follow_all, follow_class
 
 __all__ = [

@@ -34,7 +34,7 @@ from chainrules_scipy.helpers import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installing import HOLDS
+from chainrules_scipy.installation import HOLDS
 from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
 from chainrules_scipy.ndimage import around, of_rank
 from chainrules_scipy.source_copies import (

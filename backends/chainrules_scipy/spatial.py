@@ -13,7 +13,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import varies
 from chainrules_scipy.agreement_with_scipy import Beside, plainly
 from chainrules_scipy.helpers import array_of, attribute, of_precision, readable, reject, stands_for
-from chainrules_scipy.installing import place_constructor, place_method
+from chainrules_scipy.installation import place_constructor, place_method
 from chainrules_scipy.source_copies import follow, follow_all, with_shortcuts
 
 with_shortcuts(native.minkowski_distance_p)

@@ -26,7 +26,7 @@ from chainrules_scipy.helpers import (
     static,
 )
 from chainrules_scipy.implementations import of_numbers, operation_of
-from chainrules_scipy.installing import place
+from chainrules_scipy.installation import place
 from chainrules_scipy.source_copies import follow_all, with_shortcuts
 
 __all__ = [

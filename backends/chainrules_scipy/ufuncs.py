@@ -54,7 +54,7 @@ from chainrules_scipy.implementations import (
     operation_of,
     ufunc_of,
 )
-from chainrules_scipy.installing import place
+from chainrules_scipy.installation import place
 
 # -------- helpers for the operations, aliases and rules of the ufuncs of ``scipy.special``
 

@@ -11,7 +11,7 @@ import scipy.linalg
 import chainrules_scipy
 from chainrules_compile import compile
 from chainrules_py import LinearMap, overriding, primitive, rule, rules_for, unregister
-from chainrules_scipy import installing
+from chainrules_scipy import installation
 from chainrules_tape import grad, hook
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.tools import profile
@@ -198,6 +198,6 @@ def test_an_interrupt_while_functions_are_installed():
     for n in some(whole.passed, 60):
         AtPoint(n, check=INSTALLING).run(lambda: chainrules_scipy.install() and 1.0)
         assert theirs() in (before, while_installed), n
-        for installed in tuple(installing._standing):
+        for installed in tuple(installation._standing):
             installed.remove()
         assert theirs() == before, n

@@ -374,7 +374,7 @@ def test_what_is_logged_is_plain_and_no_refusal(caplog):
 
 def test_scipy_as_installed_takes_arrays_of_objects():
     linalg = pytest.importorskip("scipy.linalg")
-    from chainrules_scipy.installing import install
+    from chainrules_scipy.installation import install
 
     f = lambda x: linalg.expm(np.array([[x[0], 1.0], [2.0, x[1]]]))[0, 0]
     with install():

@@ -28,7 +28,7 @@ from chainrules_scipy.helpers import (
     refused,
     reject,
 )
-from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
+from chainrules_scipy.installation import is_traced, place, place_constructor, place_method
 from chainrules_scipy.sparse.patterns import sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse, traced_of
 

@@ -18,7 +18,7 @@ import scipy.stats
 
 from chainrules_py.extend import advise
 from chainrules_scipy.helpers import of_precision
-from chainrules_scipy.installing import place_method
+from chainrules_scipy.installation import place_method
 from chainrules_scipy.stats import distributions, source_copies
 from chainrules_scipy.stats.distributions import (
     FITS,

@@ -27,7 +27,7 @@ from chainrules_scipy.helpers import (
     reject,
     truths,
 )
-from chainrules_scipy.installing import original
+from chainrules_scipy.installation import original
 from chainrules_scipy.source_copies import beside, followed
 from chainrules_scipy.stats.formulas import (
     CUMULATIVE,

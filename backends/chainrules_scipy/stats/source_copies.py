@@ -28,7 +28,7 @@ from chainrules_scipy.helpers import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installing import choose
+from chainrules_scipy.installation import choose
 from chainrules_scipy.source_copies import (
     follow,
     follow_all,

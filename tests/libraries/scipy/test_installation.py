@@ -23,7 +23,7 @@ import scipy.stats
 
 import chainrules_scipy
 from chainrules_py import TracerError, rrule
-from chainrules_scipy import installing
+from chainrules_scipy import installation
 from chainrules_tape import grad
 
 X = np.array([0.3, 1.0, 2.0])
@@ -64,7 +64,7 @@ def test_programs(f):
 
 
 def _standing():
-    return {at: getattr(p.owner, p.name) for at, p in installing._places.items()}
+    return {at: getattr(p.owner, p.name) for at, p in installation._places.items()}
 
 
 def test_removed_in_any_order():
@@ -82,7 +82,7 @@ def test_removed_in_any_order():
     assert {k: v for k, v in after.items() if k not in constructors} == {
         k: v for k, v in before.items() if k not in constructors
     }
-    assert not [f for f in sys.meta_path if f is installing._finder]
+    assert not [f for f in sys.meta_path if f is installation._finder]
 
 
 def test_what_stands_is_what_it_was():
@@ -138,13 +138,13 @@ def test_from_threads():
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not failed
-    assert not installing._standing
+    assert not installation._standing
 
 
 def test_what_is_imported():
     program = """
 import sys, chainrules_scipy
-from chainrules_scipy.installing import OURS
+from chainrules_scipy.installation import OURS
 assert not [m for m in OURS if m in sys.modules], "at once"
 with chainrules_scipy.install():
     import scipy.fft
@@ -186,7 +186,7 @@ def test_a_module_of_scipys_is_imported_first_where_ours_are_installed(name):
     """Modules of SciPy's import each other: ours come when none is half made, and all of them."""
     program = f"""
 import sys, chainrules_scipy
-from chainrules_scipy.installing import OURS
+from chainrules_scipy.installation import OURS
 with chainrules_scipy.install():
     import scipy.{name}
     assert not [m for m, ours in OURS.items() if m in sys.modules and ours not in sys.modules]
