@@ -6,8 +6,8 @@ any function with a rule into a PyTorch function.
 
 from chainrules_torch import (
     _private,  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: it says what to install
+    aliases,
     arrays,
-    names,
 )
 from chainrules_torch.engine import primitive_calls
 from chainrules_torch.engine.callback import callback
@@ -25,7 +25,7 @@ __all__ = [
     "export",
     "primitive_calls",
     "import_rule",
-    "names",
+    "aliases",
     "supports",
     "transformations",
 ]

@@ -76,7 +76,7 @@ FAULTS = (
     ),
     Fault(
         "exporter",  # of negative cotangents
-        "backends/chainrules_torch/engine/functions.py",
+        "backends/chainrules_torch/engine/autograd_functions.py",
         "bar = half(y_bar, *tensors[at : at + n])",
         "bar = half(y_bar.abs(), *tensors[at : at + n])",
         ("tests/engines/torch", "tests/engines/test_rows.py"),

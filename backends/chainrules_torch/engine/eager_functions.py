@@ -17,9 +17,7 @@ from torch.autograd.function import Function
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch import _private
-from chainrules_torch.engine.call import Call, Plan
-from chainrules_torch.engine.callback import NARROW
-from chainrules_torch.engine.functions import (
+from chainrules_torch.engine.autograd_functions import (
     Plain,
     filled,
     kept,
@@ -29,6 +27,8 @@ from chainrules_torch.engine.functions import (
     run_plain,
     static,
 )
+from chainrules_torch.engine.call import Call, Plan
+from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.outputs import written
 from chainrules_torch.engine.rule_config import asking, saved
 from chainrules_torch.tensors import PLAIN

@@ -36,6 +36,7 @@ from chainrules_py.extend import (
     partition,
 )
 from chainrules_torch import _private
+from chainrules_torch.engine.autograd_functions import Transformed
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.compilers import (
     captured_there,
@@ -47,7 +48,6 @@ from chainrules_torch.engine.compilers import (
     unseen,
 )
 from chainrules_torch.engine.eager_functions import eager
-from chainrules_torch.engine.functions import Transformed
 from chainrules_torch.engine.halves import solved
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.numpy_programs import is_hidden
