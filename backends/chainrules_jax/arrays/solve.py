@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.sparse import linalg as sparse
 
-from chainrules_jax.engine.linear import floating
+from chainrules_jax.engine.linear_primitive import floating
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import COMPUTED
 from chainrules_kit.solvers import SMALL, Coordinates

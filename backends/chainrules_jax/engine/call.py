@@ -21,7 +21,15 @@ from jax.interpreters.partial_eval import JaxprTracer
 
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.jet import define_series
-from chainrules_jax.engine.linear import (
+from chainrules_jax.engine.linear_pairs import (
+    Leaves,
+    Linearized,
+    Operation,
+    Program,
+    no_tangent,
+    not_found,
+)
+from chainrules_jax.engine.linear_primitive import (
     are_shared,
     as_array,
     batch_tracer,
@@ -31,14 +39,6 @@ from chainrules_jax.engine.linear import (
     in_front,
     is_moved,
     linear_p,
-)
-from chainrules_jax.engine.linear_pairs import (
-    Leaves,
-    Linearized,
-    Operation,
-    Program,
-    no_tangent,
-    not_found,
 )
 from chainrules_jax.engine.values import is_inexact, is_value, split
 from chainrules_kit import (

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Primitive
 
-from chainrules_jax.engine.linear import as_array
+from chainrules_jax.engine.linear_primitive import as_array
 from chainrules_jax.engine.values import is_inexact
 
 

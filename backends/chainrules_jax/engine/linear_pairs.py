@@ -12,7 +12,7 @@ from jax.interpreters import ad
 import chainrules_py
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
-from chainrules_jax.engine.linear import LinearPair, tangent_type
+from chainrules_jax.engine.linear_primitive import LinearPair, tangent_type
 from chainrules_jax.engine.residuals import Kept
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import (

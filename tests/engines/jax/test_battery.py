@@ -12,7 +12,7 @@ import pytest
 from jax.test_util import check_grads
 
 from chainrules_jax import callback, export
-from chainrules_jax.engine import call, linear, linear_pairs
+from chainrules_jax.engine import call, linear_pairs, linear_primitive
 from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
 from chainrules_py import ops as v
@@ -343,7 +343,7 @@ def in_halves(p):
             counted.pulled += 1
             return backward(*args)
 
-        return linear.LinearPair(push, pull, *rest)
+        return linear_primitive.LinearPair(push, pull, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linear_pairs, "LinearPair", counting)

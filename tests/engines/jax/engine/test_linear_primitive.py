@@ -13,7 +13,7 @@ import pytest
 from benchmarks.bench_jax import wave
 from benchmarks.counts import calls
 from chainrules_jax import export
-from chainrules_jax.engine import linear
+from chainrules_jax.engine import linear_primitive
 from chainrules_kit.custom_derivatives import augmented_rule, custom_vjp
 from chainrules_py import NotDifferentiableError, ZeroTangent, primitive, rrule
 from chainrules_py import ops as v
@@ -86,9 +86,9 @@ def test_a_gradient_that_is_mapped_over_costs_no_program_and_no_search(monkeypat
     run, x = jax.vmap(jax.grad(export(wave))), jnp.ones(4, SINGLE)
     run(x)
     pulled, looked = [], []
-    bind, search = linear.linear_p.bind, convert._Search
+    bind, search = linear_primitive.linear_p.bind, convert._Search
     monkeypatch.setattr(
-        linear.linear_p, "bind", lambda *xs, **p: pulled.append(xs) or bind(*xs, **p)
+        linear_primitive.linear_p, "bind", lambda *xs, **p: pulled.append(xs) or bind(*xs, **p)
     )
     monkeypatch.setattr(convert, "_Search", lambda *xs, **p: looked.append(xs) or search(*xs, **p))
     np.testing.assert_allclose(run(x), np.cos(1.0) * np.ones(4), rtol=1e-5)
