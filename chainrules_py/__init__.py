@@ -11,7 +11,7 @@ from typing import Any as _Any
 # These packages announce the modules that compute operations, and those with their rules.
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
-from chainrules_py.values.frames import caller as _caller
+from chainrules_py.values.caller_frames import caller as _caller
 
 _HOMES = {
     "rule_config": "Capability Config ForwardMode Mutation NoForwardMode NoReverseMode ReverseMode",

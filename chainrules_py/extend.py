@@ -37,7 +37,7 @@ _HOMES: dict[str, str] = {
         " set_class stood_for"
     ),
     "chainrules_py.values.caches": "Made by_name forgets made made_again",
-    "chainrules_py.values.frames": "caller is_library warn_program",
+    "chainrules_py.values.caller_frames": "caller is_library warn_program",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (

@@ -375,7 +375,7 @@ from chainrules_py.values.caches import (
     made,
     made_again,
 )
-from chainrules_py.values.frames import (
+from chainrules_py.values.caller_frames import (
     caller,
     is_library,
     warn_program,

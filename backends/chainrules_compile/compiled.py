@@ -34,7 +34,7 @@ from chainrules_compile.result_checks import close, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import with_scans
 from chainrules_compile.writers import writer_of
-from chainrules_py import RuleError, debugging
+from chainrules_py import RuleError, debug_hooks
 from chainrules_py.extend import (
     Lock,
     Tracer,
@@ -143,7 +143,7 @@ class Compiled(Generic[P, R]):
             except Exception:
                 continue
             if y is not MISS:
-                if debugging.checks is not None:
+                if debug_hooks.checks is not None:
                     self._debug(y, Plain(self._f, args, keywords))
                 return y  # type: ignore[no-any-return]
         return self._record(args, keywords)  # type: ignore[no-any-return]
@@ -151,7 +151,7 @@ class Compiled(Generic[P, R]):
     def _debug(self, y: Any, plain: Plain) -> None:
         """Compare the result of a program with that of the function."""
         expected, same = plain.result(), alike(y, plain)
-        debugging.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
+        debug_hooks.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
     def _record(self, args: Any, keywords: Any) -> Any:
         if is_traced((args, keywords)):

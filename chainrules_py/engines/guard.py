@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
-from chainrules_py import debugging
+from chainrules_py import debug_hooks
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.advice import Line, told
 from chainrules_py.values.library import Memory
@@ -81,7 +81,7 @@ class Guard:
     )
 
     def __init__(self, mode: GuardMode = "sample") -> None:
-        self.mode = "full" if debugging.checks is not None and mode == "sample" else mode
+        self.mode = "full" if debug_hooks.checks is not None and mode == "sample" else mode
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
         self.compares, self.large = False, mode == "off"
         self.undo: Callable[[], object] = bool
@@ -261,7 +261,7 @@ class Guard:
 
 def watched(record: tuple[Any, ...]) -> list[tuple[Any, Memory, bool, Any]]:
     """List the arrays that the record of a call saved, with fingerprints, for `check_watched`."""
-    full, parts = debugging.checks is not None, [*record[2:]]
+    full, parts = debug_hooks.checks is not None, [*record[2:]]
     for part in parts:  # which grows meanwhile
         if type(part) in (tuple, list):
             parts += part

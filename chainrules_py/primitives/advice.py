@@ -22,7 +22,7 @@ from typing import Any
 
 from chainrules_py.errors import describe
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
-from chainrules_py.values.frames import is_of_library, root_module
+from chainrules_py.values.caller_frames import is_of_library, root_module
 from chainrules_py.values.tracers import find_tracers, untraced
 
 Advice = str | Callable[["Line"], str | None]

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import ContractError, PackageWarning
-from chainrules_py.values.frames import warn_program
+from chainrules_py.values.caller_frames import warn_program
 from chainrules_py.values.structure import _when_seen
 from chainrules_py.values.type_info import when_registered
 

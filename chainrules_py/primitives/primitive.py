@@ -39,7 +39,7 @@ from chainrules_py.primitives.plugins import (
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import checked_name
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import (
     captured,

@@ -37,7 +37,7 @@ from chainrules_py.registry.table import enter
 from chainrules_py.rule_config import Always, Capability
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Numeric
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 
 P = ParamSpec("P")
 R = TypeVar("R")

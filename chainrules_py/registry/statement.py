@@ -12,7 +12,7 @@ from chainrules_py.primitives.method_table import signature_text, where_defined
 from chainrules_py.primitives.plugins import Layer, layer_of, owner_of, see_about
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.rule_config import Capability
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 
 MODES = ("forward", "reverse")
 

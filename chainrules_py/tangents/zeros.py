@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self, final
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, describe
 from chainrules_py.tangents.checks import is_never_tangent
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.structure import is_structure_type
 
 

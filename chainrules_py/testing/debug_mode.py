@@ -18,7 +18,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py import debugging
+from chainrules_py import debug_hooks
 from chainrules_py.errors import ChainRulesError, MutationError, NanError, describe
 from chainrules_py.ops.manipulation import copy as copy_array
 from chainrules_py.primitives.method_table import invalidate
@@ -104,7 +104,7 @@ def start(*, everywhere: bool = False) -> None:
     with _lock:
         _blocks += 1
         if _blocks == 1:
-            debugging.checks = Running(everywhere)
+            debug_hooks.checks = Running(everywhere)
             invalidate()  # engines cache bound rules
 
 
@@ -113,7 +113,7 @@ def _stop() -> None:
     with _lock:
         _blocks -= 1
         if _blocks == 0:
-            debugging.checks = None
+            debug_hooks.checks = None
             invalidate()
 
 

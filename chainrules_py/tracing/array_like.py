@@ -32,7 +32,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.lost_derivatives import comparing, note_comparison
 from chainrules_py.values.array_likes import as_array, tables
 from chainrules_py.values.arrays import Tracer, called_beside
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.memory import makers, wrapping
 from chainrules_py.values.type_info import type_info
 

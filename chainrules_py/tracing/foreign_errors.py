@@ -27,7 +27,7 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.objects import Objects
 from chainrules_py.tracing.tracebacks import shorten_traceback
-from chainrules_py.values.frames import is_of_library
+from chainrules_py.values.caller_frames import is_of_library
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 

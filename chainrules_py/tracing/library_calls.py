@@ -30,7 +30,7 @@ from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_lib
 from chainrules_py.tracing.objects import guarded, joined, may_hold
 from chainrules_py.values.array_likes import as_array, is_asked, is_read, is_table
 from chainrules_py.values.arrays import Tracer, number_home
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.tracers import call_plain, find_tracers, highest_tracer, untraced

@@ -21,7 +21,7 @@ from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.frames import place_of_call, seen, warn_program
+from chainrules_py.values.caller_frames import place_of_call, seen, warn_program
 from chainrules_py.values.tracers import untraced
 
 Place = tuple[str, int]

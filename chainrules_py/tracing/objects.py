@@ -19,7 +19,7 @@ from chainrules_py.errors import TracerError
 from chainrules_py.primitives.advice import Line, remedy
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer, number_home
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_labelled, type_info
 

@@ -42,7 +42,7 @@ from chainrules_py.tracing.objects import element_methods
 from chainrules_py.values.array_likes import is_read, is_table
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.caches import forgets, on_registration
-from chainrules_py.values.frames import caller, first_of_callers
+from chainrules_py.values.caller_frames import caller, first_of_callers
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_derived, type_info

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar, final
 
-from chainrules_py import debugging
+from chainrules_py import debug_hooks
 from chainrules_py.errors import RuleError, describe, register_description
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import entering, forget_all, forgets
@@ -118,8 +118,8 @@ def register_structure(
 
     def rebuilt(x: T, values: Sequence[Any]) -> T:
         new = rebuild(x, values)
-        if debugging.checks is not None:
-            debugging.checks.rebuilt(x, new, values)
+        if debug_hooks.checks is not None:
+            debug_hooks.checks.rebuilt(x, new, values)
         return new
 
     _register(cls, Structure("registered", None, items, rebuilt, hollow, seen))

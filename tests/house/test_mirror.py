@@ -56,7 +56,7 @@ ELSEWHERE = (
         "what an engine can do is asked there",
     ),
     (
-        "chainrules_py/debugging.py",
+        "chainrules_py/debug_hooks.py",
         "tests/testing/test_debug_mode.py",
         "by the checks that it calls",
     ),

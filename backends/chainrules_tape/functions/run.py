@@ -16,7 +16,7 @@ from chainrules_py import (
     Rows,
     TracerError,
     add_tangents,
-    debugging,
+    debug_hooks,
     is_zero,
     unthunk,
     zero_tangent,
@@ -170,8 +170,8 @@ class Run:
         under_way = recorders.under_way
         outside = len(under_way)
         check = None
-        if debugging.checks is not None and not outside:
-            check = debugging.checks.function(f, primals)
+        if debug_hooks.checks is not None and not outside:
+            check = debug_hooks.checks.function(f, primals)
         traced = self._enter(self.leaves)
         try:
             under_way.append(self)  # an interrupt may come right after it

@@ -24,7 +24,7 @@ from chainrules_py.primitives.plugins import (
 )
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
-from chainrules_py.values.frames import caller
+from chainrules_py.values.caller_frames import caller
 
 
 class Call:

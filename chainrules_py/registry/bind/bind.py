@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
-from chainrules_py import debugging
+from chainrules_py import debug_hooks
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops.views import gives_views
 from chainrules_py.primitives.closures.convert import settled
@@ -349,8 +349,8 @@ def bind(
             request.primal = lambda *xs, **options: home(checked(*xs, **options), xs)
         if any(among):
             bound = getattr(recipe, mode)(request)
-            if debugging.checks is not None:
-                bound = debugging.checks.bound(bound, mode, request.primal)
+            if debug_hooks.checks is not None:
+                bound = debug_hooks.checks.bound(bound, mode, request.primal)
         elif checked is not primal:
             bound = _constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from chainrules_py.values.frames import assigns, caller, first_of_callers
+from chainrules_py.values.caller_frames import assigns, caller, first_of_callers
 
 
 def test_a_caller_is_found_by_its_depth():
