@@ -99,13 +99,13 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.batch": (
         "basis batched block column count direction gather row zero_block"
     ),
-    "chainrules_py.registry.bind.flow": "leaves_out probe_like selects strong_pull",
+    "chainrules_py.registry.bind.zero_propagation": "leaves_out probe_like selects strong_pull",
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
-    "chainrules_py.registry.bind.refusals": "flowing functions_in refuse_functions",
+    "chainrules_py.registry.bind.user_map_checks": "flowing functions_in refuse_functions",
     "chainrules_py.registry.bind.integer_operands": "once_more whole_operands",
     "chainrules_py.registry.bind.transpose": "OneMode state",
-    "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
+    "chainrules_py.registry.statement_checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
     "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.constructors": "register_frule register_rrule",

@@ -143,12 +143,6 @@ from chainrules_py.registry.bind.bind import (
     part,
     shares_a_run,
 )
-from chainrules_py.registry.bind.flow import (
-    leaves_out,
-    probe_like,
-    selects,
-    strong_pull,
-)
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
     RruleRecipe,
@@ -160,20 +154,20 @@ from chainrules_py.registry.bind.integer_operands import (
     once_more,
     whole_operands,
 )
-from chainrules_py.registry.bind.refusals import (
-    flowing,
-    functions_in,
-    refuse_functions,
-)
 from chainrules_py.registry.bind.transpose import (
     OneMode,
     state,
 )
-from chainrules_py.registry.checks import (
-    Types,
-    any_types,
-    checked_types,
-    find_primal,
+from chainrules_py.registry.bind.user_map_checks import (
+    flowing,
+    functions_in,
+    refuse_functions,
+)
+from chainrules_py.registry.bind.zero_propagation import (
+    leaves_out,
+    probe_like,
+    selects,
+    strong_pull,
 )
 from chainrules_py.registry.constructors import (
     register_frule,
@@ -190,6 +184,12 @@ from chainrules_py.registry.statement import (
     Rule,
     Source,
     Statement,
+)
+from chainrules_py.registry.statement_checks import (
+    Types,
+    any_types,
+    checked_types,
+    find_primal,
 )
 from chainrules_py.registry.table import (
     enter,

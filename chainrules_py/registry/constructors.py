@@ -20,7 +20,8 @@ from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, Rrul
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
 from chainrules_py.registry.bind.multiple_outputs import maps_of_partials
 from chainrules_py.registry.bind.transpose import state
-from chainrules_py.registry.checks import (
+from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.statement_checks import (
     Types,
     any_types,
     check_any,
@@ -32,7 +33,6 @@ from chainrules_py.registry.checks import (
     find_primal,
     refuse_bare,
 )
-from chainrules_py.registry.statement import Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.rule_config import Always, Capability
 from chainrules_py.tangents.zeros import ZeroTangent

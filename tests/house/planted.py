@@ -48,7 +48,7 @@ FAULTS = (
     ),
     Fault(
         "binding",  # of complex numbers alone
-        "chainrules_py/registry/bind/pulls.py",
+        "chainrules_py/registry/bind/elementwise_pulls.py",
         "parts, n = self._parts(conjugate=True), len(self.saved)",
         "parts, n = self._parts(conjugate=False), len(self.saved)",
         ("tests/core/registry", "tests/core/engines", "tests/rules", "tests/testing"),

@@ -589,7 +589,7 @@ def as_rows(pieces: list[tuple[Any, Any]], x: Any) -> Any:
 # A backward pass that gave NaN is played again. It multiplied elements that a mask, an index or a
 # maximum left out with their partial derivatives, and 0 times infinity is NaN. Each gradient is
 # tested once; only if it has NaN, a probe is pulled along with each cotangent, which marks where
-# nothing can flow (`chainrules_py.registry.bind.flow`). NaN in forward mode stays NaN.
+# nothing can flow (`chainrules_py.registry.bind.zero_propagation`). NaN in forward mode stays NaN.
 
 
 def is_lost(bar: Any) -> bool:

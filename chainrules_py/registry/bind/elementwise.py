@@ -18,8 +18,8 @@ from typing import Any
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Bound, Request
-from chainrules_py.registry.bind.partials import ByDtype, Partial, Pushes, Slots, form_of
-from chainrules_py.registry.bind.pulls import Pulls
+from chainrules_py.registry.bind.elementwise_pulls import Pulls
+from chainrules_py.registry.bind.elementwise_pushes import ByDtype, Partial, Pushes, Slots, form_of
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
 from chainrules_py.values.type_info import type_info

@@ -13,13 +13,13 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.registry.bind.integer_operands import once_more
-from chainrules_py.registry.bind.refusals import (
+from chainrules_py.registry.bind.transpose import OneMode
+from chainrules_py.registry.bind.user_map_checks import (
     checked_map,
     flowing,
     functions_in,
     refuse_functions,
 )
-from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly

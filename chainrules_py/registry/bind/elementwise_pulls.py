@@ -8,9 +8,15 @@ from typing import Any
 
 from chainrules_py.ops.elementwise import conj, strong_multiply
 from chainrules_py.registry.bind.bind import Request, annotate
-from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, times_constant
+from chainrules_py.registry.bind.elementwise_pushes import (
+    NUMBERS,
+    Partial,
+    Pushes,
+    Slots,
+    times_constant,
+)
 from chainrules_py.registry.bind.quotients import Quotients
-from chainrules_py.registry.bind.refusals import check_product
+from chainrules_py.registry.bind.user_map_checks import check_product
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.space import project, space

@@ -18,8 +18,8 @@ from chainrules_py.ops.elementwise import strong_multiply
 from chainrules_py.ops.predicates import isfinite
 from chainrules_py.ops.selection import where
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
+from chainrules_py.registry.bind.elementwise_pushes import SELECTING
 from chainrules_py.registry.bind.linear import BilinearRecipe, LinearRecipe
-from chainrules_py.registry.bind.partials import SELECTING
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent
