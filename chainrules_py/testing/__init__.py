@@ -10,13 +10,13 @@ from typing import Any
 from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
 from chainrules_py.testing.checks.tangent_types import check_tangent_type
 from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
+from chainrules_py.testing.data.build import Instance, instances
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.debug_mode import DebugError, debug
 from chainrules_py.testing.diagnosis import Table
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.testing.report.summary import Outcome, Summary
 from chainrules_py.testing.run import check_module, run_samples
-from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "DebugError",
     "Draw",
     "Finding",
+    "Instance",
     "Outcome",
     "Report",
     "RuleCheckError",
@@ -42,10 +43,10 @@ __all__ = [
     "check_tangent_type",
     "debug",
     "enter_samples",
+    "instances",
     "random_tangent",
     "run_samples",
     "sample_tests",
-    "samples_of",
     "to_numpy",
 ]
 

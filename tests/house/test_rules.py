@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from chainrules_py import Primitive, ops, rules_for
-from chainrules_py.testing import backends, samples_of
+from chainrules_py.testing import backends
+from chainrules_py.testing.samples import samples_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "chainrules_py"

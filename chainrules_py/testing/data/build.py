@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.testing.data.backends import Backend
+from chainrules_py.testing.data.backends import KNOWN, Backend
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample
 
@@ -48,8 +48,24 @@ class Instance:
         name = name if len(name) <= 90 else f"{name[:87]}..."
         return f"{name}{' complex' if self.complex else ''} {self.number}"
 
-    def build(self, backend: Backend, seed: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Build the operands and options of the call on an array library, from the same numbers."""
+    def build(
+        self, backend: Backend = KNOWN[0], seed: int = 0
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Draw the operands of the call, and return them and its options.
+
+        Parameters
+        ----------
+        backend : Backend
+            The array library, by default NumPy; the numbers are the same on all of them.
+        seed : int
+            The seed of the numbers.
+
+        Returns
+        -------
+        tuple, dict
+            Arrays and numbers, and the options by name: the call is
+            ``operation(*operands, **options)``.
+        """
         whence = [zlib.crc32(self.operation.__name__.encode()), self.number, seed]
         rng = np.random.default_rng(whence if seed else whence[:2])
         operands = [
@@ -62,7 +78,31 @@ class Instance:
 
 
 def instances(operation: Primitive[..., Any], *, raising: bool = False) -> Iterator[Instance]:
-    """Yield an operation's samples, some again with complex operands; or those that raise."""
+    """Yield an operation's samples, some again with complex operands; or those that raise.
+
+    Parameters
+    ----------
+    operation : Primitive
+        The operation.
+    raising : bool
+        Whether to yield the calls that must raise an error, instead of the others.
+
+    Yields
+    ------
+    Instance
+        Its `Instance.build` returns operands and options, its ``name`` is for messages; of its
+        ``sample``, ``smooth`` and ``gauge`` say whether derivatives can be compared with
+        differences, and of which function of the result.
+
+    Examples
+    --------
+    >>> from chainrules_py.ops import diff
+    >>> for instance in instances(diff):
+    ...     operands, options = instance.build()
+    ...     y = diff(*operands, **options)
+    >>> instance.name, y.shape
+    ('diff(real[2], n=4) 6', (0,))
+    """
     for number, sample in enumerate(samples_of(operation)):
         if raising is (sample.raises is None):
             continue
