@@ -54,7 +54,7 @@ def counted(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
         if not is_array(x) or form(y)[1] != dtype:
             raise UnwritableError
         view = s.view(x)
-        if view.dtype != dtype:
+        if not view.dtype == dtype == np.bool_:
             out, text = s.new(view.shape, dtype), "{0} != 0"
             given = argument(view, axes_in_order(out.shape, out.strides))
             s.operate(Operation(out, [given], text, types=(c_type(view.dtype),)), out.size)

@@ -136,3 +136,12 @@ def test_sums_of_rows_of_many_products_are_c():
     xs = [np.random.default_rng(0).standard_normal(s) for s in ((256, 128), (128,), (128,))]
     program = compiled(f)
     assert near(program(*xs), f(*xs))
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_what_is_counted_of_whole_numbers_are_those_that_are_not_zero(axis):
+    """They were added: as many for a mask of ones, of which the program was recorded."""
+    count = compiled(lambda x: np.count_nonzero(x, axis=axis))
+    for factor in (1, 3, -2):
+        x = factor * np.array([[0, 1, 1], [1, 0, 1]])
+        assert np.array_equal(count(x), np.count_nonzero(x, axis=axis))
