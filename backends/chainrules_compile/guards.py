@@ -2,7 +2,8 @@
 
 A program is valid while the names in the code of the function refer to the same values: cells,
 globals, and attributes, one level deep, of `self` and of other objects in the code. They are
-compared by identity; numbers and texts by class and value; small lists and dicts one level deep.
+compared by identity; numbers and texts by class and value; containers also by their length, and
+small lists and dicts one level deep.
 Some elements of each captured array are compared: values computed from it alone are constants.
 """
 
@@ -11,8 +12,10 @@ from __future__ import annotations
 import functools
 import random
 import types
+from argparse import Namespace
 from collections import deque
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +23,19 @@ import numpy as np
 from chainrules_compile.errors import MISS, Traced, Unfit
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.scope import Scope
-from chainrules_py.extend import Mode, Tracer, flatten, is_generator, is_library, states, type_info
+from chainrules_py.extend import (
+    LEAF,
+    Mode,
+    Tracer,
+    flatten,
+    is_generator,
+    is_library,
+    states,
+    type_info,
+)
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
-GROWING = (list, dict, set, deque)  # whose length is compared after the recording
+GROWING = (list, dict, set, deque)  # whose length is compared
 HELD = (dict, list, tuple)  # owners that are accessed by key, not by attribute
 MOST_BYTES = 1 << 26  # maximum size of an array that is restored
 MOST = 32  # maximum length of a container whose arrays and numbers are compared
@@ -101,10 +113,12 @@ class Guards:
         self._names: set[str] = set()
         self._absent: list[tuple[str, Any, str]] = []  # names without a value
         self._follow_all([(f, None)])
-        objects = list(given.items())
-        objects += [(x.name, x.value) for x in self._found.values() if is_instance(x.value)]
-        for name, x in objects:  # functions that they are passed to may look up attributes
+        for name, x in given.items():
+            self._name(x, name)
             self._follow_all([*self._attributes(name, x, self._names)])
+        for found in [x for x in self._found.values() if is_instance(x.value)]:
+            # functions that they are passed to may look up attributes
+            self._follow_all([*self._attributes(found.name, found.value, self._names)])
         self.lookups = [*self._found.values()]
         named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
         self._generators = {name: x for name, x in named.items() if is_generator(type(x))}
@@ -223,6 +237,7 @@ class Guards:
         """Return the names whose values differ from those of another program."""
         known = {x.name: x.value for x in others.lookups}
         found = {x.name for x in self.lookups if not equal(known.get(x.name), x.value)}
+        found |= {x for x, n in self._lengths.items() if others._lengths.get(x) != n}
         parts = {name: seen for name, _, seen in others.samples}
         return found | {name for name, _, seen in self.samples if parts.get(name) != seen}
 
@@ -259,6 +274,8 @@ class Guards:
         texts += [x.text(scope) for x in self.lookups]
         parts = [(scope.name(part, f"{name}_part"), seen) for name, part, seen in self.samples]
         texts += [f"{part}.tobytes() == {seen!r}" for part, seen in parts]
+        lengths = self._lengths.items()
+        texts += [f"{scope.name(self._growing[x], x)}.__len__() == {n}" for x, n in lengths]
         miss, test = scope.name(MISS, "MISS"), "\n        and ".join(texts)
         return f"if not (  # guards\n        {test}\n    ):\n        return {miss}"
 
@@ -280,9 +297,17 @@ def modes_are(known: list[Any]) -> bool:
 
 
 def equal(x: Any, y: Any) -> bool:
-    """Return whether values are identical, or equal and of one class; arrays must be identical."""
+    """Return whether values are identical, or equal and of one class; arrays must be identical.
+
+    Numbers must have the same bits, also in containers: 0.0 == -0.0, and [1] == [1.0].
+    """
     if x is y or type(x) is not type(y) or isinstance(x, (np.ndarray, Tracer, Noted)):
         return x is y
+    if isinstance(x, (float, complex, np.inexact)):
+        return np.asarray(x).tobytes() == np.asarray(y).tobytes()
+    (xs, tree), (ys, other) = flatten(x), flatten(y)
+    if tree is not LEAF:
+        return tree == other and all(map(equal, xs, ys))
     try:
         return bool(x == y)
     except Exception:  # of a user-defined comparison
@@ -300,7 +325,8 @@ def is_own(x: Any) -> bool:
         return False
     of = x if isinstance(x, (type, types.FunctionType)) else type(x)
     home = x.__name__ if isinstance(x, types.ModuleType) else of.__module__
-    return not is_library(home or "") and type_info(type(x)).memory is None
+    known = is_library(home or "") and not isinstance(x, (SimpleNamespace, Namespace))
+    return not known and type_info(type(x)).memory is None
 
 
 def is_instance(x: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import copy
 import ctypes
 import itertools
 import math
@@ -16,6 +18,7 @@ from scipy.linalg import lu_factor, lu_solve
 from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.guards import Guards
 from chainrules_py import Array, NoTangent, ignore_derivatives, primitive, rrule
+from chainrules_py.extend import flatten
 from chainrules_tape import grad, value_and_grad
 
 X = np.linspace(0.1, 1.0, 5)
@@ -163,6 +166,64 @@ def test_containers_are_compared_one_level_deep(kind):
         agrees(f, compiled, X)
         assert len(compiled.programs) == programs
         change(held)
+
+
+GROWN = {
+    "list": ([1.0], lambda p: p.append(2.0), sum),
+    "dict": ({"a": 1.0}, lambda p: p.update(b=2.0), lambda p: sum(p.values())),
+    "set": ({1.0}, lambda p: p.add(2.0), sum),
+    "entry": ({"n": 1}, lambda p: p.update(n=p["n"] + 1), lambda p: p["n"]),
+    "large array": (np.ones(2000), lambda p: np.add(p, 1.0, out=p), lambda p: p[3]),
+    "namespace": (
+        argparse.Namespace(rate=1.0),
+        lambda p: setattr(p, "rate", 3.0),
+        lambda p: p.rate,
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("way", ["captured", "static"])
+@pytest.mark.parametrize("kind", GROWN)
+def test_a_container_that_has_grown_or_changed_is_another(kind, way, target):
+    held, change, use = copy.deepcopy(GROWN[kind][0]), *GROWN[kind][1:]
+    if way == "static":
+        f = compile(lambda x, p: x * use(p), static="p", target=target)
+    else:
+        of = compile(lambda x: x * use(held), target=target)
+        f = lambda x, _: of(x)
+    for _ in range(2):
+        assert np.array_equal(f(X, held), X * use(held))
+        change(held)
+    assert np.array_equal(f(X, held), X * use(held))
+
+
+def test_the_attributes_of_what_an_argument_holds_are_looked_up():
+    outer, inner = Model(), Model()
+    outer.inner = inner
+    compiled = compile(lambda x, m: np.sum(x * m.inner.rate))
+    for inner.rate in (1.0, 2.0):
+        assert compiled(X, outer) == np.sum(X * inner.rate)
+
+
+SIGNED = [(0.0, -0.0), (0j, -0j), (np.float64(0.0), np.float64(-0.0)), ((0.0,), (-0.0,))]
+SIGNED += [({"a": [0.0]}, {"a": [-0.0]}), (complex(-1, 0.0), complex(-1, -0.0)), ([1], [True])]
+
+
+@pytest.mark.parametrize("pair", SIGNED)
+def test_numbers_that_are_equal_are_compared_by_their_bits(pair):
+    def use(p):
+        found = flatten(p)[0][0]
+        return repr(found) == repr(first)
+
+    first = flatten(pair[0])[0][0]
+    static = compile(lambda x, p: x * use(p), static="p")
+    given = [np.array_equal(static(X, p), X * use(p)) for p in pair]
+    held = argparse.Namespace()
+    captured = compile(lambda x: x * use(held.p))
+    for held.p in pair:
+        given.append(np.array_equal(captured(X), X * use(held.p)))
+    assert all(given)
 
 
 def weighted(x, m):
