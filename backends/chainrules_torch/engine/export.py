@@ -29,6 +29,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import (
     Cache,
     closed,
+    exactly,
     flatten,
     looked_into,
     map_leaves,
@@ -317,7 +318,7 @@ def plan_for(
     operation: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
 ) -> Plan:
     """Return the plan of calls with operands of these types and these options."""
-    key = (operation, classes, *[(name, type(x), x) for name, x in options.items()])
+    key = (operation, classes, *[(name, exactly(x)) for name, x in options.items()])
     try:
         return _all_plans.table[key]  # type: ignore[no-any-return]
     except KeyError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
+import math
 import pickle
 import weakref
 from typing import Any, NamedTuple
@@ -93,6 +94,17 @@ def test_operands_and_options_are_given_as_to_the_function():
     same(torch.autograd.grad(total(m, axis=0)[1], m)[0], [[0.0, 1.0, 0.0]] * 2)
     with pytest.raises(UnsupportedKeywordError, match="out"):
         total(m, out=m)
+
+
+@primitive
+def scaled_by(x, /, *, c):
+    return x * c[0] + math.copysign(1, c[0])
+
+
+def test_options_that_are_equal_are_compared_by_their_bits():
+    f, x = export(scaled_by), torch.tensor([1, 2])
+    for c in ((1,), (1.0,), (0.0,), (-0.0,), (True,)):
+        torch.testing.assert_close(f(x, c=c), x * c[0] + math.copysign(1, c[0]))
 
 
 def test_a_method_of_a_class_is_exported():
