@@ -158,7 +158,11 @@ def _alike(tensors: Any) -> list[Any]:
 
 # ---------------------------------------------------------------------------------- parts
 
-_ROUNDED: dict[Any, Callable[[Any], Any]] = {None: lambda y: y, "floor": v.floor, "trunc": v.trunc}
+_DIVIDED: dict[Any, Callable[[Any, Any], Any]] = {
+    None: v.divide,
+    "floor": v.floor_divide,  # 1.0 // 0.1 is 9, and 1.0 / 0.1 is 10
+    "trunc": lambda x, y: v.trunc(v.divide(x, y)),
+}
 
 
 def _reduced(operation: Any) -> Callable[..., Any]:
@@ -428,7 +432,7 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ("rsqrt", lambda self: v.reciprocal(v.sqrt(self))),
     ("cholesky torch.linalg.cholesky", lambda self, upper=False: v.cholesky(self, upper=upper)),
     ("clamp clip", lambda self, min=None, max=None: elementwise.bounded(self, min, max)),
-    ("relu nn.functional.relu", lambda self: v.where(v.greater(self, 0), self, 0.0)),
+    ("relu nn.functional.relu", lambda self: v.where(v.less_equal(self, 0), 0.0, self)),
     ("Tensor.where", lambda self, condition, other: v.where(condition, self, other)),
     ("torch.where", lambda condition, self, other: v.where(condition, self, other)),
     ("masked_fill", lambda self, mask, value: v.where(mask, value, self)),
@@ -469,7 +473,7 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ),
     (
         "div divide true_divide",
-        lambda self, other, *, rounding_mode=None: _ROUNDED[rounding_mode](v.divide(self, other)),
+        lambda self, other, *, rounding_mode=None: _DIVIDED[rounding_mode](self, other),
     ),
     ("std", _spread(v.std)),
     ("var", _spread(v.var)),
@@ -514,10 +518,14 @@ _ROWS: tuple[tuple[str, Any], ...] = (
         ),
     ),
     (
-        "cross torch.linalg.cross",
-        lambda self, other, dim=-1: products.cross_of_three(
-            self, other, axis=-1 if dim is None else dim
+        "cross",  # by default along the first axis of three
+        lambda self, other, dim=None: products.cross_of_three(
+            self, other, axis=[*self.shape].index(3) if dim is None else dim
         ),
+    ),
+    (
+        "torch.linalg.cross",
+        lambda self, other, *, dim=-1: products.cross_of_three(self, other, axis=dim),
     ),
     ("tensordot torch.tensordot", lambda a, b, dims=2: v.tensordot(a, b, axes=_pairs(dims))),
     (
@@ -565,11 +573,11 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ("argsort", lambda self, dim=-1, descending=False, stable=False: _order(self, dim, descending)),
     (
         "norm",
-        lambda self, p="fro", dim=None, keepdim=False: (
-            products.norm(self, p, _axes(dim) or (-2, -1), keepdim)
+        lambda self, p="fro", dim=None, keepdim=False, dtype=None: (
+            products.norm(_cast(self, dtype), p, _axes(dim) or (-2, -1), keepdim)
             if p == "nuc"
             else v.vector_norm(
-                self,
+                _cast(self, dtype),
                 ord=2 if p in ("fro", None) else p,  # pyright: ignore[reportArgumentType]
                 axis=_axes(dim),
                 keepdims=keepdim,

@@ -198,6 +198,37 @@ def test_such_programs_at_second_order(f):
     torch.testing.assert_close(jvp(grad(f), (X,), (X,))[1], truth)
 
 
+SQUARE = torch.tensor([[0.5, -1.2, 1.0], [2.3, 0.7, -0.4], [0.1, 1.0, 0.3]], dtype=torch.float64)
+
+
+@pytest.mark.filterwarnings("ignore:Using torch.cross")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: torch.cross(x, SQUARE.T),
+        lambda x: x.cross(SQUARE.T),
+        lambda x: torch.cross(x[:, :, None] * SQUARE[:, :2], SQUARE[:, :, None] * SQUARE[:, :2]),
+        lambda x: torch.linalg.cross(x, SQUARE.T),
+        lambda x: torch.div(x.detach(), 0.1, rounding_mode="floor") * x,
+        lambda x: torch.div(x.detach(), 0.1, rounding_mode="trunc") * x,
+        lambda x: torch.relu(torch.where(x == 1.0, torch.nan, x)),
+        lambda x: torch.nn.functional.relu(x / (x != 1.0)),
+        lambda x: torch.norm(x, 3, dim=1),
+        lambda x: torch.norm(x, torch.inf),
+        lambda x: torch.norm(x, "nuc"),
+        lambda x: torch.norm(x, p=1, dim=0, dtype=torch.float64),
+    ],
+)
+def test_functions_by_default_where_zero_and_where_nothing_is_known(f):
+    truth = SQUARE.clone().requires_grad_()
+    weights = torch.arange(1.0, f(SQUARE).numel() + 1).reshape(f(SQUARE).shape)
+    want = f(truth)
+    y, pull = vjp(f, SQUARE)
+    torch.testing.assert_close(y, want.detach(), equal_nan=True)
+    (due,) = torch.autograd.grad(want, truth, weights.double())
+    torch.testing.assert_close(pull(weights.double())[0], due, equal_nan=True)
+
+
 def test_what_is_written_through_a_view_is_there():
     def f(x):
         y = x * 1.0
