@@ -543,7 +543,7 @@ def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch)
     def missing():
         raise writer.CompilerError("no C compiler is found")
 
-    monkeypatch.setattr(writer.calls, "driver", missing)
+    monkeypatch.setattr(writer.native_programs, "driver", missing)
     g = compiled(lambda x: x * 2.0 + np.sin(x))
     with pytest.warns(RecordingWarning, match="NumPy instead of C: no C compiler"):
         y = g(np.arange(3.0))
