@@ -30,7 +30,7 @@ _HOMES = {
     ),
     "registry.removal": "overriding settle unregister",
     "tangents.arithmetic": "add_tangents",
-    "tangents.boundary": "ignore_derivatives",
+    "tangents.user_tangents": "ignore_derivatives",
     "tangents.linear_map": "LinearMap identity",
     "tangents.gathered_rows": "Rows",
     "tangents.space": "project space zero_tangent",

@@ -112,7 +112,6 @@ from chainrules_py.rule_config import (
     ReverseMode as ReverseMode,
 )
 from chainrules_py.tangents.arithmetic import add_tangents as add_tangents
-from chainrules_py.tangents.boundary import ignore_derivatives as ignore_derivatives
 from chainrules_py.tangents.gathered_rows import Rows as Rows
 from chainrules_py.tangents.linear_map import (
     LinearMap as LinearMap,
@@ -131,6 +130,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.structural import Tangent as Tangent
 from chainrules_py.tangents.thunks import unthunk as unthunk
+from chainrules_py.tangents.user_tangents import ignore_derivatives as ignore_derivatives
 from chainrules_py.tangents.zeros import (
     NoTangent as NoTangent,
 )

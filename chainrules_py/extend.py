@@ -70,7 +70,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.convert": (
         "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
-    "chainrules_py.primitives.closures.effects": "HigherOrder",
+    "chainrules_py.primitives.closures.function_operands": "HigherOrder",
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.advice": "Line advise advised advised_at gives picture remedies told",
     "chainrules_py.primitives.plugins": (
@@ -81,7 +81,7 @@ _HOMES: dict[str, str] = {
         "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
     "chainrules_py.primitives.signature": "REQUIRED parameters_of tell_parameters",
-    "chainrules_py.tangents.boundary": (
+    "chainrules_py.tangents.user_tangents": (
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),
     "chainrules_py.tangents.linear_map": "PullInto",
@@ -116,7 +116,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.lost_derivatives": (
         "Notes comparing note_step notes shortcuts warn_unused"
     ),
-    "chainrules_py.tracing.objects": "MOST_ELEMENTS element_methods joined objects",
+    "chainrules_py.tracing.object_arrays": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange refuse_plain",
     "chainrules_py.tracing.creation": "asarray full",

@@ -96,7 +96,7 @@ from chainrules_py.primitives.closures.convert import (
     refuse_traced,
     settled,
 )
-from chainrules_py.primitives.closures.effects import (
+from chainrules_py.primitives.closures.function_operands import (
     HigherOrder,
 )
 from chainrules_py.primitives.method_table import (
@@ -241,15 +241,6 @@ from chainrules_py.tangents.arithmetic import (
     move,
     scale,
 )
-from chainrules_py.tangents.boundary import (
-    check_cotangent,
-    deliver,
-    leaf_cotangents,
-    leaf_tangents,
-    own,
-    own_all,
-    project_exactly,
-)
 from chainrules_py.tangents.custom_space import (
     declares_space,
     register_tangent,
@@ -290,6 +281,15 @@ from chainrules_py.tangents.sum_to_shape import (
 from chainrules_py.tangents.thunks import (
     Thunk,
 )
+from chainrules_py.tangents.user_tangents import (
+    check_cotangent,
+    deliver,
+    leaf_cotangents,
+    leaf_tangents,
+    own,
+    own_all,
+    project_exactly,
+)
 from chainrules_py.tangents.zeros import (
     ZEROS,
     AbstractTangent,
@@ -329,7 +329,7 @@ from chainrules_py.tracing.lost_derivatives import (
     shortcuts,
     warn_unused,
 )
-from chainrules_py.tracing.objects import (
+from chainrules_py.tracing.object_arrays import (
     MOST_ELEMENTS,
     element_methods,
     joined,

@@ -15,11 +15,11 @@ from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.rule_config import Config
-from chainrules_py.tangents.boundary import check_tangent_of, deliver, own
 from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.user_tangents import check_tangent_of, deliver, own
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info

@@ -17,9 +17,9 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
 from chainrules_py.tangents.custom_space import projected
-from chainrules_py.tangents.precision import default_dtype, widened_to
 from chainrules_py.tangents.structural import Tangent, of_container
 from chainrules_py.tangents.sum_to_shape import unbroadcast
+from chainrules_py.tangents.tangent_dtypes import default_dtype, widened_to
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer

@@ -250,7 +250,7 @@ class NotImplementedTangent(AbstractTangent):
 
     Examples
     --------
-    >>> from chainrules_py.tangents.boundary import deliver
+    >>> from chainrules_py.tangents.user_tangents import deliver
     >>> t = NotImplementedTangent("besselj has no derivative in its order")
     >>> 1.0 + 2 * t
     NotImplementedTangent('besselj has no derivative in its order')

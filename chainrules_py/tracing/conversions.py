@@ -16,7 +16,7 @@ from chainrules_py.primitives import advice
 from chainrules_py.primitives.advice import Line, advised_at, instead_of, remedy, told
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost_derivatives import note_refusal
-from chainrules_py.tracing.objects import becomes_element
+from chainrules_py.tracing.object_arrays import becomes_element
 from chainrules_py.values.arrays import Tracer, number_homes
 from chainrules_py.values.caller_frames import assigns, caller, is_of_library
 from chainrules_py.values.tracers import untraced

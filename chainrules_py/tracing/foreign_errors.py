@@ -25,7 +25,7 @@ from chainrules_py.primitives.advice import instead_for, told, tracebacks_of
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.tracing.objects import Objects
+from chainrules_py.tracing.object_arrays import Objects
 from chainrules_py.tracing.tracebacks import shorten_traceback
 from chainrules_py.values.caller_frames import is_of_library
 from chainrules_py.values.tracers import find_tracers

@@ -27,7 +27,7 @@ from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.call_plans import composing, options_of, renaming
 from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
-from chainrules_py.tracing.objects import guarded, joined, may_hold
+from chainrules_py.tracing.object_arrays import guarded, joined, may_hold
 from chainrules_py.values.array_likes import as_array, is_asked, is_read, is_table
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.caller_frames import caller

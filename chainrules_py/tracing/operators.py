@@ -38,7 +38,7 @@ from chainrules_py.tracing.library_calls import (
     steps,
 )
 from chainrules_py.tracing.lost_derivatives import note_comparison, refuse_shortcut, shortcuts
-from chainrules_py.tracing.objects import element_methods
+from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_likes import is_read, is_table
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.caches import forgets, on_registration

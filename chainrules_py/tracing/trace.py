@@ -28,7 +28,7 @@ from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.tracing.lost_derivatives import note_step
-from chainrules_py.tracing.objects import joined
+from chainrules_py.tracing.object_arrays import joined
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild

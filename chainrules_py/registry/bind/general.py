@@ -22,7 +22,6 @@ from chainrules_py.registry.bind.user_map_checks import (
 )
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
-from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
 from chainrules_py.tangents.promotion import Whole, whole_of
 from chainrules_py.tangents.rule_results import check_result, known_results
@@ -40,6 +39,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.user_tangents import project_exactly
 from chainrules_py.tangents.zeros import (
     ZERO,
     ZEROS,

@@ -21,9 +21,9 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents import arithmetic, structural
 from chainrules_py.tangents.arithmetic import accumulate, add_tangents, canonicalize, move, scale
-from chainrules_py.tangents.boundary import deliver
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.user_tangents import deliver
 from chainrules_py.tangents.zeros import (
     AbstractTangent,
     AbstractZero,

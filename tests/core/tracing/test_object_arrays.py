@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import TracerError
-from chainrules_py.tracing.objects import objects
+from chainrules_py.tracing.object_arrays import objects
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, vjp
 
 X = np.array([1.2, 0.5, 0.7])

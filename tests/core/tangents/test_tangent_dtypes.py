@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py import zero_tangent
 from chainrules_py.ops import scan
-from chainrules_py.tangents.precision import default_dtype
+from chainrules_py.tangents.tangent_dtypes import default_dtype
 from chainrules_tape import grad, jacobian, jvp
 
 
