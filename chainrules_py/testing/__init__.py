@@ -10,13 +10,13 @@ from typing import Any
 from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
 from chainrules_py.testing.checks.tangent_types import check_tangent_type
 from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
-from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.calls_from_samples import Instance, instances
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.debug_mode import DebugError, debug
 from chainrules_py.testing.diagnosis import Table
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.testing.report.summary import Outcome, Summary
-from chainrules_py.testing.run import check_module, run_samples
+from chainrules_py.testing.sample_runs import check_module, run_samples
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 
 __all__ = [
@@ -56,7 +56,7 @@ sample_tests: Callable[..., Callable[..., None]]
 _OUTSIDE = {
     "check_everywhere": "chainrules_py.testing.everywhere",
     "check_grads": "chainrules_py.testing.everywhere.grads",
-    "sample_tests": "chainrules_py.testing.from_samples",
+    "sample_tests": "chainrules_py.testing.pytest_samples",
 }
 
 

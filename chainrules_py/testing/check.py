@@ -22,22 +22,28 @@ from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited
-from chainrules_py.testing.calls import filled, is_own, options_first, samples_wanted, shown_call
-from chainrules_py.testing.checks import batches, conduct, contract, derivatives, variants
+from chainrules_py.testing.checked_call import (
+    filled,
+    is_own,
+    options_first,
+    samples_wanted,
+    shown_call,
+)
+from chainrules_py.testing.checks import batches, contract, derivatives, side_effects, variants
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller_call import smaller
 from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, line_of
-from chainrules_py.testing.modes import is_ours, missing_mode
-from chainrules_py.testing.report.large import name_by_smaller
-from chainrules_py.testing.report.patterns import diagnose, jacobian_tables
+from chainrules_py.testing.find_rule import is_ours, missing_mode
+from chainrules_py.testing.report.large_jacobian import name_by_smaller
+from chainrules_py.testing.report.mistakes import diagnose, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
 CHECKS: dict[str, Callable[[Case], None]] = {
-    "random": conduct.check_random,
+    "random": side_effects.check_random,
     "value": derivatives.check_value,
-    "conduct": conduct.check_conduct,
+    "conduct": side_effects.check_conduct,
     "owned": contract.check_owned,
     "linear": derivatives.check_linear,
     "push": derivatives.check_push,

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from chainrules_py import ChainRulesError, NoRuleError, export, primitive
 from chainrules_py.testing import backend
-from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import operations_of
+from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.sample_runs import operations_of
 from chainrules_py.values.pytree import flatten, unflatten
 
 REMEDY = re.compile(

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_py.testing.data.backends import backend
-from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import operations_of
+from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.sample_runs import operations_of
 from chainrules_py.testing.samples.sample import Draw
 from tests.fuzz.lines import Choices, Line, is_number
 from tests.surface.calls import names_with_calls, surface_calls

@@ -19,8 +19,8 @@ import numpy as np
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.testing.data.backends import backend
-from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import operations_of
+from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.sample_runs import operations_of
 from chainrules_tape import jvp, vjp
 from tests.fuzz.smaller import without_one
 from tests.surface.calls import names_with_calls, surface_calls

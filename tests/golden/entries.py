@@ -12,9 +12,9 @@ import numpy as np
 
 from chainrules_py import frule, rrule
 from chainrules_py.testing.data.backends import backend
-from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.calls_from_samples import Instance, instances
 from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.run import operations_of
+from chainrules_py.testing.sample_runs import operations_of
 from chainrules_tape import hvp, jvp, value_and_grad, vjp
 from tests.golden.draws import digest_of, program
 from tests.golden.numbers import Number, Result, number, refusal

@@ -249,10 +249,18 @@ ELSEWHERE = (
         "tests/testing/test_samples.py",
         "each is tried, and is refused",
     ),
-    ("chainrules_py/testing/from_samples.py", "tests/testing/test_plugin.py", "tests for pytest"),
-    ("chainrules_py/testing/data/build.py", "tests/testing/test_run.py", "runs build their calls"),
+    ("chainrules_py/testing/pytest_samples.py", "tests/testing/test_plugin.py", "tests for pytest"),
+    (
+        "chainrules_py/testing/data/calls_from_samples.py",
+        "tests/testing/test_sample_runs.py",
+        "runs build their calls",
+    ),
     ("chainrules_py/testing/data/*", "tests/testing/test_check.py", "what a check is made of"),
-    ("chainrules_py/testing/report/summary.py", "tests/testing/test_run.py", "sums are of runs"),
+    (
+        "chainrules_py/testing/report/summary.py",
+        "tests/testing/test_sample_runs.py",
+        "sums are of runs",
+    ),
     (
         "chainrules_py/testing/report/*",
         "tests/testing/planted/test_wrong.py",
@@ -264,7 +272,7 @@ ELSEWHERE = (
         "each check finds what it is for",
     ),
     (
-        "chainrules_py/testing/calls.py",
+        "chainrules_py/testing/checked_call.py",
         "tests/testing/test_check.py",
         "operands are filled in before a check",
     ),

@@ -17,7 +17,7 @@ import numpy as np
 
 from chainrules_py.engines.export import exporter
 from chainrules_py.testing.errors import WrongError
-from chainrules_py.testing.everywhere.trial import Trial
+from chainrules_py.testing.everywhere.real_function import Trial
 from tests.engines.battery import Point, points
 
 ENGINES = ("torch", "jax", "autograd", "mlx")

@@ -18,9 +18,9 @@ from typing import Any
 
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.testing import Backend
-from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.calls_from_samples import Instance, instances
 from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
-from chainrules_py.testing.run import operations_of, run_samples
+from chainrules_py.testing.sample_runs import operations_of, run_samples
 from tests.fake_gpu.backend import backend
 
 LIBRARIES = ("numpy", "array_api_strict:device1", "cupy-host", "torch", "jax")

@@ -11,7 +11,7 @@ from chainrules_py import ops as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
 from chainrules_py.testing import RuleCheckError, check_everywhere
-from chainrules_py.testing.everywhere.trial import Trial
+from chainrules_py.testing.everywhere.real_function import Trial
 from chainrules_tape import transformations
 
 X = np.array([0.3, -0.7, 1.2])

@@ -2,7 +2,7 @@
 
 A test for each operation, sample and library, without a line of code for any of them: the samples
 stand in ``chainrules_py/testing/samples``, what is checked in `chainrules_py.testing.check`, how
-deep in `chainrules_py.testing.run`.
+deep in `chainrules_py.testing.sample_runs`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from chainrules_py import rrule
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.testing import backends, sample_tests, to_numpy
 from chainrules_py.testing.checks.nesting import Loss
-from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.data.calls_from_samples import instances
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
-from chainrules_py.testing.run import operations_of, two_samples
+from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.fake_gpu.backend import backend
 

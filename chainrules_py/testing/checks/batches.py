@@ -12,7 +12,7 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.values import resolution, value_vector
 from chainrules_py.testing.diagnosis import scale_of
 from chainrules_py.testing.errors import WrongError, skip_if
-from chainrules_py.testing.modes import bound_rule
+from chainrules_py.testing.find_rule import bound_rule
 from chainrules_py.values.pytree import flatten
 
 

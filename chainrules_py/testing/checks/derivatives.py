@@ -23,7 +23,7 @@ from chainrules_py.testing.data.refined_differences import (
 from chainrules_py.testing.data.values import differs
 from chainrules_py.testing.diagnosis import Table, name_dtypes, name_nonlinearity, scale_of
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
-from chainrules_py.testing.modes import missing_mode
+from chainrules_py.testing.find_rule import missing_mode
 
 
 def compare(table: Table, pattern: str = "") -> None:

@@ -38,8 +38,8 @@ from chainrules_py.testing.data.operands import floating, is_number, is_numpy, i
 from chainrules_py.testing.data.values import fingerprint, narrowed
 from chainrules_py.testing.diagnosis import is_said, name_at_call
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
-from chainrules_py.testing.modes import recipes
-from chainrules_py.testing.report.patterns import diagnose
+from chainrules_py.testing.find_rule import recipes
+from chainrules_py.testing.report.mistakes import diagnose
 from chainrules_py.values.structure import is_structure_type
 
 _REFUSALS = (NoRuleError, NotDifferentiableError, UnsupportedKeywordError, NotImplementedError)

@@ -5,7 +5,7 @@ A test verifies that each of them raises where it is called, and that there are 
 
 from __future__ import annotations
 
-from chainrules_py.testing.data.build import Instance
+from chainrules_py.testing.data.calls_from_samples import Instance
 
 _NO_FUNCTION = "the library has no such function"
 _RULE_NEEDS = "its rule needs a function that the library has not"

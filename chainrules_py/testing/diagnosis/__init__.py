@@ -8,7 +8,7 @@ from chainrules_py.testing.diagnosis.conduct import (
     name_projection,
     name_types,
 )
-from chainrules_py.testing.diagnosis.drawing import heat_map
+from chainrules_py.testing.diagnosis.heat_map import heat_map
 from chainrules_py.testing.diagnosis.jacobian import Block, join_halves, name_jacobian
 from chainrules_py.testing.diagnosis.ratio import name_ratio, scale_of
 from chainrules_py.testing.diagnosis.table import Table

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.testing.diagnosis.drawing import heat_map
+from chainrules_py.testing.diagnosis.heat_map import heat_map
 
 _ROWS = 6
 

@@ -15,8 +15,8 @@ import numpy as np
 
 import chainrules_tape as ct
 from chainrules_compile import compile
-from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.run import two_samples
+from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.sample_runs import two_samples
 from tests.engines.compile.test_samples import FORMS, OPERATIONS, calls
 from tests.faults.children import in_child
 

@@ -9,7 +9,7 @@ import pytest
 
 from chainrules_py import NoTangent, Tangent, ZeroTangent
 from chainrules_py.testing import Draw, backends, random_tangent, to_numpy
-from chainrules_py.testing.data.build import draw
+from chainrules_py.testing.data.calls_from_samples import draw
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.differences import derivative
 

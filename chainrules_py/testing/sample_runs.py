@@ -18,12 +18,12 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for, rules_in
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
-from chainrules_py.testing.calls import samples_wanted
 from chainrules_py.testing.check import CHECKS, DERIVED, Settings, judge
+from chainrules_py.testing.checked_call import samples_wanted
 from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.data.backends import backend as backend_named
 from chainrules_py.testing.data.backends import backends as installed
-from chainrules_py.testing.data.build import Instance, instances
+from chainrules_py.testing.data.calls_from_samples import Instance, instances
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.report.report import Finding, RuleCheckError

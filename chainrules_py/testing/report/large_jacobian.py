@@ -6,7 +6,7 @@ import re
 
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller_call import smaller
-from chainrules_py.testing.report.patterns import diagnose
+from chainrules_py.testing.report.mistakes import diagnose
 
 
 def name_by_smaller(case: Case) -> str:

@@ -24,9 +24,9 @@ from chainrules_py.testing import (
     run_samples,
 )
 from chainrules_py.testing.check import CHECKS, DERIVED
-from chainrules_py.testing.data.build import instances
-from chainrules_py.testing.from_samples import NIGHTLY, sample_tests
-from chainrules_py.testing.run import CHEAP, operations_of
+from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.pytest_samples import NIGHTLY, sample_tests
+from chainrules_py.testing.sample_runs import CHEAP, operations_of
 from chainrules_py.testing.samples.sample import ENTERED
 
 STRICT = ("array_api_strict", "array_api_strict:device1")
@@ -100,7 +100,7 @@ def test_wrong_rule_fails_and_is_told_with_its_report():
     (failed,) = summary.failures
     assert "push" in [f.check for f in failed.findings if f.verdict == "failed"]
     assert failed.text in str(summary)
-    assert "test_run.py:" in failed.text
+    assert "test_sample_runs.py:" in failed.text
 
 
 def test_sample_that_cannot_be_called_fails():

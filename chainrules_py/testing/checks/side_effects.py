@@ -16,7 +16,7 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.values import fingerprint
 from chainrules_py.testing.debug_mode import DebugError, Running, copied, different
 from chainrules_py.testing.errors import WrongError
-from chainrules_py.testing.modes import Bound, bound_rule, is_ours
+from chainrules_py.testing.find_rule import Bound, bound_rule, is_ours
 
 
 def check_random(case: Case) -> None:
