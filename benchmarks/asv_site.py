@@ -68,7 +68,7 @@ TITLES = {
     "bench_guards.Boundary.track_calls_of_product": "Python calls of the gradient of a product",
     "bench_guards.Operation.track_calls_forward": "Python calls of an operation, forward",
     "bench_guards.Operation.track_calls_backward": "Python calls of an operation, backward",
-    "bench_guards.Operation.track_calls_of_rules": "Python calls of a person's rule",
+    "bench_guards.Operation.track_calls_of_rules": "Python calls of a user's rule",
     "bench_guards.Operation.track_blocks": "blocks of memory of an operation",
     "bench_import.Import.timeraw_core": "time of importing the core",
     "bench_import.Import.timeraw_first_gradient": "time of the first gradient of a process",

@@ -260,7 +260,8 @@ def slower(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def page(data: dict[str, Any], measured: dict[str, Any] | None = None) -> str:
     """Return the whole page, with its data, its style and its script in it."""
-    titled = {name: {**e, "title": asv_site.title(name)} for name, e in data["benchmarks"].items()}
+    shown = {name: e for name, e in data["benchmarks"].items() if e["series"]}
+    titled = {name: {**e, "title": asv_site.title(name)} for name, e in shown.items()}
     data = {**data, "benchmarks": titled, "slower": slower(data)}
     if measured is not None:
         data = {

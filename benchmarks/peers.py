@@ -197,8 +197,8 @@ def claims(found: dict[str, Any]) -> Iterator[str]:
             ahead[by][1] += 1
             if theirs < ours:
                 behind.setdefault(name, []).append(f"{by}, {figure(theirs / ours)} × our time")
-    counts = "; ".join([f"{by}, in {k} of {n}" for by, (k, n) in ahead.items()])
-    yield f"Workloads of up to {SMALL:,} elements in which it is ahead of {counts}."
+    counts = "; ".join([f"{by} in {k} of {n}" for by, (k, n) in ahead.items()])
+    yield f"Ahead, in workloads of up to {SMALL:,} elements, of {counts}."
     yield from (f"Behind in {name}: {'; '.join(peers)}." for name, peers in behind.items())
     starts = {n: t for n, t in found.get("first", {}).items() if OURS in t and "JAX, jit" in t}
     if starts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import importlib
 import json
 import re
 import shutil
@@ -239,6 +240,8 @@ def test_benchmarks_are_grouped_and_named_in_words():
     assert len({*named.values()}) == len(named)
     files = {path.stem for path in (ROOT / "benchmarks").glob("bench_*.py")}
     assert {*asv_site.GROUPS} == files
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert not [file for file in files if f"`{file}.py`" not in page]
 
 
 def test_titles_say_what_is_measured():
@@ -258,6 +261,23 @@ def test_without_a_network_npm_gives_up_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(asv_site.NoScriptsError, match=r"--fetch-timeout=3000 --fetch-retries=0"):
         asv_site.install_scripts(tmp_path / "scripts")
+
+
+def test_a_second_call_asks_no_network_for_scripts(tmp_path, monkeypatch):
+    monkeypatch.setattr(asv_site, "npm", lambda: ["true"])
+    modules = asv_site.install_scripts(tmp_path / "scripts")
+    monkeypatch.setattr(asv_site, "npm", lambda: ["false"])
+    assert asv_site.install_scripts(tmp_path / "scripts") == modules
+
+
+@pytest.mark.parametrize("suite", asv_site.GROUPS)
+def test_a_suite_can_be_imported_and_has_benchmarks(suite):
+    needed = suite.removeprefix("bench_")
+    if needed in ("cupy", "dask", "jax", "torch", "autograd"):
+        pytest.importorskip(needed)
+    module = importlib.import_module(f"benchmarks.{suite}")
+    names = [name for cls in vars(module).values() if isinstance(cls, type) for name in vars(cls)]
+    assert [name for name in names if name.startswith(tuple(f"{k}_" for k in asv_site.KINDS))]
 
 
 def test_of_asvs_regressions_the_large_ones_stay(tmp_path):

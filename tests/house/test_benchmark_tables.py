@@ -165,11 +165,11 @@ def test_the_table_marks_who_leads():
 
 def test_the_table_says_where_the_claim_does_not_hold():
     good = list(peers.claims(measured()))
-    assert "ahead of autograd, in 1 of 1; MyGrad, in 1 of 1; PyTorch, 1" in good[0]
+    assert "of autograd in 1 of 1; MyGrad in 1 of 1; PyTorch, 1 thread in 1 of 1" in good[0]
     assert len(good) == 2
     late = {CHAIN: {OURS: 2.0, "JAX, jit": 1.5}}
     bad = list(peers.claims(measured(ratios={"PyTorch, 1 thread": 1.0}, first=late)))
-    assert "MyGrad, in 1 of 1; PyTorch, 1 thread, in 0 of 1" in bad[0]
+    assert "MyGrad in 1 of 1; PyTorch, 1 thread in 0 of 1" in bad[0]
     assert bad[1] == f"Behind in {CHAIN}: PyTorch, 1 thread, 0.50 × our time."
     assert bad[-1] == f"Later in {CHAIN}: 2.00 s, jax.jit's 1.50 s."
 
