@@ -39,8 +39,7 @@ def wanted_in(operands: TreeDef, flags: Iterable[bool]) -> tuple[bool, ...]:
     (True, False)
     """
     rest = iter(flags)
-    each = operands.children
-    return tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
+    return tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in operands.children])
 
 
 def tangents_in(

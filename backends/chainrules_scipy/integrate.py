@@ -407,13 +407,13 @@ def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any
     from chainrules_kit.solvers.step_programs import program_of  # with all solvers
 
     f, args = problem.parts(parameters)
-    t, n = problem.times[0], beside[0]
-    near = 1.01 * start + 0.01  # away from 0, which would hide its factors
+    times = np.linspace(problem.times[0], problem.times[-1], 17).tolist()
 
-    def check(found: Any) -> bool:
-        return np.allclose(found[:n], problem.rate(near[:n], t, *parameters), 1e-9, 0.0)
+    def check(found: Any, f: Any, states: Any, t: float, args: Any) -> bool:
+        rate = rate_beside(problem.beside, f, states[: beside[0]], t, args)
+        return np.allclose(found[: beside[0]], rate, 1e-9, 0.0)
 
-    program = program_of(rate_beside, beside, f, (near, t, args), check)
+    program = program_of(rate_beside, beside, f, (start, times[0], args), times, check)
     return None if program is None else lambda y, t: program(y, t, args)
 
 

@@ -105,8 +105,7 @@ class PushedRecipe(_Custom):
         active = request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
-            spaces = [space(x) for x in xs]
-            dots = self._dots(spaces, active, tangents)
+            dots = self._dots([space(x) for x in xs], active, tangents)
             return self._pushed(request, xs, dots, options)
 
         return Bound(request, run)

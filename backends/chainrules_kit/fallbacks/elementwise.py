@@ -133,8 +133,7 @@ def _to_even(x: Any, power: int) -> Any:
     unit = 10**power
     whole, rest = v.floor_divide(x, unit), v.remainder(x, unit) * 2
     middle = v.logical_and(v.equal(rest, unit), v.equal(v.remainder(whole, 2), 1))
-    up = v.logical_or(v.greater(rest, unit), middle)
-    return whole + v.where(up, 1, 0)
+    return whole + v.where(v.logical_or(v.greater(rest, unit), middle), 1, 0)
 
 
 # ---------------------------------------------------------------------- choosing

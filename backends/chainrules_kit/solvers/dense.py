@@ -85,8 +85,7 @@ class Coordinates:
     def _cut(self, flat: Flat, start: int, x: Any) -> tuple[Any, int]:
         shape = tuple(getattr(x, "shape", ()))
         stop = start + self._count(x)
-        part = v.index(flat, (..., slice(start, stop)))
-        part = v.reshape(part, shape=shape)
+        part = v.reshape(v.index(flat, (..., slice(start, stop))), shape=shape)
         return (float(part) if not hasattr(x, "dtype") else part), stop
 
     def lent(self, x: Any) -> Flat:
@@ -98,8 +97,7 @@ class Coordinates:
         """Yield the vectors with one coordinate of 1, in each of the independent problems."""
         eye = v.eye_like(self.like, rows=self.size)
         for i in range(self.size):
-            row = v.index(eye, i)
-            yield self.vector(v.broadcast_to(row, shape=(*self.lead, self.size)))
+            yield self.vector(v.broadcast_to(v.index(eye, i), shape=(*self.lead, self.size)))
 
 
 def solved(columns: Any, rhs: Flat) -> Flat:
@@ -155,8 +153,7 @@ def falls(columns: Any) -> bool:
     least = eps * v.max(v.abs(matrix), axis=-1)
     units = v.sqrt(_not_zero(v.where(diagonal < least, least, diagonal)))
     scaled = matrix / (v.expand_dims(units, axis=-1) * v.expand_dims(units, axis=-2))
-    roots = v.eigvalsh(scaled)
-    return bool(v.any(v.index(roots, (..., 0)) < -10 * eps**0.5))
+    return bool(v.any(v.index(v.eigvalsh(scaled), (..., 0)) < -10 * eps**0.5))
 
 
 def _not_zero(largest: Any) -> Any:

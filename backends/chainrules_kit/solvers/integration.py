@@ -17,7 +17,7 @@ from chainrules_kit.solvers.runge_kutta import (
     tableau,
     weighted,
 )
-from chainrules_kit.solvers.step_programs import Program, program_of
+from chainrules_kit.solvers.step_programs import Program, forget, program_of
 from chainrules_kit.solvers.systems import engine
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
 from chainrules_py import ConvergenceError, ZeroTangent, is_zero, space
@@ -43,10 +43,11 @@ class Solution:
     def __init__(self, problem: Integration, states: list[Vector], taken: Fractions) -> None:
         self._problem, self._last = problem, states[-1]
         self.ys = problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
-        problem.moved = problem.compiled(step_moved, states[-1])
-        if problem.moved is not None:
-            problem.sensed = problem.compiled(step_sensed, states[-1], 1.0, None)
-        divided = problem.resolved(taken)
+        left, divided = problem.left, problem.resolved(taken, states)
+        if problem.strays(divided, states, taken):
+            forget()
+            problem.left = left
+            divided = problem.resolved(taken, states)
         self._passed = [[y for _, y in parts[:-1]] for parts in divided]
         self.intervals = [
             [Substep(problem.method, a, b, problem.dtype) for (a, _), (b, _) in pairwise(parts)]
@@ -56,9 +57,8 @@ class Solution:
     @functools.cached_property
     def program(self) -> Program | None:
         """The pullback of a step, if it is compiled."""
-        if (problem := self._problem).sensed is None:
-            return None
-        return problem.compiled(step_pulled, self._last, tuple(problem.scalars(self._last)))
+        problem, y = self._problem, self._last
+        return problem.sensed and problem.compiled(step_pulled, y, tuple(problem.scalars(y)))
 
     def pull(self, ys_bar: Any) -> tuple[Any, ...]:
         """Pull a cotangent of the states back, by the program, to f, y0, t and the parameters."""
@@ -118,9 +118,6 @@ class Integration:
         self.rtol = max(resolution**0.5 if rtol is None else rtol, 10 * resolution)
         self.atol = resolution**0.5 if atol is None else atol
         self.left = max_steps
-        self._trusted, self._trust = 0.0, 0
-        self.moved: Program | None = None
-        self.sensed: Program | None = None
         self.clock = clock = clock_of(t, self.tree.leaves)
         self.dtype = None if clock is None or clock.dtype == t.dtype else clock.dtype
         self.rate = rate_of(self.f, self.tree, self.params, self.clock)
@@ -196,8 +193,7 @@ class Integration:
         h0 = min(h0 if math.isfinite(h0) else 1e-6, span)
         signed = math.copysign(h0, self.times[1] - self.times[0])
         after = self._checked(combine(y, signed, k), self.times[0] + signed)
-        d2 = self._error(combine(after, -1.0, k), zero, y) / h0
-        largest = max(d1, d2)
+        largest = max(d1, self._error(combine(after, -1.0, k), zero, y) / h0)
         h1 = (
             max(1e-6, h0 * 1e-3)
             if not 1e-15 < largest < math.inf
@@ -222,25 +218,26 @@ class Integration:
     def compiled(self, call: Callable[..., Any], y: Vector, *more: Any) -> Program | None:
         """Return the compiled program of the computation at a step, or None.
 
-        It is tested on a step back in time from the last state, where numbers are seldom 0.
+        It is tested on steps back in time from near the last state, at some of all times.
         """
         if self.clock is not None or len(self.times) < 2 or not y:
             return None
-        t, h = self.times[-1], 0.01 * (self.times[-2] - self.times[-1])
+        first, last, h = self.times[0], self.times[-1], 0.01 * (self.times[-2] - self.times[-1])
 
-        def check(found: Any) -> bool:
-            expected, k = self._moved(y, t, h), self.rate(y, t)
+        def check(found: Any, f: Any, y: Any, t: float, h: float, params: Any, *_: Any) -> bool:
+            expected, ks, _ = _step(self.method, f, y, t, h, params)
             wrong = norm(combine(expected, -1.0, list(found[0])))
-            return bool(wrong <= 1e-9 * abs(h) * norm(k) + 1e-14 * norm(expected))
+            return bool(wrong <= 1e-9 * abs(h) * norm(ks[0]) + 1e-14 * norm(expected))
 
-        operands = self.tree.build(self.scalars(y)), t, h, self.params, *more
-        return program_of(call, self.method, self.f, operands, check)
+        operands = self.tree.build(self.scalars(y)), last, h, self.params, *more
+        times = [last + n / 16 * (first - last) for n in range(17 if call is step_sensed else 1)]
+        return program_of(call, self.method, self.f, operands, times, check)
 
     def scalars(self, y: Vector) -> Vector:
         """Return arrays without axes as numbers of their library, as arithmetic returns them."""
         return [x if self.clock is not None or x.shape else x[()] for x in y]
 
-    def resolved(self, taken: Fractions) -> list[list[tuple[float, Vector]]]:
+    def resolved(self, taken: Fractions, states: list[Vector]) -> list[list[tuple[float, Vector]]]:
         """Divide the steps whose derivatives differ between the two methods of the pair.
 
         The steps were chosen for the state and can be far too long for its derivatives: at an
@@ -253,6 +250,8 @@ class Integration:
             For each interval between outputs, the ends of the steps as fractions of it, with the
             states there if a program pulls these back.
         """
+        self._trusted, self._trust = 0.0, 0
+        self.sensed = self.compiled(step_sensed, states[-1], 1.0, None)
         y, divided = self.tree.leaves, []
         for (a, b), places in zip(pairwise(self.times), taken, strict=True):
             fine = [(0.0, self._kept(y))]
@@ -260,6 +259,12 @@ class Integration:
                 y = self._divide(y, a, b, start, stop, fine, 0)
             divided.append(fine)
         return divided
+
+    def strays(self, divided: Any, states: list[Vector], taken: Fractions) -> bool:
+        """Return whether programs led elsewhere than the function, which may have changed."""
+        pairs = [(parts[-1][1], x) for parts, x in zip(divided, states[1:], strict=True)]
+        apart = [self._error(combine(y, -1.0, x), x, x) for y, x in pairs if self.sensed]
+        return not max(apart, default=0.0) <= 100.0 * sum(map(len, taken))
 
     def _divide(
         self,
@@ -299,8 +304,9 @@ class Integration:
 
     def _moved(self, y: Vector, t: float, h: float) -> Vector:
         """Return the state after a step."""
-        if self.moved is not None:
-            return list(self.moved(self.tree.build(self.scalars(y)), t, h, self.params)[0])
+        if self.sensed is not None:
+            start = self.tree.build(self.scalars(y))
+            return list(self.sensed(start, t, h, self.params, 0.0, None)[0])
         ks = stages(self.method, self.rate, y, t, h)
         return weighted(y, h, self.method.weights[-1], ks)
 
@@ -334,13 +340,7 @@ def _step(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, clock: A
     tree = Tree(y)
     rate = rate_of(f, tree, params, clock)
     ks = stages(method, rate, tree.leaves, t, h)
-    moved = weighted(tree.leaves, h, method.weights[-1], ks)
-    return moved, ks, rate
-
-
-def step_moved(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any) -> tuple[Any, ...]:
-    """Return the state after a step, as the only item of a tuple."""
-    return (tuple(_step(method, f, y, t, h, params)[0]),)
+    return weighted(tree.leaves, h, method.weights[-1], ks), ks, rate
 
 
 def step_pulled(

@@ -82,8 +82,7 @@ def clock_of(t: Any, leaves: Vector) -> Any:
     """
     if type_info(type(v.index(t, 0))).is_number:
         return None
-    wide = [x for x in (t, *leaves) if kind_of(x) in ("real", "complex")]
-    like = min(wide, key=resolution)
+    like = min([x for x in (t, *leaves) if kind_of(x) in ("real", "complex")], key=resolution)
     return v.real(like) if kind_of(like) == "complex" else like
 
 

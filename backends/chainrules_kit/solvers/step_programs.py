@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import types
 import warnings
 from collections.abc import Callable
 from typing import Any, final
 
+import numpy as np
+
+from chainrules_kit.solvers.vectors import direction
+from chainrules_py import ops as v
 from chainrules_py.extend import Closure, Hole, Tree, default_compiler, kind_of, settled
 
 _MOST = 64
@@ -103,7 +108,12 @@ class Program:
 
 
 def program_of(
-    call: Callable[..., Any], about: Any, f: Any, operands: Any, check: Callable[[Any], bool]
+    call: Callable[..., Any],
+    about: Any,
+    f: Any,
+    operands: Any,
+    times: list[float],
+    check: Callable[..., bool],
 ) -> Program | None:
     """Return the program of ``call(about, f, *operands)``, or None if there is none.
 
@@ -119,10 +129,13 @@ def program_of(
     f : callable
         The user's function.
     operands : tuple
-        The operands of the first call.
+        The operands of the first call: a state, the time, and others.
+    times : list of float
+        The times at which the program is tested.
     check : callable
-        Returns whether a result is that of f, which may have changed in ways that the program does
-        not detect.
+        ``check(result, f, *operands)`` returns whether a result is that of f, which may have
+        changed in ways that the program does not detect. Captured values and operands are changed a
+        little for the test, because zeros would hide the factors of a product.
     """
     own = Tree(f).leaves
     if not all([kind_of(x) == "real" and _is_numpys(x) for x in (*own, *Tree(operands).leaves)]):
@@ -132,6 +145,9 @@ def program_of(
     kind = call, about, _Same(getattr(inner := getattr(f, "template", f), "__code__", inner))
     key, call = (call, about, _form(f)), functools.partial(call, about)
     f = settled(f)
+    tree = Tree((f, operands))
+    near, (y, _, *rest) = tree.build(map(_beside, tree.leaves, itertools.count()))
+    captured, calls = near.captured if own else (), [(y, t, *rest) for t in times]
     while (kept := _programs.pop(key, None)) is not None or _unused.get(kind, 0) < _IN_A_ROW:
         uses, compiled = kept or (0, compiler.compile(_recipe(call, f), strict=True))
         _unused[kind] = 0 if uses else _unused.get(kind, 0) + 1
@@ -143,7 +159,7 @@ def program_of(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the user has not compiled anything
-                is_right = check(compiled(program.captured, *operands))
+                is_right = all([check(compiled(captured, *xs), near, *xs) for xs in calls])
         except Exception:  # the function cannot be recorded, or it raises
             return None
         if compiled.as_it_is:
@@ -152,7 +168,23 @@ def program_of(
             _programs[key] = uses + 1, compiled
             _trim(_programs)
             return program
+        if uses:
+            forget()
     return None
+
+
+def _beside(x: Any, seed: int) -> Any:
+    """Return a number or array a little beside x: no element is 0, and sums do not cancel."""
+    factor = 1.0 - 0.01 * v.abs(direction(x, float(seed)))
+    if not isinstance(x, np.ndarray):
+        return type(x)((x or 1e-6) * factor)
+    # In the layout of x: a program is of one.
+    return np.multiply(x + (x == 0.0) * x.dtype.type(1e-6), factor, out=np.empty_like(x))
+
+
+def forget() -> None:
+    """Drop all programs: what one looked up has changed without being detected."""
+    _programs.clear()
 
 
 def _trim(table: dict[Any, Any]) -> None:

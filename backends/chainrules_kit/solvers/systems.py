@@ -394,25 +394,20 @@ def verify(system: System, solver: Any) -> None:
     ConvergenceError
         For `minimize`, if the Hessian was computed as a matrix and is not definite.
     """
-    leaves = system.start
-    _verify_isolated(system, leaves, system.batch, solver)
-    if system.name == "minimize" and system.columns is not None:
-        least(system, leaves)
-
-
-def _verify_isolated(system: System, leaves: Vector, batch: int, solver: Any) -> None:
+    leaves, batch = system.start, system.batch
     try:
         r, solve = _correction(system, leaves, solver)
         first = solve(r)
-        close = norm(first, batch) <= 50 * eps_of(leaves) * norm(leaves, batch)
-        if every(close):
-            return
-        second = solve(system.residual(combine(leaves, -1.0, first)))
-        simple = every((norm(second, batch) <= 0.1 * norm(first, batch)) | close)
+        simple = norm(first, batch) <= 50 * eps_of(leaves) * norm(leaves, batch)
+        if not every(simple):
+            second = solve(system.residual(combine(leaves, -1.0, first)))
+            simple = (norm(second, batch) <= 0.1 * norm(first, batch)) | simple
     except ConvergenceError as error:
         raise NotDifferentiableError(_multiple(system, leaves)) from error
-    if not simple:
+    if not every(simple):
         raise NotDifferentiableError(_multiple(system, leaves))
+    if system.name == "minimize" and system.columns is not None:
+        least(system, leaves)
 
 
 def _correction(

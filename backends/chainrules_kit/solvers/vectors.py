@@ -23,8 +23,7 @@ def floating(leaves: Vector) -> Vector:
 
 def eps_of(leaves: Vector) -> float:
     """Return the largest machine epsilon of the leaves' dtypes."""
-    found = [resolution(x) for x in leaves if hasattr(x, "dtype")]
-    return max([2.0**-52, *found])
+    return max([2.0**-52, *[resolution(x) for x in leaves if hasattr(x, "dtype")]])
 
 
 def size(leaves: Vector) -> int:

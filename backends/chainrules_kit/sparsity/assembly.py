@@ -307,8 +307,7 @@ def _finished(part: Any, turned: Any, pulled: bool, y: Space, x: Space) -> Any:
 def _sparse(data: Any, pattern: Any) -> Any:
     """Build the sparse array with these entries, in SciPy or in CuPy."""
     if type(data) is np.ndarray:
-        places = pattern.indices.copy(), pattern.indptr.copy()
-        return csr_array((data, *places), pattern.shape)
+        return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), pattern.shape)
     value = bare(data)
     if data is not value and type(value) is np.ndarray:
         tree = flatten(csr_array((value, pattern.indices, pattern.indptr), pattern.shape))[1]

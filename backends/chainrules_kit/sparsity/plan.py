@@ -110,8 +110,9 @@ class Plan:
         self.columns, self.rows = cover.columns, cover.rows
         i, j = self.entries()
         pulled = self.rows[i] >= 0 if cover.rows_first else self.columns[j] < 0
-        pushes = count_colors(self.columns)
-        self.direction = np.where(pulled, pushes + self.rows[i], self.columns[j])
+        self.direction = np.where(
+            pulled, count_colors(self.columns) + self.rows[i], self.columns[j]
+        )
         self.place = np.where(pulled, j, i)
 
     def _read_stars(self) -> None:
@@ -172,8 +173,7 @@ class Plan:
         texts = [f"{n} {one if n == 1 else many}" for n, one, many in made if n]
         m, n = self.shape
         what = "symmetric " if self.symmetric else ""
-        counted = ", ".join([f"{self.pattern.nnz} entries", *texts])
-        return f"<Plan of {what}{m} x {n}: {counted}>"
+        return f"<Plan of {what}{m} x {n}: {', '.join([f'{self.pattern.nnz} entries', *texts])}>"
 
     def __str__(self) -> str:
         m, n = self.shape
@@ -181,8 +181,7 @@ class Plan:
             return repr(self)
         lines = [["."] * n for _ in range(m)]
         for i, j, d in zip(*self.entries(), self.direction, strict=True):
-            letters = _LETTERS if d < self.pushes else _LETTERS.upper()
-            lines[i][j] = letters[d if d < self.pushes else d - self.pushes]
+            lines[i][j] = _LETTERS[d] if d < self.pushes else _LETTERS[d - self.pushes].upper()
         return "\n".join([repr(self), *map(" ".join, lines)])
 
 
@@ -274,5 +273,6 @@ def _checked(pattern: Any) -> Any:
 def _is_symmetric(pattern: Any) -> bool:
     across = pattern.T.tocsr()
     across.sort_indices()
-    same = np.array_equal(across.indptr, pattern.indptr)
-    return same and np.array_equal(across.indices, pattern.indices)
+    return np.array_equal(across.indptr, pattern.indptr) and np.array_equal(
+        across.indices, pattern.indices
+    )

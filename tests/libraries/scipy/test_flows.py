@@ -353,3 +353,19 @@ def test_a_jump_of_the_rate_at_a_fixed_time():
     with chainrules_scipy.install():
         slope = grad(lambda p: scipy.integrate.solve_ivp(rate(p), (0.0, 2.0), [0.0]).y[0, -1])(1.0)
     assert abs(slope - 4.0) < 1e-6
+
+
+SETTINGS = {"pulse": {"height": 1.0}}
+
+
+def test_what_a_program_does_not_detect_is_found_by_running(monkeypatch):
+    def last(b):
+        def rate(y, t, b):
+            return SETTINGS["pulse"]["height"] * b * np.exp(-50.0 * (t - 1.0) ** 2) - 0.2 * y
+
+        return odeint(rate, np.zeros(1), np.array([0.0, 1.0, 6.0]), args=(b,))[-1, 0]
+
+    for height in (1.0, 1.0, 3.0):
+        monkeypatch.setitem(SETTINGS["pulse"], "height", height)
+        value, slope = value_and_grad(last)(0.7)
+        assert (value, slope) == pytest.approx((last(0.7), last(1.0)), rel=1e-5)

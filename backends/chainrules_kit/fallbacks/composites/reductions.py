@@ -50,8 +50,7 @@ def _part(x: Any, axis: int, where: Any) -> Any:
 
 def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
     """Subtract the smallest element from the largest."""
-    largest = v.max(x, axis=axis, keepdims=keepdims)
-    return largest - v.min(x, axis=axis, keepdims=keepdims)
+    return v.max(x, axis=axis, keepdims=keepdims) - v.min(x, axis=axis, keepdims=keepdims)
 
 
 # ------------------------------------------------------------------------------------------- NaN

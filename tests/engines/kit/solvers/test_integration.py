@@ -29,13 +29,14 @@ def test_steps_lead_from_each_time_to_the_next():
 
 def test_steps_are_divided_only_where_they_have_to_be():
     problem = Integration(lambda y, t: -y, 1.0, T, (), 1e-6, 1e-6, "dopri5", 1000)
-    _, taken = problem.run()
-    assert [tuple(place for place, _ in steps) for steps in problem.resolved(taken)] == [*taken]
+    states, taken = problem.run()
+    divided = problem.resolved(taken, states)
+    assert [tuple(place for place, _ in steps) for steps in divided] == [*taken]
     still = Integration(
         lambda y, t: -y, 0.0, np.array([0.0, 100.0]), (), 1e-6, 1e-6, "dopri5", 1000
     )
-    _, taken = still.run()
-    assert len(still.resolved(taken)[0]) > 5 * len(taken[0])
+    states, taken = still.run()
+    assert len(still.resolved(taken, states)[0]) > 5 * len(taken[0])
 
 
 def test_what_cannot_be_done_is_said():

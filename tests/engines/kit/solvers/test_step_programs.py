@@ -36,16 +36,16 @@ def without_programs(f, *xs):
         return f(*xs)
 
 
-def alike(f, *xs, count):
+def alike(f, *xs, count, rtol=1e-12):
     """Compare with the tape's steps, which are the same ones."""
     for found, expected in zip(f(*xs), without_programs(f, *xs), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-14)
     assert len(step_programs._programs) == count
 
 
 def test_all_operands():
     whole = grad(lambda y, t, p: np.sum(odeint(rate, y, t, p) ** 2), (0, 1, 2))
-    alike(whole, Y, T, P, count=3)
+    alike(whole, Y, T, P, count=2)
 
 
 def test_backwards_in_time_structures_and_numbers():
@@ -53,7 +53,7 @@ def test_backwards_in_time_structures_and_numbers():
         ys = odeint(lambda y, t: {"q": y["p"], "p": -a * y["q"]}, {"q": b, "p": 0.5}, T[::-1])
         return ys["q"][1] + ys["p"][2]
 
-    alike(grad(run, (0, 1)), 2.0, np.float64(0.3), count=3)
+    alike(grad(run, (0, 1)), 2.0, np.float64(0.3), count=2)
 
 
 def test_a_function_of_another_call_has_the_same_program():
@@ -61,22 +61,54 @@ def test_a_function_of_another_call_has_the_same_program():
         return np.sum(odeint(lambda y, t: scale * p[0] * y - p[1] * t, Y, T))
 
     for scale in (1.0, 1.0, 2.0):
-        alike(lambda p, s=scale: [grad(run)(p, s)], P, count=6 if scale == 2.0 else 3)
+        alike(lambda p, s=scale: [grad(run)(p, s)], P, count=4 if scale == 2.0 else 2)
 
 
 def test_what_a_rate_looks_up_is_seen_to_change(monkeypatch):
     f = grad(lambda p: np.sum(odeint(rate, Y, T, p)))
-    alike(lambda p: [f(p)], P, count=3)
+    alike(lambda p: [f(p)], P, count=2)
     monkeypatch.setitem(globals(), "FACTOR", 2.0)
-    alike(lambda p: [f(p)], P, count=3)
+    alike(lambda p: [f(p)], P, count=2)
+
+
+SETTINGS = {"pulse": {"height": 1.0, "at": 0.4}}
+
+
+def pulsed(y, t, p):
+    pulse = SETTINGS["pulse"]
+    return -p[0] * y + pulse["height"] * p[1] * np.exp(-80.0 * (t - pulse["at"]) ** 2)
+
+
+def decaying(y, t, p):
+    return -SETTINGS["pulse"]["height"] * p[0] * y
+
+
+def relaxing(y, t, p):
+    return SETTINGS["pulse"]["height"] * p[0] * (y[::-1] - y)
+
+
+@pytest.mark.parametrize(
+    "f, y, p",
+    [
+        (pulsed, Y, P),  # long over at the last time
+        (pulsed, Y, np.array([0.7, 0.0])),
+        (decaying, 0.0 * Y, P),  # at an equilibrium
+        (relaxing, np.ones(2), P),
+    ],
+)
+def test_what_a_program_does_not_detect_is_found_by_running(monkeypatch, f, y, p):
+    slopes = grad(lambda y, p: odeint(f, y, np.array([0.0, 1.0, 6.0]), p)[-1][0], (0, 1))
+    alike(slopes, y, p, count=2, rtol=1e-9)
+    monkeypatch.setitem(SETTINGS["pulse"], "height", 3.0)
+    alike(slopes, y, p, count=2, rtol=1e-9)
 
 
 def test_an_array_that_is_written_to_between_calls():
     c = np.ones(50)
     f = grad(lambda y: np.sum(odeint(lambda y, t: -c * y + 0.1, y, T)))
-    alike(lambda y: [f(y)], np.zeros(50), count=3)
+    alike(lambda y: [f(y)], np.zeros(50), count=2)
     c[7] = 3.0
-    alike(lambda y: [f(y)], np.zeros(50), count=3)
+    alike(lambda y: [f(y)], np.zeros(50), count=2)
 
 
 def test_methods_and_partials():
@@ -88,11 +120,11 @@ def test_methods_and_partials():
 
     model = Model()
     f = grad(lambda p: np.sum(odeint(model.rate, Y, T, p)))
-    alike(lambda p: [f(p)], P, count=3)
+    alike(lambda p: [f(p)], P, count=2)
     model.k = 3.0
-    alike(lambda p: [f(p)], P, count=3)
+    alike(lambda p: [f(p)], P, count=2)
     g = grad(lambda p: np.sum(odeint(functools.partial(rate, p=p), Y, T)))
-    alike(lambda p: [g(p)], P, count=6)
+    alike(lambda p: [g(p)], P, count=4)
 
 
 def test_branches_and_tables():
@@ -111,7 +143,7 @@ def test_a_function_that_is_another_each_time_is_compiled_no_more():
 
     for n in range(6):
         grad(run)(P, n)
-    assert len(step_programs._programs) == 3 * step_programs._IN_A_ROW
+    assert len(step_programs._programs) == 2 * step_programs._IN_A_ROW
 
 
 def test_second_order():
