@@ -242,3 +242,15 @@ def test_axes_of_structures():
     for axes in ({"w": None}, (0, None), {"w": None, "x": 0, "y": 1}):
         with pytest.raises(NotDifferentiableError, match="not like it"):
             vmap(f, (axes, (0, None)))(*given)
+
+
+def test_results_are_nobody_elses():
+    x, constant = np.arange(6.0).reshape(3, 2), np.ones((40, 50))
+    ys = vmap(lambda x: (x, x, x[::-1], constant))(x)
+    for y in ys:
+        y += 1.0
+    np.testing.assert_array_equal(x, np.arange(6.0).reshape(3, 2))
+    np.testing.assert_array_equal(ys[1], x + 1.0)
+    np.testing.assert_array_equal(ys[2], x[:, ::-1] + 1.0)
+    np.testing.assert_array_equal(ys[3], np.full((3, 40, 50), 2.0))
+    np.testing.assert_array_equal(constant, np.ones((40, 50)))

@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     map_leaves,
     name_of,
     new_level,
+    own_all,
     type_info,
     unflatten,
 )
@@ -82,9 +83,11 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             given = [
                 _each(x, axis, lambda x: batch(x, level)) for x, axis in _pairs(operands, axes)
             ]
-            together = map_leaves(lambda y: _out(y, n, level, out_axes), f(*given))
+            leaves, tree = flatten(f(*given))
+            ys = [_out(y, n, level, out_axes) for y in leaves]
             if _state[level] == OPEN and not drawing.went_on():
-                return together
+                theirs = tuple(flatten(operands)[0])
+                return unflatten(tree, own_all(ys, ys, theirs, dense=False))
         except Exception:
             if n == 0:
                 raise
@@ -174,8 +177,8 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
 def _stacked(ys: list[Any], axis: int) -> Any:
     """Stack results of single examples, leaf by leaf."""
     trees = [flatten(y) for y in ys]
-    leaves = [_stack(list(column), axis) for column in zip(*[t[0] for t in trees], strict=True)]
-    return unflatten(trees[0][1], leaves)
+    columns = zip(*[leaves for leaves, _ in trees], strict=True)
+    return unflatten(trees[0][1], [_stack(list(column), axis) for column in columns])
 
 
 def _stack(ys: list[Any], axis: int) -> Any:
@@ -324,8 +327,7 @@ class Batch(ArrayLike):
 
             return f(*[map_leaves(example, x) for x in operands], **options)
 
-        ys = [call(i) for i in range(n)]
-        return map_leaves(lambda y: batch(y, level), _stacked(ys, 0))
+        return map_leaves(lambda y: batch(y, level), _stacked([call(i) for i in range(n)], 0))
 
 
 def batch(x: Any, level: int) -> Any:
