@@ -261,8 +261,9 @@ for _name in _CONVERSIONS:
         follow_class(_concrete(_name, _kind))
 
 # An input of zeros counts if it varies: SciPy would leave it out.
-_any = numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
-lsim = follow(native.lsim, np=_any)
+lsim = follow(
+    native.lsim, np=numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
+)
 impulse, step = follow(native.impulse), follow(native.step)
 dlsim, dimpulse, dstep = follow(native.dlsim), follow(native.dimpulse), follow(native.dstep)
 bode, dbode, dfreqresp = follow(native.bode), follow(native.dbode), follow(native.dfreqresp)
@@ -306,8 +307,10 @@ def _leaving_out_none(x: Any, trim: Any) -> Any:
 _whole = numpy_with(trim_zeros=_leaving_out_none)
 residue = follow(native.residue, np=_whole, unique_roots=_simple)
 residuez = follow(native.residuez, np=_whole, unique_roots=_simple)
-_alike = numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0)))
-invres, invresz = (follow(f, np=_alike) for f in (native.invres, native.invresz))
+invres, invresz = (
+    follow(f, np=numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0))))
+    for f in (native.invres, native.invresz)
+)
 
 
 @stands_for(native.bilinear)

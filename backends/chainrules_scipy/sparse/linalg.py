@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import linalg as native
 
 from chainrules_py import UnsupportedKeywordError
@@ -74,12 +75,13 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     return sparse_solve(array_of(a.elements), b, pattern=a.pattern)
 
 
-def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, **__: Any) -> Any:
-    a = _dense(A)
+def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, x0: Any = None, **__: Any) -> Any:
+    a, n = _dense(A), A.shape[1]
+    start = array_of(np.zeros(n) if x0 is None else x0)
+    b = b - v.matmul(a, start)  # the step from x0 is the shortest, and is damped
     if damp:
-        n = a.shape[1]
         a, b = v.concat(a, damp * np.eye(n), axis=0), v.concat(b, np.zeros(n), axis=0)
-    return v.lstsq(a, b)[0]
+    return start + v.lstsq(a, b)[0]
 
 
 def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
@@ -148,8 +150,8 @@ def factorized(A: Any) -> Any:
 
 
 def _matched(values: Any, known: Any) -> Any:
-    """Return the indices of known values among all values."""
-    return np.array([int(np.argmin(np.abs(values - x))) for x in known])
+    """Return the indices of known values among all values, each only once."""
+    return linear_sum_assignment(np.abs(values - known[:, None]))[1]
 
 
 def _eigen(name: str) -> Callable[..., Any]:
@@ -231,8 +233,7 @@ def _norm_of(a: Any) -> float:
     if isinstance(a, Operator):
         return float(np.sqrt(a.shape[0])) * 10.0
     a = _plain(a)
-    size: Any = abs(a).sum(axis=0).max() if sparse.issparse(a) else native.onenormest(a)
-    return float(size)
+    return float(abs(a).sum(axis=0).max() if sparse.issparse(a) else native.onenormest(a))
 
 
 @functools.partial(place, native.onenormest)

@@ -254,11 +254,12 @@ class TracedSparse:
         return self.refuse(name)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
-        name = _TURNED.get(ufunc)
+        name = _OPERATORS.get(ufunc)
         if name is None or method != "__call__" or keywords:
             self.refuse(f"np.{ufunc.__name__}")
         left, right = operands  # operators of arrays come here
-        return self @ right if left is self else getattr(right, name)(left)
+        side, other = ("", right) if left is self else ("r", left)
+        return getattr(self, f"__{side}{name}__")(other)
 
     def __array_function__(self, f: Any, types: Any, args: Any, keywords: Any) -> Any:
         self.refuse(f"np.{f.__name__}")
@@ -273,12 +274,7 @@ class TracedSparse:
         return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.elements!r}>"
 
 
-_TURNED = {
-    np.add: "__radd__",
-    np.subtract: "__rsub__",
-    np.multiply: "__rmul__",
-    np.matmul: "__rmatmul__",
-}
+_OPERATORS = {np.add: "add", np.subtract: "sub", np.multiply: "mul", np.matmul: "matmul"}
 
 
 def _moved(a: TracedSparse, name: str, *args: Any, **options: Any) -> Any:

@@ -456,3 +456,69 @@ def test_singular_values_of_a_diagonal():
     with chainrules_scipy.install():
         agree(grad(largest)(x), [0.0, 0.0, 0.0, 1.0, 1.0])
         agree(grad(lambda x: linalg.onenormest(sparse.diags_array(x)))(x), [0, 0, 0, 0, 1])
+
+
+DEGENERATE = np.linalg.qr(drawn(6, 6))[0]
+DEGENERATE = DEGENERATE @ np.diag([1.0, 2.0, 2.0, 3.0, 5.0, 5.0]) @ DEGENERATE.T
+START = np.arange(1.0, 7.0)
+
+
+def symmetric(x):
+    return sparse.csr_array((x + x.T) / 2)
+
+
+SPECTRA = {
+    "eigsh": (
+        lambda x: linalg.eigsh(symmetric(x), 3, which="SA", v0=START, return_eigenvectors=False),
+        lambda x: np.linalg.eigvalsh((x + x.T) / 2)[:3],
+    ),
+    "svds": (
+        lambda x: linalg.svds(symmetric(x), 3, v0=START, return_singular_vectors=False),
+        lambda x: np.linalg.svd((x + x.T) / 2, compute_uv=False)[:3],
+    ),
+    "projector": (
+        lambda x: (lambda u: START @ u @ u.T)(
+            linalg.eigsh(symmetric(x), 3, which="SA", v0=START)[1]
+        ),
+        lambda x: (lambda u: START @ u @ u.T)(np.linalg.eigh((x + x.T) / 2)[1][:, :3]),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_py.errors.DegeneracyWarning")
+@pytest.mark.parametrize("name", SPECTRA)
+def test_equal_eigenvalues_are_each_taken_once(name):
+    sparse_one, dense_one = (lambda x, f=f: np.sum(f(x)) for f in SPECTRA[name])
+    dot = drawn(6, 6)
+    with chainrules_scipy.install():
+        y, y_dot = jvp(sparse_one, (DEGENERATE,), (dot,))
+        agree(y, sparse_one(DEGENERATE))
+    agree(y_dot, jvp(dense_one, (DEGENERATE,), (dot,))[1])
+
+
+@pytest.mark.parametrize("name", ["lsqr", "lsmr"])
+@pytest.mark.parametrize("damp, shape", [(0.7, (8, 5)), (0.0, (3, 5))])
+def test_least_squares_start_where_they_are_told(name, damp, shape):
+    start, b, tight = drawn(shape[1]), drawn(shape[0]), {"atol": 1e-14, "btol": 1e-14}
+    ours = lambda a, x0: getattr(linalg, name)(sparse.csr_array(a), b, damp=damp, x0=x0, **tight)[
+        0
+    ].sum()
+
+    def exact(a, x0):
+        lengths = np.linalg.pinv(
+            np.concatenate([a, damp * np.eye(shape[1])])[: None if damp else shape[0]]
+        )
+        return np.sum(x0 + lengths[:, : shape[0]] @ (b - a @ x0))
+
+    with chainrules_scipy.install():
+        found = grad(ours, argnums=(0, 1))(drawn(*shape), start)
+    for have, want in zip(found, grad(exact, argnums=(0, 1))(drawn(*shape), start), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("function", [np.add, np.subtract, np.multiply])
+def test_numpys_functions_of_two_sparse_arrays(function):
+    a, b = square("csr_array"), square("csr_array") * 2.0
+    f = lambda data: function(with_data(a, data), b).sum()
+    agree(vjp(f, a.data)[0], function(a, b).sum())
+    agree(vjp(lambda data: function(b, with_data(a, data)).sum(), a.data)[0], function(b, a).sum())
