@@ -8,6 +8,7 @@ its file and line.
 """
 
 import contextlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,9 +25,21 @@ def advise(error: BaseException) -> None:
     """Add notes to an error of another library with what to write instead, if that is known."""
     notes = [note for adviser in advisers if (note := adviser(error)) is not None]
     for note in notes:
-        error.add_note(note)
+        error.add_note(with_import(note))
     for refuse in () if notes else refusers:
         refuse(error)
+
+
+_NAMES = re.compile(
+    r"(?<![\w.])@?(ignore_derivatives|LinearMap|NoTangent|primitive|rule|scalar_rule)\("
+)
+
+
+def with_import(message: str) -> str:
+    """Add the import of the names of chainrules_py that the remedy in a message writes."""
+    remedy = re.split(r"; |\n", message)[-1]
+    names = ", ".join(dict.fromkeys(_NAMES.findall(remedy)))
+    return f"{message}, by 'from chainrules_py import {names}'" if names else message
 
 
 class ChainRulesError(Exception):
@@ -34,6 +47,9 @@ class ChainRulesError(Exception):
 
     Catch it to catch any error about derivatives, rules or engines.
     """
+
+    def __str__(self) -> str:
+        return with_import(super().__str__())
 
 
 class NoRuleError(ChainRulesError, LookupError):

@@ -59,7 +59,7 @@ _HOMES: dict[str, str] = {
         "moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
-        "finite_tests hosts is_mutable_destination namespace namespace_of refuse_labelled "
+        "finite_tests hosts is_mutable_destination namespace namespace_of "
         "refuse_type register_array_type register_host register_scalar_type type_info"
     ),
     "chainrules_py.rules.special.densities": "beta_density gamma_density",
@@ -72,7 +72,9 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.closures.function_operands": "HigherOrder",
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
-    "chainrules_py.primitives.advice": "Line advise advised advised_at gives picture remedies told",
+    "chainrules_py.primitives.advice": (
+        "Line advise advised advised_at gives picture refuse_labelled remedies told"
+    ),
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted later see see_all see_roots"
     ),

@@ -74,6 +74,7 @@ from chainrules_py.primitives.advice import (
     advised_at,
     gives,
     picture,
+    refuse_labelled,
     remedies,
     told,
 )
@@ -454,7 +455,6 @@ from chainrules_py.values.type_info import (
     is_mutable_destination,
     namespace,
     namespace_of,
-    refuse_labelled,
     refuse_type,
     register_array_type,
     register_host,

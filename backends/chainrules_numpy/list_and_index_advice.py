@@ -206,6 +206,8 @@ def _black_box(line: Line) -> str | None:
         return f"use {line.with_constant()}, which is a constant"
     if root in _LABELS or isinstance(function, type):
         return f"write {name} with NumPy's functions of {line.argument}"
+    if hasattr(function, "py_func"):  # compiled by numba
+        return f"use {name}.py_func({', '.join(line.arguments)}), which is not compiled"
     xs = ", ".join("xuvwstab"[: max(1, len(line.arguments))])
     traced = [any(line.traced(each)) for each in getattr(line.node, "args", ())] or [True]
     maps = ["LinearMap(lambda t: ..., lambda c: ...)" if each else "NoTangent()" for each in traced]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import functools
 import operator
-import warnings
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -180,5 +179,3 @@ undecided[np.asfortranarray] = _is_numpys
 undecided |= dict.fromkeys((np.meshgrid, np.astype, np.ndarray.astype), _if_copy)
 undecided |= {np.einsum: _has_one, np.conjugate: lambda operands, keywords: bool(keywords)}
 wrapping |= {np.clip, np.ndarray.clip, np.linalg.solve}
-# NumPy warns of rows that may be duplicated: of a traced array they are not, or it is an error.
-warnings.filterwarnings("ignore", r"you are shuffling a '\w+\[ndarray\]'", UserWarning)

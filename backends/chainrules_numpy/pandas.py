@@ -62,8 +62,8 @@ def numbers_of(table: Any) -> Any:
             )
         kinds = ", ".join(sorted({*map(str, _listed(columns))}))
         raise NotDifferentiableError(
-            f"a {type(table).__name__} of {kinds} has no "
-            f"array of numbers; choose its numeric columns, table[columns].to_numpy()"
+            f"a {type(table).__name__} of {kinds} has no array of numbers; write "
+            f"{Line(caller()).named(table)}.select_dtypes('number').to_numpy()"
         )
     return array
 
@@ -258,7 +258,9 @@ for _method in (pd.Series.dot, pd.DataFrame.dot):
 
 
 def _refuse(error: BaseException) -> None:
-    """Raise our error if a method of pandas was looked up on a traced array."""
+    """Raise our error if a method or column of pandas was looked up on a traced array."""
+    if isinstance(error, IndexError):
+        _refuse_column(error)
     x, name = getattr(error, "obj", None), str(getattr(error, "name", None))
     plain = isinstance(error, AttributeError) and not isinstance(error, TracerError)
     of_tracer = plain and any(found is x for found in find_tracers(x))
@@ -282,9 +284,35 @@ def _refuse(error: BaseException) -> None:
     elif ndim == 1:
         use = f"write it with NumPy's functions of the array {owner}"
     else:
-        use = f"pass {{c: table[c].to_numpy() for c in table}}, a dict of arrays, for {owner}"
+        use = _as_dict(error, owner)
     fact = f"a table of pandas is an array where it is differentiated, which has no {name}"
     raise TracerError(told(fact, line, use)) from error
+
+
+def _refuse_column(error: IndexError) -> None:
+    line = Line.of(error)
+    node: Any = line and line.node
+    if (
+        line is not None
+        and isinstance(node, ast.Subscript)
+        and isinstance(getattr(node.slice, "value", None), str)
+        and find_tracers(line.resolved(node.value))
+    ):
+        owner = ast.unparse(node.value)
+        fact = (
+            f"{owner} is an array where it is differentiated, and has no {ast.unparse(node.slice)}"
+        )
+        raise IndexError(told(fact, line, _as_dict(error, owner))) from error
+
+
+def _as_dict(error: BaseException, owner: str) -> str:
+    """Return the advice to pass a table as a dict of arrays, by its name outside if it has one."""
+    outer = Line(error.__traceback__.tb_frame)  # type: ignore[union-attr]
+    args = getattr(outer.node, "args", ())
+    tables = [ast.unparse(x) for x in args if isinstance(outer.resolved(x), pd.DataFrame)]
+    tables += ["table" for x in args if outer.value_of(x) is pd.DataFrame]
+    made = [f"{{c: {table}[c].to_numpy() for c in {table}}}, " for table in tables[:1]]
+    return f"pass {''.join(made)}a dict of arrays, for {owner}"
 
 
 def _calls(text: str) -> list[ast.Call]:

@@ -52,10 +52,10 @@ def exporter(name: str) -> Any:
     import difflib  # only needed for a mistyped name
 
     names = exporters()
-    meant = difflib.get_close_matches(name.lower(), names, 1, 0.75)
-    write = f"did you mean {meant[0]!r}?" if meant else "install a package that has one"
+    meant = difflib.get_close_matches(name.lower(), names, 1, 0.0)
     raise ContractError(
-        f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; {write}"
+        f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; write "
+        f"to={', '.join(map(repr, meant))}"
     )
 
 

@@ -171,10 +171,7 @@ def _place(entry: Any) -> int:
         return operator.index(entry)
     except TypeError:
         if isinstance(entry, str):
-            raise IndexError(
-                f"{entry!r} is not an index of an array; pass a dict of arrays, of a table "
-                f"{{c: table[c].to_numpy() for c in table}}"
-            ) from None
+            raise IndexError(f"{entry!r} is not an index of an array; pass a dict") from None
         raise IndexError(
             f"{entry!r} of type {type(entry).__qualname__} is not an index; "
             f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "

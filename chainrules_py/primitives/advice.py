@@ -17,13 +17,14 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from chainrules_py.errors import describe
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
-from chainrules_py.values.caller_frames import is_of_library, root_module
+from chainrules_py.values.caller_frames import caller, is_of_library, root_module
 from chainrules_py.values.tracers import find_tracers, untraced
+from chainrules_py.values.type_info import type_info
 
 Advice = str | Callable[["Line"], str | None]
 _of_code: dict[types.CodeType, Advice] = {}
@@ -197,9 +198,10 @@ class Line:
         """Yield name and description of values on the line whose differentiation is over."""
         for each in ast.walk(self.augmented or self.node or ast.Pass()):
             if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
-                x = self.resolved(each)
+                held = self.resolved(each)
+                x = held[0] if type(held) is list and held else held
                 if getattr(type(x), "is_over", None) is not None and x.is_over:
-                    yield ast.unparse(each), picture(x.__payload__)
+                    yield ast.unparse(each) + "[0]" * (x is not held), picture(x.__payload__)
 
     @property
     def arguments(self) -> list[str]:
@@ -258,6 +260,11 @@ class Line:
             inside = isinstance(owner, (list, tuple, dict))
             return (owner if inside else untraced(owner))[ast.literal_eval(node.slice)]
         return None
+
+    def named(self, x: Any) -> str:
+        """Return the operand that is x as in the program, or else the only one, or ``x``."""
+        found = [each for each in self._operands if self.resolved(each) is x] or self._operands
+        return ast.unparse(found[0]) if len(found) == 1 else "x"
 
     def with_constant(self, made: str = "ignore_derivatives") -> str:
         """Return the expression with constants in place of its traced operands."""
@@ -354,6 +361,24 @@ def told(fact: str, line: Line | None, write: str) -> str:
     if line is None or is_of_library(line.frame):
         return f"{fact}\n  {write}"
     return f"{fact}\n  {line}\n  {write}"
+
+
+def refuse_labelled(x: Any) -> None:
+    """Raise for labelled arrays such as xarray's: a class with ``dims`` and ``values``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If its class is not registered.
+    """
+    cls = type(x)
+    if hasattr(cls, "dims") and hasattr(cls, "values") and not type_info(cls).is_array:
+        line = Line(caller())
+        name = line.named(x)
+        of_several = f"{{name: x[name].values for name in x}} for x = {name}, which are its arrays"
+        write = of_several if issubclass(cls, Mapping) else f"{name}.values, which is its array"
+        fact = f"no derivative is taken in {name}, a {cls.__qualname__}, which has labels"
+        raise NotDifferentiableError(told(fact, line, f"give {write}"))
 
 
 # --------------------------------------------------------------------------------- what to write

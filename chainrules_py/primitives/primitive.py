@@ -48,6 +48,7 @@ from chainrules_py.values.tracers import (
     highest_tracer,
     in_operations,
     seen_through,
+    untraced,
 )
 from chainrules_py.values.type_info import Host, type_info
 
@@ -187,14 +188,17 @@ class Primitive(Generic[P, R]):
             if type(value) in static_types or is_static(value):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
+                of, xs = self.__name__, ", ".join([*self.operands, name])
                 raise NotDifferentiableError(
-                    f"{name} of {self.__name__} is an option, in which no derivative is taken, "
-                    f"and is {describe(value)}; "
+                    f"{name} of {of} is an option, in which no derivative is taken, and is "
+                    f"{describe(untraced(value))}"
                     + (
-                        "hold it fixed with ignore_derivatives"
+                        f"; hold it fixed, {name}=ignore_derivatives({name})"
                         if self.__module__.startswith("chainrules_")
-                        else f"declare {name} before the * in {self.__name__}, with a derivative "
-                        f"in its rule"
+                        else f"\n  {where_defined(self)}\n  write def {of}({xs}), without the *, "
+                        f"and scalar_rule({of}"
+                        + f", lambda y, {xs}: ..." * (1 + len(self.operands))
+                        + ")"
                     )
                 )
         return operands, options

@@ -136,7 +136,8 @@ def check_number(said: str, given: str, primal: Primitive[..., Any], fits: bool,
     if not fits:
         wanted = _parameters(primal, ())
         raise RuleError(
-            f"{said} gives {given}, and {where_defined(primal)} takes ({wanted}); {use}"
+            f"{said} gives {given}, and {primal.__name__} takes ({wanted})\n"
+            f"  {where_defined(primal)}\n  {use}"
         )
 
 

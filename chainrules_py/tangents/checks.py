@@ -46,14 +46,10 @@ def check_is_tangent(t: object) -> None:
     cls = type(t)
     if cls in taken:
         return
-    if t is None:
+    if is_never_tangent(t):
         raise ProjectionError(
-            "None is never a tangent: did you forget return? Where nothing flows, write "
-            "ZeroTangent()"
-        )
-    if isinstance(t, (str, bytes)):
-        raise ProjectionError(
-            f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
+            f"{describe(t)} is never a tangent: did you forget return? Where nothing flows, write "
+            f"ZeroTangent()"
         )
     check_tangent(t)
     if not is_table(cls):
@@ -76,11 +72,10 @@ def refuse_tangent(t: object) -> NoReturn:
 
 def not_a_tangent_of(primal: object, t: object) -> str:
     """Return the message that a tangent does not belong to a primal, and what to write."""
-    if is_structure_type(type(primal)):
-        name = type(primal).__qualname__
-        remedy = f"write Tangent[{name}](...), or a {name} of tangents of the same shape"
-    else:
-        remedy = "the tangent of an array or number is an array or number"
+    name = type(primal).__qualname__
+    of_fields = f"write Tangent[{name}](...), or a {name} of tangents of the same shape"
+    of_numbers = "the tangent of an array or number is an array or number"
+    remedy = of_fields if is_structure_type(type(primal)) else of_numbers
     return f"{describe(t)} is not a tangent of {describe(primal)}; {remedy}"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
 from chainrules_py.ops.creation import full_like
+from chainrules_py.primitives.advice import refuse_labelled
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent
 from chainrules_py.tangents.rule_results import refuse_objects
@@ -40,7 +41,6 @@ from chainrules_py.values.type_info import (
     libraries,
     namespace,
     namespace_of,
-    refuse_labelled,
     type_info,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
@@ -257,14 +258,14 @@ class NotImplementedTangent(AbstractTangent):
     >>> deliver(t)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    chainrules_py.errors.NotDifferentiableError: this derivative is not implemented by its rule: ...
+    chainrules_py.errors.NotDifferentiableError: a rule does not implement the derivative ...
     """
 
     __slots__ = ("reason", "where")
     dtype: Final = None  # equals no array's dtype, in the check whether a tangent fits
     shape: Final = ()
     __iter__: Final = None
-    fact: ClassVar[str] = "this derivative is not implemented by its rule: "
+    fact: ClassVar[str] = "a rule does not implement the derivative that is taken here: "
 
     def __init__(self, reason: str) -> None:
         self.reason: Final = reason
@@ -274,10 +275,12 @@ class NotImplementedTangent(AbstractTangent):
     @property
     def said(self) -> str:
         """The text of the error, with the line of the rule."""
-        return f"{self.fact}{self.reason}" + (
-            f" ({':'.join(map(str, self.where))}); state it there, or pass ignore_derivatives(...) "
-            f"of that operand"
-        ) * bool(self.fact)
+        source = linecache.getline(*self.where).strip()
+        place = (
+            f"\n  {':'.join(map(str, self.where))}: {source}"
+            f"\n  write it in place of {type(self).__name__}(...)"
+        )
+        return f"{self.fact}{self.reason}{place * bool(self.fact)}"
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self

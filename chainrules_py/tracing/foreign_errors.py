@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import struct
 import sys
-import textwrap
 from typing import Any
 
 from chainrules_py import errors
@@ -34,7 +33,6 @@ from chainrules_py.values.type_info import type_info
 _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
 """The errors that may come from inside a library; others identify their library by themselves."""
 
-_LONGEST = 120  # the number of characters of an error in a message
 _MISCALLED = re.compile(
     r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
 )
@@ -82,21 +80,14 @@ def _explain(error: BaseException, held: bool) -> None:
     broken = broken and not _MISCALLED.search(str(error))
     if broken and (found := instead_for(error, held)):
         line, write = found
-        said = textwrap.shorten(str(error).partition("\n")[0], _LONGEST, placeholder="...")
-        said = f" ({type(error).__name__}: {said})" * (not isinstance(error, SystemError))
-        fact = f"a function of plain values was given a traced one{said}"
+        called = (line and line.called) or "a function"
+        fact = f"{called} takes plain values, and was given what is traced"
         if line is not None and isinstance(error, IndexError) and line.picture:
             fact = f"{line.picture} is used as an index, which must be plain"
-        elif (
-            line is not None
-            and line.called is not None
-            and ("primitive(" not in write or "compiled by" in line.called)
-        ):
-            fact = f"{line.called} takes plain values, and was given what is traced"
         raise TracerError(told(fact, line, write)) from error
     if not isinstance(error, _DEEP):
         is_own = type(error).__module__ != "builtins"
-        if is_own or isinstance(error, (ImportError, RuntimeError, SystemError)):
+        if is_own or isinstance(error, (ImportError, IndexError, RuntimeError, SystemError)):
             see_roots({package for package, _ in announced(BACKENDS)} & sys.modules.keys())
             for refuse in errors.refusers:
                 refuse(error)

@@ -413,10 +413,10 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     library, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
     engine = dict(announced(BACKENDS)).get(library)
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
-    theirs = f"take its own derivative, {short} = {engine}.import_rule({name}), " if imports else ""
     write = (
-        f"{theirs}write {short} = primitive({name}) and a rule of it; {line.with_constant()} is a "
-        f"constant"
+        f"write {short} = {engine}.import_rule({name}), which has its own derivative"
+        if imports
+        else f"write {short} = primitive({name}), and state a rule of it"
         if short.isidentifier()
         else "write it with functions of arrays, or by vectorize of "
         "chainrules_py.composites.functional"

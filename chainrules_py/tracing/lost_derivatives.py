@@ -63,12 +63,10 @@ class Notes:
         if self.refused is None:
             return
         file, line = self.refused
-        lost = "derivative lacks what went through there"
-        lost = lost if depends else "result depends on nothing that is differentiated"
         msg = (
             f"{name_of(f)} ({where_defined(f)}) caught an error about a derivative that would be "
-            f"lost, raised at {file}:{line}, and went on: its {lost}; fix that line as the error "
-            f"says, or catch only the exceptions you expect"
+            f"lost, raised at {file}:{line}, and went on: its derivative lacks what went through "
+            f"there; fix that line as the error says, or catch only the exceptions you expect"
         )
         if not depends or is_strict():
             raise TracerError(msg)

@@ -26,7 +26,7 @@ from chainrules_py.primitives.advice import Line, advised, instead_of, told
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
-from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
+from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
 from chainrules_py.tracing.foreign_arrays import is_stranger
 from chainrules_py.tracing.library_calls import (
@@ -101,7 +101,6 @@ class Member:
                 and callable(self.native)
                 and hasattr(sys.modules.get("numpy"), self.name)
             ):
-                fact = f"{self.name} of {picture(x)} is a method that is not followed"
                 instead = f"use np.{self.name}({line.owner(self.name) or 'x'})"
             msg = told(
                 fact,
@@ -154,17 +153,6 @@ class _Plain:
         )
 
 
-def _own_attribute(x: Any, name: str) -> Any:
-    """Raise for an instance attribute of an array whose class derives from a library's."""
-    if name[0] == "_" or name in type(x).state or name not in getattr(innermost(x), "__dict__", ()):
-        return object.__getattribute__(x, name)  # raises the original error
-    raise MemberError(
-        f"{name} is an attribute that this {x.__dispatch_type__.__name__} has by itself, and what "
-        f"is made of it by a library need not have; read it before x is differentiated, and give "
-        f"it beside x"
-    )
-
-
 _PLAIN = (
     "__array_interface__", "__array_struct__", "__array_wrap__", "__array_finalize__",
     "__array_namespace__", "__array_priority__", "__delitem__", "__dlpack__", "__dlpack_device__",
@@ -205,8 +193,6 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     }
     found |= {n: _Plain(n) for n in _PLAIN if n in native and n not in own}
     found["home"] = type_info(payload).home
-    if type_info(payload).base not in (None, payload) and payload.__dictoffset__:
-        found["__getattr__"] = _own_attribute
     found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
     if number_home(payload) is not None or payload in (int, float):
         found |= element_methods
@@ -223,18 +209,18 @@ _DUCKS = ("astropy", "pandas", "pint", "polars", "pyarrow", "sparse", "unyt", "x
 """Libraries that keep any array that has NumPy's protocols."""
 
 
-class _Askers(dict[str, bool | None]):
+class _Askers(dict[str, bool | str | None]):
     """Whether a module sees tracers as tracers, by its name; None if its caller decides.
 
     A library that dispatches on types leaves to a tracer what it would do itself with an array, so
     that NumPy's arithmetic stays with the differentiated operand.
     """
 
-    def __missing__(self, module: str) -> bool | None:
+    def __missing__(self, module: str) -> bool | str | None:
         library = module.partition(".")[0]
         named = {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy"}
-        sees = None if library in ("abc", "functools", "typing") else library in named
-        self[module] = sees
+        asks = None if library in ("abc", "functools", "typing") else library in named
+        sees = self[module] = library if library == "json" else asks
         return sees
 
 
@@ -244,7 +230,9 @@ _askers = _Askers()
 def answer_as(x: Any) -> type:
     """Return the class that `isinstance` sees: the payload's; the tracer's for some libraries."""
     sees = first_of_callers(_askers.__getitem__)
-    return type(x) if sees else x.__dispatch_type__
+    if sees == "json" and x.is_over:
+        operator.neg(x)  # raises, where json would say that it takes no float64
+    return type(x) if sees is True else x.__dispatch_type__
 
 
 class Classes(dict[type, Any]):

@@ -6,7 +6,7 @@ Libraries and engines register their classes; each fact about a class is an attr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
@@ -353,25 +353,6 @@ def check_served(x: Any, cls: type) -> None:
     if (instead := type_info(cls).refusal) is not None:
         raise NotDifferentiableError(
             f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
-        )
-
-
-def refuse_labelled(x: Any) -> None:
-    """Raise for labelled arrays such as xarray's: a class with ``dims`` and ``values``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If its class is not registered.
-    """
-    cls = type(x)
-    if hasattr(cls, "dims") and hasattr(cls, "values") and not type_info(cls).is_array:
-        library = cls.__module__.partition(".")[0]
-        of_one = "x.values, which is its array, and put the labels on what comes back"
-        of_several = "{name: x[name].values for name in x}, which are its arrays"
-        raise NotDifferentiableError(
-            f"no derivative is taken in {library}.{cls.__qualname__}, which has labels: give "
-            f"{of_several if issubclass(cls, Mapping) else of_one}"
         )
 
 

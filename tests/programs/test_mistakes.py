@@ -18,7 +18,7 @@ HEAD = """\
 import dataclasses
 import logging
 import numpy as np
-from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py import *
 from chainrules_tape import Tape, grad, hessian, hvp, ignore_derivatives, jvp, vjp
 
 x = np.array([1.0, 2.0])
@@ -261,7 +261,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "no return": ("grad(lambda x: None)(x)", "returned None: did you forget return?", ""),
     "a vector": (
         "grad(lambda x: «x**2»)(x)",
-        "returned float64[2]: return np.sum(...), or write jacobian(f)",
+        "returned float64[2]: take np.sum(...) of it, or write jacobian(f)",
         "np.sum(",
     ),
     "hvp of a vector": (
@@ -275,7 +275,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "@dataclasses.dataclass\nclass Model:\n    def __init__(self, w):\n        self.w = w\n"
             "grad(lambda m: np.sum(m.w))(Model(x))"
         ),
-        "declare Model with @dataclass and annotated fields",
+        "write Model as a @dataclasses.dataclass with w: object",
         "",
     ),
     "a tangent of another shape": (
@@ -291,6 +291,76 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "losses[0], a traced float64 scalar, was used after the grad",
         "ignore_derivatives(",
     ),
+    # ------------------------------------------------------------------------ rules, mended
+    "an option that is differentiated": (
+        (
+            "@primitive\n«def scaled(x, *, k):\n    return k * x\n"
+            "linear_rule(scaled, lambda c, x, *, k: k * c)\n»"
+            "grad(lambda k: np.sum(scaled(x, k=k)))(2.0)"
+        ),
+        "k of scaled is an option, in which no derivative is taken",
+        "write def scaled(x, k), without the *, and scalar_rule(scaled, lambda y, x, k: ...,",
+    ),
+    "an operand of any number": (
+        (
+            "@primitive\ndef total(*xs):\n    return sum(xs)\n"
+            "«scalar_rule(total, lambda y, *xs: 1.0)\n»grad(lambda x: total(x[0], x[1]))(x)"
+        ),
+        "gives 1 partial derivative(s), and total takes (*xs)\n  program.py:17\n  write @rule(",
+        "def rule_of_total(*xs): return total(*xs), [LinearMap(lambda t: ..., lambda c: ...) for",
+    ),
+    "a derivative that is left out": (
+        (
+            "@primitive\ndef kv(v, x):\n    return x**v\n@rrule.register(kv)\n"
+            "def kv_rrule(v, x):\n    y = kv(v, x)\n"
+            "    return y, lambda y_bar: («NotImplementedTangent('v')», v * y / x * y_bar)\n"
+            "grad(lambda v: kv(v, 2.0))(1.5)"
+        ),
+        "program.py:23: return y, lambda y_bar: (NotImplementedTangent('v'), v * y / x * y_bar)",
+        "write it in place of NotImplementedTangent(...)",
+    ),
+    # ------------------------------------------------------------------------ other libraries
+    "a function of numba": (
+        "import numba\nh = numba.njit(lambda a: (a * a).sum())\ngrad(lambda x: «h(x)»)(x)",
+        "h, compiled by numba, takes plain arrays",
+        "h.py_func(x)",
+    ),
+    "a labelled array in the function": (
+        "import xarray\nw = xarray.DataArray(x)\ngrad(lambda x: (x * «w»).sum())(x)",
+        "has object[], which holds what is being differentiated",
+        "w.values",
+    ),
+    "a labelled array as argument": (
+        "import xarray\nw = xarray.DataArray(x)\ngrad(lambda v: (v * v).sum())(«w»)",
+        "program.py:19: grad(lambda v: (v * v).sum())(w)",
+        "w.values",
+    ),
+    "a column of a table": (
+        "import pandas\nt = pandas.DataFrame({'a': x})\ngrad(lambda d: d['a'].sum())(«t»)",
+        "program.py:19: d['a']",
+        "{c: t[c].to_numpy() for c in t}",
+    ),
+    "a table with a column of text": (
+        "import pandas\nt = pandas.DataFrame({'a': x, 'b': 'u'})\ngrad(np.sum)(«t»)",
+        "a DataFrame of float64, ",
+        "t.select_dtypes('number').to_numpy()",
+    ),
+    "rows in another order": (
+        (
+            "def g(v):\n    v = v * 1.0\n    «np.random.default_rng(0).shuffle(v)»\n"
+            "    return v[0]\ngrad(g)(x)"
+        ),
+        "a function in C would exchange parts of a traced value in place",
+        "v = v[np.random.default_rng(0).permutation(len(v))]",
+    ),
+    "a stored value in JSON": (
+        (
+            "import json\nkept = []\ndef g(v):\n    y = np.sum(v)\n    «kept.append(y)»\n"
+            "    return y\ngrad(g)(x)\njson.dumps([k for k in kept])"
+        ),
+        "kept[0], a traced float64 scalar, was used after the grad",
+        "kept.append(ignore_derivatives(y))",
+    ),
     # --------------------------------------------------------------------------- other engines
     "export to no engine": (
         "export(np.sin«»)",
@@ -302,10 +372,25 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "there is no exporter to 'pytorch'",
         "'torch'",
     ),
+    "export to an engine that is not supported": (
+        "export(np.sin, to=«'tensorflow'»)",
+        "there is no exporter to 'tensorflow'",
+        "'pytensor'",
+    ),
     "export of a number": ("export(3.0, to='torch')", "export(3.0): not a function", ""),
 }
 
 MENDED = {
+    "export to an engine that is not supported": "'autograd'",
+    "an option that is differentiated": (
+        "def scaled(x, k):\n    return k * x\n"
+        "scalar_rule(scaled, lambda y, x, k: k, lambda y, x, k: x)\n"
+    ),
+    "an operand of any number": (
+        "@rule(total)\ndef rule_of_total(*xs):\n"
+        "    return total(*xs), [LinearMap(lambda t: t, lambda c: c) for x in xs]\n"
+    ),
+    "a derivative that is left out": "np.log(x) * y * y_bar",
     "option given by place": "x, n=2",
     "a library in C": (
         "j0 = primitive(lambda x, /: c.j0(x))\nscalar_rule(j0, lambda y, x: -0.44)\n"
@@ -344,8 +429,9 @@ def test_a_mistake_is_named_with_what_to_write(name):
     program, operations, remedy = MISTAKES[name]
     if "torch" in operations or "torch" in remedy:
         pytest.importorskip("torch")
-    if "pandas" in program:
-        pytest.importorskip("pandas")
+    for library in ("numba", "pandas", "xarray"):
+        if library in program:
+            pytest.importorskip(library)
     error = run(program.replace("«", "").replace("»", ""))
     assert error is not None
     said = "\n".join([str(error), *getattr(error, "__notes__", ())])

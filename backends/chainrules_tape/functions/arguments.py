@@ -94,9 +94,9 @@ class Arguments:
         """Locate the chosen arguments in a call; add defaults of missing ones to the keywords."""
         found = [self._place(which, len(operands), keywords) for which in self.names_of_chosen]
         if twice := [p for p in found if found.count(p) > 1]:
-            what = f"argument {twice[0]}" if isinstance(twice[0], int) else repr(twice[0])
             raise NotDifferentiableError(
-                f"{what} of {name_of(self.f)} is named twice in argnums and argnames; once is all"
+                f"argument {twice[0]!r} of {name_of(self.f)} is named twice in argnums and "
+                f"argnames; once is all"
             )
         return found
 
@@ -266,8 +266,12 @@ def _check_no_numbers(x: Any) -> None:
             instead = f"it is traced by {library}: take all derivatives by one engine"
         elif hasattr(x, "dtype"):
             instead = "give an array of a floating type, as np.asarray(x, float)"
+        elif hasattr(type(x), "__next__"):
+            instead = "give a list of them, as list(x)"
         else:
-            instead = f"declare {type(x).__name__} with @dataclass and annotated fields"
+            fields = [f"{name}: object" for name in getattr(x, "__dict__", {})]
+            of_fields = f"a @dataclasses.dataclass with {', '.join(fields)}"
+            instead = f"write {type(x).__name__} as {of_fields}"
         raise NotDifferentiableError(
             f"{describe(x)} holds numbers that no derivative is known in: {instead}"
         )
@@ -310,14 +314,20 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
     for x in leaves:
         if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
             whole = f"{what} of {name_of(f)} ({where_defined(f)})" if f else "the loss"
-            labelled = type(x).__module__.partition(".")[0] in ("pandas", "xarray")
-            write = "return the numbers or arrays themselves, or a dataclass of them"
-            if labelled:
-                write = f"write w.values for each {type(x).__name__} w that it is computed with"
             raise NotDifferentiableError(
                 f"{whole} has {describe(x)}, which holds what is being differentiated where no "
-                f"derivative sees it: {write}"
+                f"derivative sees it: {_without(type(x), f)}"
             )
+
+
+def _without(cls: type, f: Any) -> str:
+    """Return the remedy for a result of a class: a function may have it by a table it reads."""
+    with contextlib.suppress(TypeError, ValueError):  # it is no function of Python
+        read = inspect.getclosurevars(f)
+        for name, x in {**read.globals, **read.nonlocals}.items():
+            if type(x) is cls and hasattr(cls, "values"):
+                return f"write {name}.values for {name}, a {cls.__name__}"
+    return "return the numbers or arrays themselves, or a dataclass of them"
 
 
 def _may_hide(x: Any) -> bool:
@@ -361,34 +371,28 @@ def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
     of = space(y)
     if type(of) is Space and of.kind == "real" and of.size == 1:
         return
-    code = getattr(f, "__code__", None)
-    place = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
-    said = f"{name_of(f)}{place} returned" if f else "the loss is"
-    made = getattr(f, "recipe", None)
-    if made is not None and made[0].__name__ == "grad" and what == "grad":
-        g = name_of(made[1][0])
+    if (made := getattr(f, "recipe", None)) is not None and made[0].__name__ == "grad":
         raise NotDifferentiableError(
-            f"{what} needs one real number, and grad({g}) returned {describe(y)}: "
-            f"write hessian({g}) for all second derivatives"
+            f"{what} needs one real number, and grad({name_of(f)}) returned {describe(y)}: write "
+            f"hessian({name_of(f)}) for all second derivatives"
         )
+    said = f"{name_of(f)} ({where_defined(f)}) returned" if f else "the loss is"
     msg = f"{what} needs one real number, and {said} {describe(y)}"
-    raise NotDifferentiableError(f"{msg}: {_instead(y, of, what, leaves)}")
+    raise NotDifferentiableError(f"{msg}: {_instead(y, of, what, f, leaves)}")
 
 
-def _instead(y: Any, of: Any, what: str, leaves: Sequence[Any]) -> str:
+def _instead(y: Any, of: Any, what: str, f: Any, leaves: Sequence[Any]) -> str:
     """Return the remedy for a result that is not one real number."""
     if y is None:
         return "did you forget return?"
-    has_aux = what in ("grad", "value_and_grad")
+    has_aux, name = what in ("grad", "value_and_grad"), name_of(f).replace("<lambda>", "f")
     if type(y) in (tuple, list, dict):
         paired = has_aux and type(y) is tuple and len(y) == 2
-        return f"write {what}(f, has_aux=True)" if paired else "return the number alone"
+        return f"write {what}({name}, has_aux=True)" if paired else "return the number alone"
     if type(of) is not Space:
         return "return a number, as np.sum(...) gives"
     if of.size != 1:
-        if what == "Tape.grad":
-            return "take np.sum(...) of it on the tape, or give its cotangent, seed="
-        return "return np.sum(...)" + ", or write jacobian(f) for all derivatives" * has_aux
+        return "take np.sum(...) of it" + f", or write jacobian({name}), its matrix" * has_aux
     if of.kind != "int":
         return "return its real part, np.real(...)"
     if not any([kind_of(x) in ("real", "complex") for x in leaves]):

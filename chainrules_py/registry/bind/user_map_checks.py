@@ -34,18 +34,15 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
     kinds = kind_of(bar), kind_of(y_bar)
     if isinstance(bar, AbstractTangent):
         return bar  # a derivative that is zero, or not stated
-    if "none" not in kinds and (shape_of(bar) or ()) != (shape_of(y_bar) or ()):
-        what = "has a number for more than the elements of the result"
-    elif real and kinds[0] == "complex" != kinds[1]:
-        what = "is complex, where the function is real"
-    elif kinds[0] == "other" != kinds[1]:
-        what = "has no numbers"
-    else:
+    same_shape = "none" in kinds or (shape_of(bar) or ()) == (shape_of(y_bar) or ())
+    other_kind = kinds[0] != kinds[1] and kinds[0] in (real and "complex", "other")
+    if same_shape and not other_kind:
         check_is_tangent(bar)
         return bar
     raise ProjectionError(
-        f"a partial derivative of {statement!r} {what}: {describe(y_bar)} times it is "
-        f"{describe(bar)}; give a real number, or an array of the result's shape"
+        f"a partial derivative of {statement!r} has not the shape or kind of the result: "
+        f"{describe(y_bar)} times it is {describe(bar)}; give a real number, or an array of the "
+        f"result's shape"
     )
 
 

@@ -225,7 +225,7 @@ def test_a_modulus_is_refused_in_our_words():
         grad(lambda x: pow(x, 2, 5))(3.0)
 
 
-def test_attributes_of_an_array_itself_are_refused_by_name():
+def test_attributes_of_an_array_itself_are_not_those_of_a_traced_one():
     class Unit(np.ndarray):
         "An array whose instances have attributes."
 
@@ -233,7 +233,7 @@ def test_attributes_of_an_array_itself_are_refused_by_name():
 
     x = np.ones(2).view(Unit)
     x.scale = 3.0
-    with pytest.raises(TracerError, match="scale is an attribute that this Unit has by itself"):
+    with pytest.raises(AttributeError, match="has no attribute 'scale'"):
         vjp(lambda x: x * x.scale, x)
     with pytest.raises(TracerError, match="has no derivative that is known"):
         vjp(lambda x: x * len(x.kind), x)

@@ -451,7 +451,9 @@ def test_arrays_with_labels_are_refused_with_the_line_to_write():
         lambda: jvp(lambda x: x.values, (x,), (x,)),
     )
     for call in calls:
-        with pytest.raises(NotDifferentiableError, match=r"Labelled, which has labels.*x\.values"):
+        with pytest.raises(
+            NotDifferentiableError, match=r"(?s)Labelled, which has labels.*x\.values"
+        ):
             call()
     assert grad(lambda c: np.sum(c * x.values))(3.0) == 2.0
 
@@ -459,11 +461,11 @@ def test_arrays_with_labels_are_refused_with_the_line_to_write():
 def test_xarray():
     xarray = pytest.importorskip("xarray")
     x = xarray.DataArray(np.ones(2), dims="place")
-    named = r"in xarray\.DataArray, which has labels: give x\.values"
+    named = r"(?s), a DataArray, which has labels\n.*\n  give "
     for given in (x, {"x": x}):
         with pytest.raises(NotDifferentiableError, match=named):
             grad(lambda x: 0.0)(given)
-    with pytest.raises(NotDifferentiableError, match=r"xarray\.Dataset.*\{name: x\[name\]\.values"):
+    with pytest.raises(NotDifferentiableError, match=r"(?s)Dataset.*\{name: x\[name\]\.values"):
         grad(lambda x: 0.0)(xarray.Dataset({"x": x}))
 
 
@@ -478,7 +480,7 @@ def test_a_dataclass_that_declares_nothing_of_what_it_is_given_is_refused():
         w: np.ndarray
 
     loss = lambda m: np.sum(m.w * m.w)
-    with pytest.raises(NotDifferentiableError, match="declare Model with @dataclass and annotated"):
+    with pytest.raises(NotDifferentiableError, match=r"write Model as a @dataclasses\.dataclass"):
         grad(loss)(Model(np.ones(2)))
     assert np.all(grad(loss)(Declared(np.ones(2))).w == 2.0)
 

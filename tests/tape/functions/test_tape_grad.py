@@ -97,7 +97,7 @@ def test_seeds_at_results_and_intermediates():
     )
     with pytest.raises(ProjectionError):
         tape.grad(z, a, seed=np.ones(3))
-    with pytest.raises(NotDifferentiableError, match=r"Tape.grad needs one real number.*seed="):
+    with pytest.raises(NotDifferentiableError, match=r"Tape.grad needs one real number.*np\.sum"):
         tape.grad(z, a)
 
 
