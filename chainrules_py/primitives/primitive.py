@@ -190,7 +190,7 @@ class Primitive(Generic[P, R]):
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 of, xs = self.__name__, ", ".join([*self.operands, name])
                 raise NotDifferentiableError(
-                    f"{name} of {of} is an option, in which no derivative is taken, and is "
+                    f"{name} of {of} is an option, in which no derivative is taken, and was given "
                     f"{describe(untraced(value))}"
                     + (
                         f"; hold it fixed, {name}=ignore_derivatives({name})"

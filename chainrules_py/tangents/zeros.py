@@ -275,9 +275,8 @@ class NotImplementedTangent(AbstractTangent):
     @property
     def said(self) -> str:
         """The text of the error, with the line of the rule."""
-        source = linecache.getline(*self.where).strip()
         place = (
-            f"\n  {':'.join(map(str, self.where))}: {source}"
+            f"\n  {':'.join(map(str, self.where))}: {linecache.getline(*self.where).strip()}"
             f"\n  write it in place of {type(self).__name__}(...)"
         )
         return f"{self.fact}{self.reason}{place * bool(self.fact)}"

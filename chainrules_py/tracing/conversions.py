@@ -134,7 +134,8 @@ def _refuse(x: Any, kind: str) -> NoReturn:
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
         write = f"use {line.with_constant(made)}{', which is a constant' * (kind != 'int')}"
     write = write or _INSTEAD[kind].format(x=line.argument)
-    fact = f"cannot convert {line.picture or picture(x)} to {kind}: its derivative would be lost"
+    to = "a plain number" if kind == "complex" and line.library else kind
+    fact = f"cannot convert {line.picture or picture(x)} to {to}: its derivative would be lost"
     raise TracerError(told(fact, line, write))
 
 
