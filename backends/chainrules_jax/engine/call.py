@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 from collections.abc import Generator, Sequence
 from typing import Any, final
@@ -30,13 +31,12 @@ from chainrules_jax.engine.linear_pairs import (
     not_found,
 )
 from chainrules_jax.engine.linear_primitive import (
-    are_shared,
     as_array,
     batch_tracer,
+    batched,
     batched_type,
     element_type,
     floating,
-    in_front,
     is_moved,
     linear_p,
 )
@@ -89,15 +89,8 @@ class Mapped:
         """Return the shapes and dtypes of the results, with the axis of the calls in front."""
         if self.name is not None:  # an axis of that name may no longer be bound
             return list(jax.make_jaxpr(self.value)(*ins).out_avals)
-        one = self._one(ins)
+        one = [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
         return [batched_type(a, self.size) for a in self.program.avals(*one)]
-
-    def _one(self, ins: Leaves) -> list[Any]:
-        return [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
-
-    def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
-        """Raise unless the calls are linear in the operands that move."""
-        self.program.check_linear(self._one(ins), moves)
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Compute value and derivative; residuals that all calls share have no batch axis."""
@@ -176,10 +169,14 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[
         jnp.zeros(x.aval.shape, x.aval.dtype) if m else as_array(x)
         for x, m in zip(operands, moves, strict=True)
     ]
-    program.check_linear([*map(jax.typeof, given)], moves)
     ys, pair, residuals = program.linearize(given, moves)
     if pair is None:
         return [None] * len(moves)
+    if not pair.is_linear:
+        raise NotDifferentiableError(
+            f"{pair.name} is not stated as linear in what jax.linear_transpose "
+            f"moves: state it by linear_rule, or take jax.vjp"
+        )
     each = zip(cotangents, ys, strict=True)
     cts = [as_array(ad.instantiate_zeros(t)) for t, y in each if is_inexact(y)]
     bars = iter(linear_p.bind(*residuals, *cts, pair=pair.transposed))
@@ -190,23 +187,18 @@ ad.primitive_transposes[call_p] = _transpose
 
 
 def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
-    name = axis.name if type(axis.name) is not object else None  # JAX's placeholder for no name
-    leaves = [*map(as_array, leaves)]
-    if name is None and all([d is None for d in dims]):
-        return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
-    if all([d is None for d in dims]) and are_shared(program.value, leaves, axis):
-        out = call_p.bind(*leaves, program=Mapped(program, axis.size, tuple(dims), name))
-        return [y[0] for y in out], [None] * len(out)
-    leaves, dims = in_front(leaves, dims)
-    if isinstance(program, Program) and name is None:
-        one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
-        aligned = _aligned(leaves, dims)
-        both = program.is_elementwise(leaves) and program.is_elementwise(aligned)
-        if both and program.stays(one):
-            run = call_p.bind if any(map(is_traced, aligned)) else _evaluate
-            return run(*aligned, program=program), [0]
-    out = call_p.bind(*leaves, program=Mapped(program, axis.size, tuple(dims), name))
-    return out, [0] * len(out)
+    def several(leaves: Leaves, dims: Sequence[Any], name: Any) -> Any:
+        if isinstance(program, Program) and name is None:
+            one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
+            aligned = _aligned(leaves, dims)
+            both = program.is_elementwise(leaves) and program.is_elementwise(aligned)
+            if both and program.stays(one):
+                run = call_p.bind if any(map(is_traced, aligned)) else _evaluate
+                return run(*aligned, program=program)
+        return call_p.bind(*leaves, program=Mapped(program, axis.size, tuple(dims), name))
+
+    one = functools.partial(call_p.bind, program=program)
+    return batched(axis, leaves, dims, one, program.value, several)
 
 
 def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
@@ -306,8 +298,7 @@ def refuse_varying(operation: Operation, leaves: Leaves) -> None:
 
 def _varying(x: Any) -> Any:
     """Return the names of the axes of a mesh that a value varies over, by its type."""
-    kinds = getattr(jax.typeof(x), "manual_axis_type", None)  # the name since JAX 0.10
-    return getattr(jax.typeof(x), "vma", None) if kinds is None else kinds.varying
+    return jax.typeof(x).manual_axis_type.varying
 
 
 def _program(operation: Operation, treedef: TreeDef, options: dict[str, Any]) -> Program:

@@ -30,7 +30,8 @@ def _series(
     start = jnp.zeros((), jnp.result_type(*reals) if reals else None)
 
     def along(t: Any) -> list[Any]:
-        points = [_point(x, terms, t) for x, terms in zip(primals, series, strict=True)]
+        pairs = zip(primals, series, strict=True)
+        points = [_point(x, terms, t) if is_inexact(x) else x for x, terms in pairs]
         return [y for y in primitive.bind(*points, **params) if is_inexact(y)]
 
     derivative: Callable[[Any], list[Any]] = along
@@ -45,12 +46,7 @@ def _series(
 
 def _point(x: Any, terms: Sequence[Any], t: Any) -> Any:
     """Evaluate the series of an operand near zero."""
-    if not is_inexact(x):
-        return x
-    total = jnp.zeros_like(x)
-    for term in reversed(terms):
-        total = (total + term) * t
-    return (x + total).astype(x.dtype)
+    return sum([term * t**n for n, term in enumerate(terms, 1)], x).astype(x.dtype)
 
 
 def _derivative(f: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:

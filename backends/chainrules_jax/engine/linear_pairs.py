@@ -276,25 +276,6 @@ class Program:
                 )
         return found
 
-    def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
-        """Raise unless the function is stated as linear in the operands that move.
-
-        Raises
-        ------
-        NotDifferentiableError
-            With what to write instead.
-        """
-        rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
-        stated = None if rule is None else rule.reverse
-        constructor = None if stated is None else stated.recipe.constructor
-        linear = constructor == "linear_rule" or self.operation is v.astype
-        if linear or (constructor == "bilinear_rule" and sum(self._wanted(moves)) == 1):
-            return
-        raise NotDifferentiableError(
-            f"{self.operation.__name__} is not stated as linear in what jax.linear_transpose "
-            f"moves: state it by linear_rule, or take jax.vjp"
-        )
-
     # ------------------------------------------------------------------------ its derivative
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
@@ -416,7 +397,11 @@ class Program:
         # What an elementwise rule saves are the factors: its halves read no numbers.
         may_ask = self._asks is None and not (rule.is_core or bound.is_elementwise)
         more = self.treedef.num_leaves if self._asks or may_ask else 0
-        return LinearPair(forward, backward, ins, outs, count + more, name, _alone(rule))
+        is_linear = bound.is_linear or self.operation is v.astype
+        if bound.statement.recipe.constructor == "bilinear_rule":
+            is_linear = sum(wanted) == 1
+        alone = _alone(rule)
+        return LinearPair(forward, backward, ins, outs, count + more, name, alone, is_linear)
 
     def _on_arrays(
         self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]

@@ -47,6 +47,8 @@ class LinearPair:
         The half that is stated, "forward" or "backward", if the other one is its transpose. It is
         differentiated as written, also with respect to the values: JAX detects that it is not
         linear only when it transposes it, and reverse mode does not.
+    is_linear : bool
+        Whether the function itself is stated as linear in these inputs.
     """
 
     forward: Map
@@ -56,18 +58,18 @@ class LinearPair:
     residuals: int
     name: str
     alone: str = ""
+    is_linear: bool = False
 
     @functools.cached_property
     def transposed(self) -> LinearPair:
         """The pair with its halves exchanged."""
-        found = LinearPair(
-            self.backward,
-            self.forward,
-            self.outs,
-            self.ins,
-            self.residuals,
-            self.name,
-            _EXCHANGED[self.alone],
+        found = dataclasses.replace(
+            self,
+            forward=self.backward,
+            backward=self.forward,
+            ins=self.outs,
+            outs=self.ins,
+            alone=_EXCHANGED[self.alone],
         )
         found.transposed = self
         return found
@@ -159,7 +161,40 @@ def in_front(xs: Sequence[Any], dims: Sequence[Any]) -> tuple[list[Any], list[An
     return moved, [None if d is None else 0 for d in dims]
 
 
-def are_shared(f: Callable[..., Any], operands: Sequence[Any], axis: Any) -> bool:
+def batched(
+    axis: Any,
+    operands: Sequence[Any],
+    dims: Sequence[Any],
+    one: Callable[..., list[Any]],
+    evaluate: Callable[..., list[Any]],
+    several: Callable[..., list[Any]],
+) -> tuple[list[Any], list[int | None]]:
+    """Compute a batch, and the place of its axis in each result.
+
+    Parameters
+    ----------
+    axis
+        JAX's description of the axis.
+    operands, dims : sequence
+        The arrays, and the place of the axis in each; None for one that is shared.
+    one : callable
+        ``one(*operands)`` binds the primitive without the axis.
+    evaluate : callable
+        ``evaluate(*operands)`` computes what the primitive stands for.
+    several : callable
+        ``several(operands, dims, name)`` computes the batch, with its axis in front.
+    """
+    name = axis.name if type(axis.name) is not object else None  # JAX's placeholder for no name
+    operands = [*map(as_array, operands)]
+    shared = all([d is None for d in dims])
+    if shared and name is None:
+        return (out := one(*operands)), [None] * len(out)
+    shared = shared and _are_shared(evaluate, operands, axis)
+    out = several(*in_front(operands, dims), name)
+    return [y[0] for y in out] if shared else out, [None if shared else 0] * len(out)
+
+
+def _are_shared(f: Callable[..., Any], operands: Sequence[Any], axis: Any) -> bool:
     """Return whether results at shared operands are the same along a named axis, as means are."""
     if not axis.size:
         return False
@@ -269,20 +304,13 @@ ad.primitive_transposes[linear_p] = _transpose
 
 
 def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: LinearPair) -> Any:
-    n, size = pair.residuals, axis.size
-    name = axis.name if type(axis.name) is not object else None
-    operands = [*map(as_array, operands)]
-    if name is None and all([d is None for d in dims]):
-        return (out := linear_p.bind(*operands, pair=pair)), [None] * len(out)
-    half = lambda *xs: pair.forward(xs[:n], xs[n:])
-    if all([d is None for d in dims]) and are_shared(half, operands, axis):
-        batched = pair.batched(size, dims[:n], dims[n:], name)
-        out = linear_p.bind(*operands, pair=batched)
-        return [y[0] for y in out], [None] * len(out)
-    operands, dims = in_front(operands, dims)
-    batched = pair.batched(size, dims[:n], dims[n:], name)
-    out = linear_p.bind(*operands, pair=batched)
-    return out, [0] * len(out)
+    n = pair.residuals
+
+    def several(operands: Sequence[Any], dims: Sequence[Any], name: Any) -> Any:
+        return linear_p.bind(*operands, pair=pair.batched(axis.size, dims[:n], dims[n:], name))
+
+    one, evaluate = [functools.partial(f, pair=pair) for f in (linear_p.bind, _evaluate)]
+    return batched(axis, operands, dims, one, evaluate, several)
 
 
 batching.fancy_primitive_batchers[linear_p] = _batch
