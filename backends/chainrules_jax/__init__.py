@@ -11,10 +11,9 @@ from chainrules_jax import (
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine import primitive_calls
 from chainrules_jax.engine.callback import callback
-from chainrules_jax.engine.export import export, supports
+from chainrules_jax.engine.export import export, supports, transformations
 from chainrules_jax.engine.import_rule import import_rule
 from chainrules_jax.engine.rule_config import JaxConfig, config
-from chainrules_jax.engine.transform import transformations
 
 __all__ = [
     "JaxArray",

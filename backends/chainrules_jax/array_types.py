@@ -193,20 +193,15 @@ def solve_triangular_jax(
     x1: JaxArray, x2: JaxArray, *, upper: bool = False, unit_diagonal: bool = False
 ) -> Any:
     """Solve triangular equations; batch axes of matrices and right sides broadcast."""
-    vector = x2.ndim == 1
-    x2 = x2[:, None] if vector else x2
-    lead = jnp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    x1 = jnp.broadcast_to(x1, (*lead, *x1.shape[-2:]))
-    x2 = jnp.broadcast_to(x2, (*lead, *x2.shape[-2:]))
-    dtype = jnp.result_type(x1, x2)
-    y = lax.linalg.triangular_solve(
-        x1.astype(dtype),
-        x2.astype(dtype),
+    solve = functools.partial(
+        lax.linalg.triangular_solve,
         left_side=True,
         lower=not upper,
         unit_diagonal=unit_diagonal,
     )
-    return y[..., 0] if vector else y
+    signature = "(n,n),(n)->(n)" if x2.ndim == 1 else "(n,n),(n,k)->(n,k)"
+    dtype = jnp.result_type(x1, x2)
+    return jnp.vectorize(solve, signature=signature)(x1.astype(dtype), x2.astype(dtype))
 
 
 @v.cholesky_tangent.implement
@@ -235,3 +230,17 @@ def lstsq_jax(x1: JaxArray, x2: JaxArray, *, rcond: float | None = None) -> Any:
     if rows <= columns or (not is_traced(rank) and int(rank) < columns):
         residuals = residuals[:0]
     return y, residuals, rank, s
+
+
+def _scanned(f: Any, initial: Any, xs: Any, *, length: int | None = None) -> Any:
+    """Run the loop as `lax.scan`, or step by step if carried values change their type."""
+    if length not in (None, len(xs)) or not len(xs):
+        return v.scan.__wrapped__(f, initial, xs, length=length)
+    try:
+        # A new object: JAX refers to functions weakly.
+        return lax.scan(functools.partial(f), initial, xs)
+    except TypeError:
+        return v.scan.__wrapped__(f, initial, xs, length=length)
+
+
+v.scan.implement(_scanned, types=(object, object, JaxArray))

@@ -351,11 +351,6 @@ ELSEWHERE = (
         "what is exported meets every transformation",
     ),
     (
-        "backends/chainrules_jax/arrays/loops.py",
-        "tests/engines/jax/test_functions.py",
-        "operations that are given functions",
-    ),
-    (
         "backends/chainrules_jax/arrays/odes.py",
         "tests/engines/jax/test_functions.py",
         "operations that are given functions",

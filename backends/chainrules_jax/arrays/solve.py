@@ -130,29 +130,36 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
     return jnp.where(done[..., None], x, jnp.nan)
 
 
-def _root(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
-    problem = Problem(f, x0, params, options["batch"])
-    if not problem.tree.leaves:
-        return x0
-    if options["solver"] is not None:
-        found = options["solver"](lambda x: f(x, *params), problem.tree.like)
-        return problem.built(problem.read(found))
-    steps = options["max_steps"]
-    x = _newton(problem, problem.start, options["tol"], 50 if steps is None else steps)
-    return problem.built(x)
+def _computed(compute: Function, *named: str) -> Function:
+    """Return an operation: by a solver that is given, or by `compute` of a problem and options."""
+
+    def solved(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
+        problem, solver = Problem(f, x0, params, options["batch"]), options["solver"]
+        if not problem.tree.leaves:
+            return x0
+        if callable(solver):
+            x = problem.read(solver(lambda x: f(x, *params), problem.tree.like))
+        elif solver is not None and solver not in named:
+            told = ", ".join(map(repr, named)) or "ours"
+            raise ValueError(f"solver={solver!r} is none of {told}, and no function either")
+        else:
+            x = compute(problem, solver, options["tol"], options["max_steps"])
+        return problem.built(x)
+
+    return solved
 
 
-def _fixed_point(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
-    solver = options["solver"]
+def _root(problem: Problem, _: Any, tol: float | None, max_steps: int | None) -> Array:
+    return _newton(problem, problem.start, tol, 50 if max_steps is None else max_steps)
+
+
+def _fixed_point(problem: Problem, solver: Any, tol: float | None, max_steps: int | None) -> Array:
     if solver == "newton":
-        return _root(Residual(f), x0, *params, **{**options, "solver": None})
-    if solver is not None:
-        found = lambda _, x: solver(lambda x: f(x, *params), x)
-        return _root(Residual(f), x0, *params, **{**options, "solver": found})
-    problem = Problem(f, x0, params, options["batch"])
+        problem.f = Residual(problem.f)
+        return _root(problem, None, tol, max_steps)
     eps = float(jnp.finfo(problem.start.dtype).eps)
-    tol = 32 * eps if options["tol"] is None else options["tol"]
-    steps = 1000 if options["max_steps"] is None else options["max_steps"]
+    tol = 32 * eps if tol is None else tol
+    steps = 1000 if max_steps is None else max_steps
     scale = _norm(problem.start)
 
     def moved(state: Any) -> Any:
@@ -168,21 +175,16 @@ def _fixed_point(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
     inf = jnp.full((), jnp.inf, problem.start.dtype)
     begin = (0, problem.start, inf, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     _, x, _, _, done = jax.lax.while_loop(lambda s: (s[0] < steps) & ~s[4], moved, begin)
-    return problem.built(jnp.where(done, x, jnp.nan))
+    return jnp.where(done, x, jnp.nan)
 
 
-def _minimize(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
-    gradient = Gradient(config, f)
-    if options["solver"] is not None:
-        solver = lambda _, x: options["solver"](lambda x: f(x, *params), x)
-        return _root(gradient, x0, *params, **{**options, "solver": solver})
-    problem = Problem(gradient, x0, params, options["batch"])
-    value = lambda x: jnp.sum(f(problem.built(x.reshape(problem.start.shape)), *params))
-    steps = 1000 if options["max_steps"] is None else options["max_steps"]
-    rough = _descended(value, problem.start.reshape(-1), steps)
-    x = _newton(problem, rough.reshape(problem.start.shape), options["tol"], 50)
-    lower = value(x.reshape(-1)) <= value(problem.start.reshape(-1))
-    return problem.built(jnp.where(lower, x, jnp.nan))
+def _minimize(problem: Problem, _: Any, tol: float | None, max_steps: int | None) -> Array:
+    f, start = problem.f, problem.start
+    value = lambda x: jnp.sum(f(problem.built(x.reshape(start.shape)), *problem.params))
+    problem.f = Gradient(config, f)
+    rough = _descended(value, start.reshape(-1), 1000 if max_steps is None else max_steps)
+    x = _newton(problem, rough.reshape(start.shape), tol, 50)
+    return jnp.where(value(x.reshape(-1)) <= value(start.reshape(-1)), x, jnp.nan)
 
 
 def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
@@ -192,26 +194,15 @@ def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
     return minimize(value, x, method="BFGS", options={"maxiter": steps}).x
 
 
-def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any:
-    problem = Problem(matvec, b, params, options["batch"])
-    rhs, solver, size = problem.start, options["solver"], problem.coordinates.size
-    if not problem.tree.leaves:
-        return b
-    if callable(solver):
-        x = problem.read(solver(lambda y: matvec(y, *params), problem.tree.like))
-        return problem.built(x)
+def _linear_solve(problem: Problem, solver: Any, tol: float | None, max_steps: int | None) -> Array:
+    rhs, size = problem.start, problem.coordinates.size
     if solver is None:
-        solver = "dense" if options["batch"] or size <= SMALL else "gmres"
+        solver = "dense" if problem.batch or size <= SMALL else "gmres"
     if solver == "dense":
-        zero = jnp.zeros_like(rhs)
-        return problem.built(_solved(problem.matrix(problem.residual, zero), rhs))
-    if solver not in ("gmres", "cg"):
-        raise ValueError(
-            f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
-        )
+        return _solved(problem.matrix(problem.residual, jnp.zeros_like(rhs)), rhs)
     eps = float(jnp.finfo(rhs.dtype).eps)
-    tol = eps**0.75 if options["tol"] is None else options["tol"]
-    steps = max(10 * size, 20) if options["max_steps"] is None else options["max_steps"]
+    tol = eps**0.75 if tol is None else tol
+    steps = max(10 * size, 20) if max_steps is None else max_steps
     if solver == "gmres":
         restart = min(100, size)
         x, _ = sparse.gmres(
@@ -221,14 +212,14 @@ def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any
         x, _ = sparse.cg(problem.residual, rhs, tol=tol, maxiter=steps)
     product = problem.residual(x)
     close = _norm(product - rhs) <= max(tol, eps**0.5) * (_norm(product) + _norm(rhs))
-    return problem.built(jnp.where(close, x, jnp.nan))
+    return jnp.where(close, x, jnp.nan)
 
 
 COMPUTED.update(
     {
-        v.root: _root,
-        v.fixed_point: _fixed_point,
-        v.minimize: _minimize,
-        v.linear_solve: _linear_solve,
+        v.root: _computed(_root),
+        v.fixed_point: _computed(_fixed_point, "newton"),
+        v.minimize: _computed(_minimize),
+        v.linear_solve: _computed(_linear_solve, "dense", "gmres", "cg"),
     }
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import jax
 import numpy as np
@@ -13,7 +13,6 @@ import chainrules_py
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.linear_primitive import LinearPair, tangent_type
-from chainrules_jax.engine.residuals import Kept
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import (
     COMPUTED,
@@ -45,13 +44,18 @@ from chainrules_py import (
 from chainrules_py import ops as v
 from chainrules_py.extend import (
     Bound,
+    Closure,
     HigherOrder,
     Rule,
+    Space,
+    StructureSpace,
     TreeDef,
     bind,
+    closed,
     demand_rule,
     describe,
     find_rule,
+    flatten,
     flatten_tangent,
     hosted,
     looked_into,
@@ -73,6 +77,67 @@ LEAVES = (
 """The errors that JAX raises if code reads the value of a tracer."""
 
 
+_EMPTY = (Space, StructureSpace, str, int, float, complex, bool, type(None), type)
+_ARRAY: Final = object()
+"""Where an array is missing."""
+
+
+@final
+class Kept:
+    """The values that a rule saved: the arrays that JAX keeps, and a frame around them.
+
+    Arrays may be anywhere in them: in tuples, in dicts, in the cells of a half that is a closure. A
+    traced value must not stay in the frame, where JAX would not see it.
+
+    Parameters
+    ----------
+    saved : tuple
+        What the rule saved.
+    traced : bool
+        Whether they may contain traced values.
+
+    Attributes
+    ----------
+    residuals : list
+        The arrays.
+    count : int
+        The number of arrays.
+    frame : tuple
+        Everything except the arrays, for comparison.
+    """
+
+    __slots__ = ("_inner", "_parts", "_tree", "count", "frame", "residuals")
+
+    def __init__(self, saved: tuple[Any, ...], traced: bool) -> None:
+        leaves, self._tree = flatten(saved, is_value)
+        self._inner: TreeDef | None = None
+        if traced:
+            whole = lambda x: is_value(x) or isinstance(x, _EMPTY)
+            leaves = [x if whole(x) else closed(x, is_traced) for x in leaves]
+            if any([type(x) is Closure for x in leaves]):
+                leaves, self._inner = flatten(tuple(leaves), is_value)
+        self._parts = [_ARRAY if is_value(x) else x for x in leaves]
+        self.residuals = [x for x, part in zip(leaves, self._parts, strict=True) if part is _ARRAY]
+        self.count = len(self.residuals)
+        # A function that captured arrays equals no other.
+        known = self._inner is None or object()
+        self.frame = self._tree, known, [(type(x), x) for x in self._parts]
+
+    def taken(self) -> list[Any]:
+        """Return the arrays and forget them: JAX's caches keep functions that use this object."""
+        residuals, self.residuals = self.residuals, []
+        return residuals
+
+    def filled(self, residuals: Sequence[Any]) -> Any:
+        """Rebuild the saved values around these arrays."""
+        rest = iter(residuals)
+        leaves = [next(rest) if x is _ARRAY else x for x in self._parts]
+        if self._inner is not None:
+            parts = unflatten(self._inner, leaves)
+            leaves = [x.filled() if type(x) is Closure else x for x in parts]
+        return unflatten(self._tree, leaves)
+
+
 @final
 class Program:
     """Call of a primitive, without its arrays.
@@ -89,7 +154,7 @@ class Program:
 
     __slots__ = (
         "_asks",
-        "_implementation",
+        "_has_code",
         "_leaves_jax",
         "_out",
         "_pairs",
@@ -107,7 +172,7 @@ class Program:
         self._types: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
         self._pairs: dict[Any, tuple[Any, LinearPair]] = {}  # the last pair of each kind of call
-        self._implementation: Callable[..., Any] | None = None
+        self._has_code = operation.has_body and not isinstance(operation, HigherOrder)
         self._leaves_jax = False
         self._asks: bool | None = None  # whether its rule reads numbers; None if unknown
         self._out: TreeDef | None = None
@@ -118,22 +183,20 @@ class Program:
 
     def _given(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands for a user-defined body, which may pass them to NumPy."""
-        is_body = self.operation.has_body and not isinstance(self.operation, HigherOrder)
-        return self.operands(settled(leaves) if is_body and not _any_traced(leaves) else leaves)
+        settles = self._has_code and not _any_traced(leaves)
+        return self.operands(settled(leaves) if settles else leaves)
 
     # ----------------------------------------------------------------------------- the value
 
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the arrays of the result by JAX's operations."""
-        traced = _any_traced(leaves)
-        if self._implementation is None:
-            self._implementation = _implementation(self.operation, self.operands(leaves))
-        f = self._implementation
-        f = COMPUTED.get(self.operation, f) if traced else f
+        traced, given = _any_traced(leaves), self._given(leaves)
+        f = COMPUTED.get(self.operation) if traced else None
+        f = f or _implementation(self.operation, _classes(given))
         if traced and self._leaves_jax:
             return self._called_back(leaves, None)
         try:
-            return self.opened(self._run(f, *self._given(leaves), **self.options), leaves)
+            return self.opened(self._run(f, *given, **self.options), leaves)
         except UNFIT as error:
             if not (traced and self._is_body(f)) or _is_own(error):
                 raise
@@ -141,12 +204,7 @@ class Program:
 
     def _is_body(self, f: Any) -> bool:
         """Return whether a function is the user-defined body of the operation."""
-        operation = self.operation
-        return (
-            f is operation.__wrapped__
-            and operation.has_body
-            and not isinstance(operation, HigherOrder)
-        )
+        return self._has_code and f is self.operation.__wrapped__
 
     def _called_back(self, leaves: Leaves, error: Exception | None) -> list[Any]:
         """Call the body with NumPy arrays, since it raised an error for tracers."""
@@ -221,15 +279,13 @@ class Program:
 
         The rule is stored at the call, so that a later derivative uses the same rule.
         """
-        classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
+        classes = _classes(operands)
         key = classes, tuple([getattr(x, "ndim", None) for x in operands])
         if key not in self._rules:
+            pairs = zip(operands, classes, strict=True)
+            numbers = [_number(x) if is_value(x) and not x.ndim else cls for x, cls in pairs]
             rule = find_rule(self.operation, classes, config)
-            if rule is None:
-                pairs = zip(operands, classes, strict=True)
-                numbers = [_number(x) if is_value(x) and not x.ndim else cls for x, cls in pairs]
-                rule = find_rule(self.operation, tuple(numbers), config)
-            self._rules[key] = rule
+            self._rules[key] = rule or find_rule(self.operation, tuple(numbers), config)
         return self._rules[key]
 
     def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
@@ -242,13 +298,9 @@ class Program:
         return rule is None and looked_into(self.operation, tuple(map(type, operands)), config)
 
     def _rule(self, operands: tuple[Any, ...]) -> Rule:
-        rule = self.find(operands)
-        if rule is None:
-            shown = tuple([Concrete if is_value(x) else type(x) for x in operands])
-            return demand_rule(
-                self.operation, shown, config, "reverse"
-            )  # raises, and lists the rules that exist
-        return rule
+        return self.find(operands) or demand_rule(  # raises, and lists the rules that exist
+            self.operation, _classes(operands), config, "reverse"
+        )
 
     def is_elementwise(self, leaves: Leaves) -> bool:
         """Return whether a batch of calls is, by its rule, one call with a further axis."""
@@ -425,9 +477,12 @@ class Program:
         return self.operation.__name__
 
 
-def _implementation(operation: Operation, operands: tuple[Any, ...]) -> Callable[..., Any]:
+def _classes(operands: tuple[Any, ...]) -> tuple[type, ...]:
+    return tuple([Concrete if is_value(x) else type(x) for x in operands])
+
+
+def _implementation(operation: Operation, classes: tuple[type, ...]) -> Callable[..., Any]:
     """Find the function that computes an operation for concrete JAX arrays."""
-    classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
     # The second call loads missing modules, and raises.
     return operation.implementation(classes) or operation.plain_implementation(classes)
 

@@ -128,12 +128,11 @@ _private.held_weakly.add(LinearPair)
 
 def _silent(half: Map) -> Map:
     def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
-        before = silent.get()
+        before = silent.set(True)
         try:
-            silent.set(True)
             return half(res, ts)
         finally:
-            silent.set(before)
+            silent.reset(before)
 
     return mapped
 

@@ -16,7 +16,7 @@ import jax.core
 import numpy as np
 
 from chainrules_jax.array_types import Concrete
-from chainrules_jax.engine.call import run
+from chainrules_jax.engine.export import export
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import JAXS, OURS, as_values
 from chainrules_py import Primitive
@@ -61,11 +61,11 @@ def host(
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
         implementation = _converting(operation.implementation(here))
     rule = find_rule(operation, here, config)
-    if rule is not None and is_native(operation, rule, implementation):
-        return implementation  # type: ignore[no-any-return]
-    if rule is None and implementation is not None and is_ruleless(operation, here, config):
-        return implementation  # type: ignore[no-any-return]  # JAX differentiates through it
-    return _running(operation)
+    if rule is None:  # JAX differentiates through it, if it is all that there is
+        is_own = implementation is not None and is_ruleless(operation, here, config)
+    else:
+        is_own = is_native(operation, rule, implementation)
+    return implementation if is_own else export(operation)
 
 
 def host_of_arrays(
@@ -77,21 +77,11 @@ def host_of_arrays(
     if isinstance(
         operation, HigherOrder
     ):  # function operands may be written in JAX's own operations
-        return _running(operation)
+        return export(operation)
     if any([issubclass(cls, _NUMPYS) for cls in classes]):
         here = [Concrete if issubclass(cls, _NUMPYS) else cls for cls in classes]
         return _converting(operation.implementation(tuple(here)))
     return implementation  # type: ignore[no-any-return]
-
-
-def _running(operation: Primitive[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs the call as a program, with the operation's rule."""
-
-    def running(*operands: Any, **options: Any) -> Any:
-        operands, options = operation.normalise(operands, options)
-        return run(operation, as_values(operands), options)
-
-    return running
 
 
 def _converting(implementation: Any) -> Callable[..., Any] | None:

@@ -61,12 +61,6 @@ def _is_literal(x: Any) -> bool:
     return isinstance(x, (int, float, complex)) and hasattr(x, "aval")
 
 
-def _number_of(x: Any) -> Any:
-    """Return the Python number of a JAX literal."""
-    classes: tuple[Any, ...] = (int, float, complex)
-    return next(cls(x) for cls in classes if isinstance(x, cls))
-
-
 def split(
     x: Any, *, numbers: bool = False, others: Sequence[Any] = ()
 ) -> tuple[list[Any], TreeDef]:
@@ -151,7 +145,7 @@ def _is_given(x: Any) -> bool:
 
 def _held(x: Any) -> Any:
     """Convert an entry of a structure; its literals become Python numbers, which are static."""
-    return _number_of(x) if _is_literal(x) else _converted(x)
+    return +x if _is_literal(x) else _converted(x)
 
 
 _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}

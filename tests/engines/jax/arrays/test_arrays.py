@@ -14,9 +14,8 @@ import pytest
 import chainrules_jax
 import chainrules_tape
 from chainrules_jax.array_types import Concrete
-from chainrules_jax.engine.linear_primitive import is_inexact
 from chainrules_jax.engine.primitive_calls import is_native
-from chainrules_jax.engine.values import conjugate, dense, split
+from chainrules_jax.engine.values import conjugate, dense, is_inexact, split
 from chainrules_py import (
     AmbiguousRuleError,
     ChainRulesError,
