@@ -204,24 +204,6 @@ def solve_triangular_jax(
     return jnp.vectorize(solve, signature=signature)(x1.astype(dtype), x2.astype(dtype))
 
 
-@v.cholesky_tangent.implement
-def cholesky_tangent_jax(x_dot: JaxArray, factor: JaxArray) -> Any:
-    """Murray, eq. (8), with one system from each side, so that no layout is transposed."""
-    x_dot = _half(x_dot)
-    lead = jnp.broadcast_shapes(factor.shape[:-2], x_dot.shape[:-2])
-    dtype = jnp.result_type(factor, x_dot)
-    L = jnp.broadcast_to(factor, (*lead, *factor.shape[-2:])).astype(dtype)
-    middle = jnp.broadcast_to(x_dot + x_dot.mT.conj(), L.shape).astype(dtype)
-    triangle = functools.partial(lax.linalg.triangular_solve, L, lower=True)
-    middle = triangle(middle, left_side=False, transpose_a=True, conjugate_a=True)
-    return jnp.tril(L) @ _half(triangle(middle, left_side=True))
-
-
-def _half(x: Any) -> Any:
-    """Return the lower triangle with half of the diagonal, in one fused loop."""
-    return jnp.tril(x) / (1 + jnp.eye(x.shape[-1], dtype=x.real.dtype))
-
-
 @v.lstsq.implement
 def lstsq_jax(x1: JaxArray, x2: JaxArray, *, rcond: float | None = None) -> Any:
     """Solve least squares; residuals are empty if the rank is known to be deficient."""

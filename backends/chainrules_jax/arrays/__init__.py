@@ -1,5 +1,5 @@
 """Implementations of the operations for JAX's arrays."""
 
-from chainrules_jax.arrays import matrices, odes, solve
+from chainrules_jax.arrays import odes, solve
 
-__all__ = ["matrices", "odes", "solve"]
+__all__ = ["odes", "solve"]

@@ -69,17 +69,10 @@ def _is_complex(x: Any) -> bool:
 
 def _computed(operation: Primitive[..., Any]) -> Callable[..., Any]:
     other = _by_numpy(operation)
-    function = (
-        getattr(jax_special, operation.__name__, None) if operation.__name__ in _OF_JAX else None
-    )
-    if function is None:
+    if operation.__name__ not in _OF_JAX:
         return other
-
-    def computed(*operands: Any, **options: Any) -> Any:
-        compute = other if any(map(_is_complex, operands)) else function
-        return compute(*operands, **options)
-
-    return computed
+    own: Callable[..., Any] = getattr(jax_special, operation.__name__)
+    return lambda *xs, **options: (other if any(map(_is_complex, xs)) else own)(*xs, **options)
 
 
 _OF_AXES = (v.logsumexp, v.softmax, v.log_softmax)

@@ -204,13 +204,12 @@ def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> A
 def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
     """Return arrays that broadcast as those of one call, with the batch axis in front."""
     ndim = max(x.ndim - (d is not None) for x, d in zip(leaves, dims, strict=True))
-    found = []
-    for x, d in zip(leaves, dims, strict=True):
-        if d is not None:
-            missing = ndim - (x.ndim - 1)
-            x = x.reshape(x.shape[0], *(1,) * missing, *x.shape[1:]) if missing else x
-        found.append(x)
-    return found
+    return [
+        x
+        if d is None or x.ndim > ndim
+        else x.reshape(x.shape[0], *(1,) * (ndim + 1 - x.ndim), *x.shape[1:])
+        for x, d in zip(leaves, dims, strict=True)
+    ]
 
 
 batching.fancy_primitive_batchers[call_p] = _batch
@@ -288,17 +287,14 @@ def refuse_varying(operation: Operation, leaves: Leaves) -> None:
     NotDifferentiableError
         With what to write instead.
     """
-    if jax.sharding.get_abstract_mesh().manual_axes and any(map(_varying, leaves)):
+    if jax.sharding.get_abstract_mesh().manual_axes and any(
+        [jax.typeof(x).manual_axis_type.varying for x in leaves]
+    ):
         raise NotDifferentiableError(
             f"{operation.__name__} is called in jax.shard_map, whose types say what values vary "
             f"over, "
             f"which a rule does not: write jax.shard_map(..., check_vma=False)"
         )
-
-
-def _varying(x: Any) -> Any:
-    """Return the names of the axes of a mesh that a value varies over, by its type."""
-    return jax.typeof(x).manual_axis_type.varying
 
 
 def _program(operation: Operation, treedef: TreeDef, options: dict[str, Any]) -> Program:

@@ -15,6 +15,7 @@ from chainrules_jax.array_types import JaxArray, is_traced
 from chainrules_jax.engine.values import COMPUTED, as_beside, is_value, settled, split
 from chainrules_kit import by_numpy, check_promised, tried
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
+from chainrules_py import ops as v
 from chainrules_py.extend import TreeDef, partition, see, unflatten, where_defined
 
 Body = Callable[..., Any]
@@ -80,13 +81,11 @@ def compute_by(operation: Primitive[..., Any], computed: Body) -> None:
         return computed(*operands, **options)
 
     operand: Any = JaxArray | Scalar | np.ndarray
-    if operation.variadic:
-        operation.implement(entered, types=(*[operand] * len(operation.operands), JaxArray))
-        return
+    other: Any = Scalar | np.ndarray
     n = len(operation.operands)
-    for first in range(n):
-        before: list[Any] = [Scalar | np.ndarray] * first
-        operation.implement(entered, types=(*before, JaxArray, *[operand] * (n - first - 1)))
+    rows = [(*[other] * first, JaxArray, *[operand] * (n - first - 1)) for first in range(n)]
+    for types in [(*[operand] * n, JaxArray)] if operation.variadic else rows:
+        operation.implement(entered, types=types)
 
 
 def called_back(
@@ -200,4 +199,20 @@ def like_one_element(body: Body) -> Callable[..., Any]:
     return result
 
 
+def _by_scipy(operation: Primitive[..., Any]) -> None:
+    """Compute a function of one matrix by SciPy, with a result of the matrix's dtype."""
+
+    def body(x: np.ndarray) -> Any:
+        y = operation.plain_implementation((np.ndarray,))(x)
+        if np.iscomplexobj(y) and not np.iscomplexobj(x):
+            raise ValueError(
+                f"{operation.__name__} of a real matrix is complex here; give a complex one"
+            )
+        return y
+
+    compute_by(operation, called_back(operation, body, lambda x: x, vectorized=False))
+
+
+_by_scipy(v.sqrtm)
+_by_scipy(v.logm)
 callback(by_numpy)

@@ -117,10 +117,9 @@ class _Imported:
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the operands' library."""
         options = self.said(options)
-        if own_function(self.rule.primal, "JAX", is_traced) is not None:
-            return self.f(*xs, **options)
         leaves, layout = partition(xs, _is_leaf)
-        if any(map(is_value, leaves)):
+        own = own_function(self.rule.primal, "JAX", is_traced)
+        if own is not None or any(map(is_value, leaves)):
             return self.f(*xs, **options)
         with _precision(leaves):
             given = unflatten(layout, [*map(_entered, leaves)])

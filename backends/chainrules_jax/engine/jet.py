@@ -26,6 +26,7 @@ def _series(
     primals = [*map(as_array, primals)]
     ys = primitive.bind(*primals, **params)
     coefficients = [[] if is_inexact(y) else [jnp.zeros_like(y) for _ in series[0]] for y in ys]
+    moving = [terms for terms, y in zip(coefficients, ys, strict=True) if is_inexact(y)]
     reals = [jnp.finfo(x.dtype).dtype for x in primals if is_inexact(x)]
     start = jnp.zeros((), jnp.result_type(*reals) if reals else None)
 
@@ -37,10 +38,8 @@ def _series(
     derivative: Callable[[Any], list[Any]] = along
     for order, _ in enumerate(series[0], 1):
         derivative = _derivative(derivative)
-        found = iter(derivative(start))
-        for y, terms in zip(ys, coefficients, strict=True):
-            if is_inexact(y):
-                terms.append(next(found) / math.factorial(order))
+        for terms, y in zip(moving, derivative(start), strict=True):
+            terms.append(y / math.factorial(order))
     return ys, coefficients
 
 

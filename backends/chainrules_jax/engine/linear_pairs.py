@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, final
 
@@ -150,6 +151,8 @@ class Program:
         The structure of the tuple of its operands.
     options : dict
         All of its options.
+    avals : callable
+        ``avals(*ins)`` returns the types of the result's arrays, given those of the operands.
     """
 
     __slots__ = (
@@ -159,7 +162,7 @@ class Program:
         "_out",
         "_pairs",
         "_rules",
-        "_types",
+        "avals",
         "options",
         "treedef",
         "operation",
@@ -169,13 +172,13 @@ class Program:
         self.operation = operation
         self.treedef = treedef
         self.options = options
-        self._types: dict[Any, Any] = {}
+        self.avals = functools.cache(self._avals)
         self._rules: dict[Any, Rule | None] = {}
         self._pairs: dict[Any, tuple[Any, LinearPair]] = {}  # the last pair of each kind of call
         self._has_code = operation.has_body and not isinstance(operation, HigherOrder)
         self._leaves_jax = False
         self._asks: bool | None = None  # whether its rule reads numbers; None if unknown
-        self._out: TreeDef | None = None
+        self._out: Any = None  # the structure of the result, once it is known
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands around these arrays."""
@@ -252,10 +255,9 @@ class Program:
 
     def closed(self, leaves: Leaves) -> Any:
         """Rebuild the result around its arrays."""
-        assert self._out is not None
         return unflatten(self._out, leaves)
 
-    def avals(self, *ins: Any) -> list[Any]:
+    def _avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the result's arrays, given those of the operands.
 
         Raises
@@ -263,14 +265,10 @@ class Program:
         NotDifferentiableError
             If a function captured a traced value that cannot be found in it.
         """
-        try:
-            return self._types[ins]  # type: ignore[no-any-return]
-        except KeyError:
-            program = jax.make_jaxpr(self.value)(*ins)
-            if hidden := [x for x in program.consts if is_traced(x)]:
-                raise not_found(self.operation, hidden[0]) from None
-            found = self._types[ins] = list(program.out_avals)
-            return found
+        program = jax.make_jaxpr(self.value)(*ins)
+        if hidden := [x for x in program.consts if is_traced(x)]:
+            raise not_found(self.operation, hidden[0])
+        return list(program.out_avals)
 
     # ------------------------------------------------------------------------------ its rule
 
@@ -389,7 +387,6 @@ class Program:
         ys: Leaves,
     ) -> LinearPair:
         out, wanted = self._out, bound.wanted
-        assert out is not None
         floating = [*map(is_inexact, ys)]
         ins = tuple(map(tangent_type, some))
         outs = tuple([tangent_type(y) for y in ys if is_inexact(y)])
@@ -498,7 +495,7 @@ def _is_own(error: BaseException) -> bool:
 
 def _number(x: Any) -> type:
     """Return the class of Python numbers of the same kind as an array."""
-    return {"c": complex, "i": int, "u": int, "b": bool}.get(np.dtype(x.dtype).kind, float)
+    return {"c": complex, "i": int, "u": int, "b": bool}.get(getattr(x.dtype, "kind", ""), float)
 
 
 def not_found(operation: Operation, x: Any) -> NotDifferentiableError:

@@ -149,9 +149,7 @@ def batched_type(aval: Any, size: int) -> Any:
 
 def element_type(aval: Any, dim: int | None) -> Any:
     """Return the type of the elements of a batch with its axis in front, or of a shared array."""
-    if dim is None:
-        return aval
-    return aval.update(shape=aval.shape[1:], sharding=None)
+    return aval if dim is None else aval.update(shape=aval.shape[1:], sharding=None)
 
 
 def in_front(xs: Sequence[Any], dims: Sequence[Any]) -> tuple[list[Any], list[Any]]:

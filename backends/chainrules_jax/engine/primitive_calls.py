@@ -29,15 +29,28 @@ from chainrules_py.extend import (
     register_host,
 )
 
-# JAX's own derivatives lose digits where they are small: of expm1 for very negative x, of sinc near
-# 0.
-OURS |= {v.expm1, v.sinc}
-# At kinks JAX takes one side, or splits x's derivative with a bound; at a division by 0 it returns
-# infinity. It has no derivative of nextafter, and hence of spacing.
-OURS |= {v.abs, v.clip, v.clip_above, v.clip_below, v.copysign}
-# Functions with a special case at 0 have another slope there in JAX.
-OURS |= {v.strong_multiply, v.logaddexp_share}
-OURS |= {v.fmax, v.fmin, v.fmod, v.nextafter, v.remainder, v.spacing}
+OURS |= {
+    # JAX's own derivatives lose digits where they are small: of expm1 for very negative x, of sinc
+    # near 0.
+    v.expm1,
+    v.sinc,
+    # At kinks JAX takes one side, or splits x's derivative with a bound; at a division by 0 it
+    # returns infinity. It has no derivative of nextafter, and hence of spacing.
+    v.abs,
+    v.clip,
+    v.clip_above,
+    v.clip_below,
+    v.copysign,
+    v.fmax,
+    v.fmin,
+    v.fmod,
+    v.nextafter,
+    v.remainder,
+    v.spacing,
+    # Functions with a special case at 0 have another slope there in JAX.
+    v.strong_multiply,
+    v.logaddexp_share,
+}
 
 _NUMPYS = (np.ndarray, np.generic)
 _VALUES = (jax.core.Tracer, *_NUMPYS)

@@ -128,9 +128,7 @@ def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 def _converted(x: Any) -> Any:
     if is_value(x):
         return x
-    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub":
-        return jnp.asarray(x)
-    if _is_literal(x):
+    if _is_literal(x) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub"):
         return jnp.asarray(x)
     _learn(x)
     if is_structure_type(type(x)):
