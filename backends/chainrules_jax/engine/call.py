@@ -7,11 +7,10 @@ the program is compiled.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import inspect
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import jax
@@ -134,7 +133,8 @@ mlir.register_lowering(call_p, mlir.lower_fun(_evaluate, multiple_results=True))
 def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
     moves = tuple([is_moved(t) for t in tangents])
-    with _at_the_point(primals):  # numbers become arrays there: a rule may read them
+    # Numbers become arrays at the point: a rule may read them.
+    with take_current_trace() as trace, set_current_trace(_at_the_point(trace, primals)):
         ys, pair, residuals = program.linearize([*map(as_array, primals)], moves)
     if pair is None:
         return ys, [no_tangent(y) for y in ys]
@@ -143,19 +143,15 @@ def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any],
     return ys, [next(rest) if is_inexact(y) else no_tangent(y) for y in ys]
 
 
-@contextlib.contextmanager
-def _at_the_point(primals: Leaves) -> Generator[None]:
-    """Compute at the point only, where JAX records a linear function of the tangents.
+def _at_the_point(trace: Any, primals: Leaves) -> Any:
+    """Return what traces at the point only, where JAX records a linear function of the tangents.
 
     Otherwise JAX checks whether each operation belongs to that function, which takes ten times as
     long and has the same result.
     """
-    with take_current_trace() as trace:
-        records = type(trace).__name__ == "JaxprTrace"  # the class has no public name
-        if records and not any([isinstance(x, JaxprTracer) for x in primals]):
-            trace = trace.parent_trace
-        with set_current_trace(trace):
-            yield
+    records = type(trace).__name__ == "JaxprTrace"  # the class has no public name
+    is_known = records and not any([isinstance(x, JaxprTracer) for x in primals])
+    return trace.parent_trace if is_known else trace
 
 
 _jvp.__signature__ = inspect.signature(_jvp)  # type: ignore[attr-defined]  # JAX reads it at each call

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_jax.array_types import is_traced
-from chainrules_jax.engine.values import conjugate, is_inexact, is_value, split
+from chainrules_jax.engine.rule_config import config
+from chainrules_jax.engine.values import is_inexact, is_value, split
 from chainrules_kit import own_function, refuse_traced_captures
 from chainrules_kit.custom_derivatives.import_rule import (
     ImportedRule,
@@ -90,7 +91,10 @@ class _Imported:
     def __init__(self, f: Function, options: dict[str, Any]) -> None:
         self.f = f
         self.options = options
-        self.rule = ImportedRule(f, self._moving, _pushed, _pulled, _half, _is_leaf)
+        push = lambda along, at, dots: config.jvp(along, at, dots)[1]
+        pull = lambda along, at, bars: config.vjp(along, *at)[1](list(bars))
+        half = lambda half, n: import_rule(half, operands=n)
+        self.rule = ImportedRule(f, self._moving, push, pull, half, _is_leaf)
         self._captured: list[Any] | None = None
         self._compiled: Any = None
 
@@ -130,20 +134,6 @@ class _Imported:
                 raise
 
 
-def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence[Any]) -> Any:
-    return jax.jvp(along, at, _like(dots, at))[1]
-
-
-def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
-    ys, transpose = jax.vjp(along, *at)
-    # JAX's cotangents are those of the transpose, ours of the adjoint.
-    return [conjugate(b) for b in transpose([conjugate(t) for t in _like(bars, ys)])]
-
-
-def _half(half: Function, n: int) -> Primitive[..., Any]:
-    return import_rule(half, operands=n)
-
-
 def _is_leaf(x: Any) -> bool:
     return _is_key(x) or kind_of(x) != "none"
 
@@ -151,12 +141,6 @@ def _is_leaf(x: Any) -> bool:
 def _is_key(x: Any) -> bool:
     """Return whether a value is a key of `jax.random.key`, an array that holds no numbers."""
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-
-
-def _like(ts: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(
-        [jnp.broadcast_to(jnp.asarray(t, x.dtype), x.shape) for t, x in zip(ts, xs, strict=True)]
-    )
 
 
 def _precision(xs: Sequence[Any]) -> Any:
