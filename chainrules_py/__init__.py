@@ -39,7 +39,7 @@ _HOMES = {
     "tangents.zeros": "NoTangent NotImplementedTangent UndefinedTangent ZeroTangent is_zero",
     "values.arrays": "Array Numeric Scalar",
     "values.structure": "register_structure",
-    "ops.reporting": "strict",
+    "ops.undetermined": "strict",
 }
 """The names exported here, by module; `__init__.pyi` lists them with their types."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -47,7 +47,7 @@ from chainrules_py.errors import (
 from chainrules_py.errors import (
     UnsupportedKeywordError as UnsupportedKeywordError,
 )
-from chainrules_py.ops.reporting import strict as strict
+from chainrules_py.ops.undetermined import strict as strict
 from chainrules_py.primitives.primitive import (
     Primitive as Primitive,
 )

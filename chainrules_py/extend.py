@@ -147,7 +147,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.rules.higher_order.integration": "started",
     "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
     "chainrules_py.ops.matrices": "adjoint",
-    "chainrules_py.rules.linalg.solving": "as_given columns",
+    "chainrules_py.rules.linalg.linear_systems": "as_given columns",
 }
 """Names, by the module that defines them."""
 
@@ -167,7 +167,7 @@ _MODULES = {
     "statistics_composites": "chainrules_kit.fallbacks.composites.statistics",
     "cholesky_rules": "chainrules_py.rules.decompositions.cholesky",
     "product_rules": "chainrules_py.rules.linalg.products",
-    "solving_rules": "chainrules_py.rules.linalg.solving",
+    "solving_rules": "chainrules_py.rules.linalg.linear_systems",
     "reduction_rules": "chainrules_py.rules.reductions",
 }
 """Modules that are exported as a whole: composites of NumPy's functions, and halves of rules."""

@@ -216,9 +216,9 @@ from chainrules_py.rules.higher_order.operators import (
     Residual,
     applied,
 )
+from chainrules_py.rules.linalg import linear_systems as solving_rules
 from chainrules_py.rules.linalg import products as product_rules
-from chainrules_py.rules.linalg import solving as solving_rules
-from chainrules_py.rules.linalg.solving import (
+from chainrules_py.rules.linalg.linear_systems import (
     as_given,
     columns,
 )

@@ -26,12 +26,12 @@ from chainrules_py.ops.polynomials import *
 from chainrules_py.ops.predicates import *
 from chainrules_py.ops.probability import *
 from chainrules_py.ops.reductions import *
-from chainrules_py.ops.reporting import *
 from chainrules_py.ops.selection import *
 from chainrules_py.ops.sorting import *
 from chainrules_py.ops.special import *
 from chainrules_py.ops.statistics import *
 from chainrules_py.ops.trigonometry import *
+from chainrules_py.ops.undetermined import *
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.values.type_info import _tracer_namespace
 

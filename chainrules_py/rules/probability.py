@@ -49,7 +49,7 @@ from chainrules_py.registry.constructors import rule, scalar_rule
 from chainrules_py.rules.elementwise import cosine, unit
 from chainrules_py.rules.reductions import kept, weighted_sum
 from chainrules_py.rules.special.special import series
-from chainrules_py.rules.support.leading import from_end
+from chainrules_py.rules.support.leading_axes import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 

@@ -16,7 +16,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.ops.reporting import is_strict
+from chainrules_py.ops.undetermined import is_strict
 from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of

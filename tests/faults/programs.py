@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_compile import compile
 from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
 from chainrules_py.ops import strict
-from chainrules_py.ops.reporting import is_strict
+from chainrules_py.ops.undetermined import is_strict
 from chainrules_py.primitives.method_table import lock
 from chainrules_tape import Tape, checkpoint, grad, hessian, jacobian, jvp, linearize, vjp
 from chainrules_tape.inspect.saved_calls import trap

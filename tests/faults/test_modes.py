@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from chainrules_py.ops import strict
-from chainrules_py.ops.reporting import is_strict
+from chainrules_py.ops.undetermined import is_strict
 from chainrules_tape import debug_nans
 from chainrules_tape.inspect.saved_calls import trap_is_set
 

@@ -33,7 +33,7 @@ from chainrules_py.ops.matrices import adjoint
 from chainrules_py.registry.constructors import rule
 from chainrules_py.rules.elementwise import unit
 from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
-from chainrules_py.rules.support.leading import from_end
+from chainrules_py.rules.support.leading_axes import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 

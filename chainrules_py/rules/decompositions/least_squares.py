@@ -23,7 +23,7 @@ from chainrules_py.ops import (
 from chainrules_py.ops.matrices import adjoint, hermitian
 from chainrules_py.registry.constructors import non_differentiable, rule
 from chainrules_py.rules.decompositions.cholesky import read
-from chainrules_py.rules.linalg.solving import as_given, columns
+from chainrules_py.rules.linalg.linear_systems import as_given, columns
 from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap

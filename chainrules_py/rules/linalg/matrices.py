@@ -21,7 +21,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.ops.matrices import adjoint
 from chainrules_py.registry.constructors import linear_rule, rule
-from chainrules_py.rules.support.leading import matrices
+from chainrules_py.rules.support.leading_axes import matrices
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Array

@@ -16,7 +16,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import find_rule
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.rules.decompositions import cholesky
-from chainrules_py.rules.linalg import solving
+from chainrules_py.rules.linalg import linear_systems
 from chainrules_py.rules.linalg.products import dot_left, dot_right, matmul_left, matmul_right
 from chainrules_py.rules.reductions import mean_transpose, sum_transpose
 from chainrules_py.tangents.sum_to_shape import unbroadcasting
@@ -373,7 +373,9 @@ def test_solutions_and_factors_pulled_back_by_numpys_own_ways(n, kind):
     tall = np.where(np.tri(n) == 0, np.inf, a_bar[0])  # of zeros above the diagonal
     for bar in (b_bar[0], b_bar):
         found = adjoints.solve_pull_numpy(bar, a, solution, True)
-        np.testing.assert_allclose(found, solving.solve_pull(bar, a, solution, True), rtol=1e-10)
+        np.testing.assert_allclose(
+            found, linear_systems.solve_pull(bar, a, solution, True), rtol=1e-10
+        )
     for bar in (a_bar[0], a_bar, tall):
         found = adjoints.cholesky_pull_numpy(bar, factor, False)
         np.testing.assert_allclose(
