@@ -7,7 +7,7 @@ program.
 
 from chainrules_py.cli.command import main
 from chainrules_py.cli.migrate_from_autograd import migrated
-from chainrules_py.cli.obstacles import OBSTACLES, Obstacle, obstacles_in
+from chainrules_py.cli.untraceable_code import OBSTACLES, Obstacle, obstacles_in
 from chainrules_py.cli.versions import show_versions
 
 __all__ = ["OBSTACLES", "Obstacle", "main", "migrated", "obstacles_in", "show_versions"]

@@ -27,9 +27,9 @@ from chainrules_py.cli.arguments import (
     script,
 )
 from chainrules_py.cli.composites import composite
+from chainrules_py.cli.doctor import tried
 from chainrules_py.cli.migrate_from_autograd import migrated
-from chainrules_py.cli.obstacles import obstacles_in
-from chainrules_py.cli.trials import tried
+from chainrules_py.cli.untraceable_code import obstacles_in
 from chainrules_py.cli.versions import show_versions
 from chainrules_py.cli.versions import versions as found_versions
 from chainrules_py.extend import name_of, rules_in, see_all, see_roots

@@ -22,12 +22,12 @@ import chainrules_tape
 from chainrules_py import ChainRulesError, ignore_derivatives
 from chainrules_py.cli import (
     OBSTACLES,
+    doctor,
     main,
     migrated,
     obstacles_in,
     show_versions,
     templates,
-    trials,
 )
 from chainrules_py.cli.arguments import function_in
 from chainrules_py.testing import RuleCheckError
@@ -405,7 +405,7 @@ def test_the_doctor_says_works_of_what_gave_a_gradient(said, monkeypatch, verdic
         return report
 
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
-    monkeypatch.setattr(trials, "check_everywhere", judged)
+    monkeypatch.setattr(doctor, "check_everywhere", judged)
     status, text = said("doctor", "--json")
     assert json.loads(text)["packages"][0][3] == state
     assert status == int(state.startswith("broken"))
@@ -416,7 +416,7 @@ def test_the_doctor_says_works_of_what_gave_a_gradient(said, monkeypatch, verdic
 )
 def test_trials(kind, name):
     pytest.importorskip({"tape": "numpy"}.get(name, name))
-    assert trials.tried(kind, name) == "works"
+    assert doctor.tried(kind, name) == "works"
 
 
 def test_graph(said):
