@@ -8,7 +8,7 @@ M. Mitterreiter, J. Giesen, "A simple and efficient tensor calculus" (2020), the
 import string
 
 from chainrules_py.ops import broadcast_to, conj, einsum, expand_dims, eye_like
-from chainrules_py.ops.einsum import product_over
+from chainrules_py.ops.einsum_by_matmul import product_over
 from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import space

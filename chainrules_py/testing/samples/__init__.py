@@ -10,8 +10,8 @@ from chainrules_py.testing.samples.sample import ENTERED, Sample
 
 _FAMILIES = (
     "contraction creation decompositions elementwise fourier higher_order indexing interpolation "
-    "joining linalg manipulation matrix_functions polynomials reductions reporting sorting special "
-    "statistics"
+    "joining linalg manipulation matrix_functions polynomials reductions sorting special "
+    "statistics undetermined"
 )
 for _family in _FAMILIES.split():
     importlib.import_module(f"{__name__}.{_family}")
