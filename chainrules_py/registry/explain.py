@@ -142,15 +142,13 @@ class Explanation:
     def __repr__(self) -> str:
         shown = ", ".join(type_info(c).dispatch_type.__qualname__ for c in self.operands)
         primal = None if self.ambiguous else primal_of(self.f)
-        lines = [f"{name_of(self.f)}({shown})"]
-        if primal is not None and primal is not self.f:
-            lines[0] += f"  is the operation {primal.__name__}"
+        known = "" if primal in (None, self.f) else f"  is the operation {name_of(primal)}"
+        lines = [f"{name_of(self.f)}({shown}){known}"]
         for mode, kind in (("forward", "frule"), ("reverse", "rrule")):
             s = self.rule.statement(mode) if self.rule else None
             text = "ambiguous" if self.ambiguous else "none"
             if s is not None:
-                layer = s.layer.name.lower()
-                text = f"{s.recipe.constructor} for {_types(s)} ({layer})  {s.where}"
+                text = f"{s.recipe.constructor} for {_types(s)} ({s.layer.name.lower()})  {s.where}"
             lines.append(f"  {kind}  {text}")
         lines += [f"   not  {_line(s)}" for s in self.others]
         notes = filter(None, [self.ambiguous, *plugins.not_loaded()])

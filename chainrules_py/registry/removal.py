@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.errors import RuleError
-from chainrules_py.primitives.aliases.alias import choose_rows, of_packages
+from chainrules_py.primitives.aliases.alias import choose_rows, packages_about
 from chainrules_py.primitives.method_table import checked_annotation
 from chainrules_py.primitives.plugins import (
     RULES,
@@ -69,10 +69,10 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
     found = [s for s in known if (s.signature == wanted if types else s.owner == caller)]
     if not found:
         shown = f"({', '.join(map(str, types))})" if types else " here"
-        msg = f"nothing is stated about {name_of(f)}{shown}; rules_for({name_of(f)}) lists all"
-        if known and not types:
-            msg += ", and unregister with the types of one takes that"
-        raise RuleError(msg)
+        more = ", and unregister with the types of one takes that" if known and not types else ""
+        raise RuleError(
+            f"nothing is stated about {name_of(f)}{shown}; rules_for({name_of(f)}) lists all{more}"
+        )
     remove(found)
     return found
 
@@ -102,7 +102,7 @@ def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
     see(f, ())
     known = {module for _, module in announced(RULES)}
     if f is not None:
-        known &= {*of_packages.get(f, ())} or {s.owner for s in rules_for(f)}
+        known &= {*packages_about(f)} or {s.owner for s in rules_for(f)}
     if prefer not in known:
         raise RuleError(
             f"no package {prefer!r} has rules{'' if f is None else f' for {name_of(f)}'}; "

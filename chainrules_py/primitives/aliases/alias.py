@@ -381,27 +381,38 @@ UFUNC_KEYWORDS: dict[str, Any] = {
 
 aliases: dict[Any, Alias] = {}
 """The alias of each library function."""
-of_packages: dict[Any, dict[Any, Alias]] = {}
-"""The rows of packages of rules, by function and package."""
+_rows: dict[Any, dict[Any, Alias]] = {}
+"""The rows of packages of rules, by function and owner, with the row that was there before."""
+
+
+def packages_about(native: Any) -> dict[str, Alias]:
+    """Return the row of each package of rules: its own, or the one that its rules are about."""
+    rows = _rows.get(native, {})
+    found = {
+        s.owner: row
+        for row in rows.values()
+        for s in getattr(row.operation, "stated", ((),))[0]  # composites have no rules
+    }
+    return {owner: row for owner, row in (found | rows).items() if isinstance(owner, str)}
 
 
 class Contested(Alias):
     """Rows of several packages for one function; reading its operation raises."""
 
-    __slots__ = ("packages",)
+    __slots__ = ()
 
-    def __init__(self, rows: dict[Any, Alias]) -> None:
-        (self.native, self.module), *_ = [(row.native, row.module) for row in rows.values()]
-        self.packages = rows
+    def __init__(self, native: Any, module: str) -> None:
+        self.native, self.module = native, module
 
     @property
     def operation(self) -> Any:  # type: ignore[override]
         """The operation: raises, as no package has precedence."""
-        places = {package: where_defined(row.operation) for package, row in self.packages.items()}
+        rows = packages_about(self.native)
+        places = {package: where_defined(row.operation) for package, row in rows.items()}
         raise AmbiguousRuleError(contested(self.__name__, places))
 
     def __repr__(self) -> str:
-        return f"<rows of {' and '.join(self.packages)} for {self.__name__}>"
+        return f"<rows of {' and '.join(packages_about(self.native))} for {self.__name__}>"
 
 
 def _enter(row: Alias) -> None:
@@ -411,10 +422,9 @@ def _enter(row: Alias) -> None:
         aliases[native] = row
         return
     if layer_of(row.module) is Layer.THIRD_PARTY:
-        rows = of_packages.setdefault(native, {})
-        if not isinstance(known, Contested) and isinstance(known.operation, Primitive):
-            theirs = [s.owner for s in known.operation.stated[0] if s.layer is Layer.THIRD_PARTY]
-            rows.update(dict.fromkeys(theirs, known))
+        rows = _rows.setdefault(native, {})
+        if not isinstance(known, Contested):
+            rows.setdefault(owner_of(known.module), known)
         rows[owner_of(row.module)] = row
     if layer_of(row.module) >= layer_of(known.module):
         aliases[native] = row
@@ -423,11 +433,11 @@ def _enter(row: Alias) -> None:
 
 def choose_rows(native: Any = None) -> None:
     """Select the row of the preferred package, for a function or for all."""
-    for f in tuple(of_packages) if native is None else (native,):
-        rows = of_packages.get(f, {})
-        if len(rows) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
+    for f in tuple(_rows) if native is None else (native,):
+        rows = packages_about(f)
+        if len({*rows.values()}) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
             wanted = preferred.get(f, preferred.get(None, ""))
-            aliases[f] = rows.get(wanted) or Contested(rows)
+            aliases[f] = rows.get(wanted) or Contested(f, aliases[f].module)
     invalidate()
 
 

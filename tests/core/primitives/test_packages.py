@@ -138,6 +138,30 @@ cr.settle(sp.agm, prefer="aaa"); print(said(sp.agm, 1.0, 2.0))
     assert lines[-2:] == ["(3.0, [])", "(2.0, [])"]
 
 
+def test_a_third_package_with_a_rule_for_a_function_of_two_keeps_its_other_rules(tmp_path):
+    operation = """
+from chainrules_py.extend import alias
+@primitive
+def mean(x1, x2, /):
+    return sp.agm(x1, x2)
+scalar_rule(mean, lambda y, a, b: {0}, lambda y, a, b: {0})
+alias(sp.agm, to=mean)
+"""
+    package(tmp_path, "aaa", operation.format(2.0))
+    package(tmp_path, "bbb", operation.format(3.0))
+    package(tmp_path, "zzz", slope("agm", 4.0, 2) + slope("erfcx", 5.0))
+    program = """
+print(said(sp.erfcx, 1.0))
+print(" ".join(said(sp.agm, 1.0, 2.0)[0].split()))
+for name in ("zzz", "bbb", "aaa"):
+    cr.settle(sp.agm, prefer=name); print(said(sp.agm, 1.0, 2.0))
+"""
+    lines = told(tmp_path, program)
+    assert lines[0] == "(5.0, [])"
+    assert all(f"{name}, at" in lines[1] for name in ("aaa", "bbb", "zzz"))
+    assert lines[2:] == ["(4.0, [])", "(3.0, [])", "(2.0, [])"]
+
+
 def test_a_package_without_a_rule_for_the_function_cannot_be_preferred(tmp_path):
     """The error names those that have one, and nothing is changed."""
     package(tmp_path, "aaa", slope("owens_t", 2.0, 2))
