@@ -374,7 +374,8 @@ def verdict(kind: str, form: str, door: str) -> str:
         mixed = type(error).__name__ == "TypePromotionError" and kind == "float8"
         mixed |= kind in _FOREIGN and engine in ("rrule", "frule", "tape", "autograd", "compile")
         return "" if mixed else f"{type(error).__name__}: {error}"[:300]
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"[:300]
+    except Exception as error:  # JAX has one of its own for ours in a callback
+        ours = type(error).__name__ == "JaxRuntimeError" and "NotDifferentiable" in str(error)
+        return "" if ours else f"{type(error).__name__}: {error}"[:300]
     near = 0.1 if "float8" in kind else 2e-2 if "bfloat16" in kind else 1e-4
     return "" if np.allclose(found, DUE, atol=near) else f"{found} for {DUE}"

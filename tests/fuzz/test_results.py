@@ -116,6 +116,12 @@ def test_numbers_that_nobody_computes_with_are_no_operands():
         frule((x,), double, x)
 
 
+@pytest.mark.parametrize("kind", ["objects", "tensor"])
+def test_what_jit_of_jax_does_not_see_in_the_result_of_a_body_is_refused(kind):
+    pytest.importorskip("jax")
+    assert results.verdict(kind, "defvjp_of_the_body", "jax, jit") == ""
+
+
 def test_texts_and_counts_are_constants():
     @primitive
     def described(x):

@@ -16,7 +16,15 @@ from chainrules_jax.engine.values import COMPUTED, as_beside, is_value, settled,
 from chainrules_kit import by_numpy, check_promised, tried
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py import ops as v
-from chainrules_py.extend import TreeDef, partition, see, unflatten, where_defined
+from chainrules_py.extend import (
+    TreeDef,
+    brought_home,
+    check_result,
+    partition,
+    see,
+    unflatten,
+    where_defined,
+)
 
 Body = Callable[..., Any]
 
@@ -111,6 +119,7 @@ def called_back(
         if result is None:
             y = _eagerly(f, body, leaves, layout, options) if eager else None
             y = tried(f, body, given, options, "chainrules_jax") if y is None else y
+            check_result(brought_home(y, tuple(leaves)))  # else a constant in a traced program
             found, out = partition(y, _is_numpy)
             shapes = [_aval(y, leaves) for y in found]
         else:
