@@ -27,6 +27,7 @@ from chainrules_py.extend import (
     hosts,
     kind_of,
     parameters_of,
+    plain,
     type_info,
     untraced,
 )
@@ -366,6 +367,13 @@ def element_order(call: Call, order: str) -> None:
     call.operands["x"] = v.permute_dims(call.operands["x"])
     call.options["shape"] = call.options["shape"][::-1]
     call.after.append(v.permute_dims)
+
+
+def memory_order(call: Call, order: str) -> None:
+    """Lower ``order=`` of a copy: in Fortran's order it is the transpose of a copy."""
+    flags = getattr(plain({**call.operands, **call.options}["x"]), "flags", None)
+    if order == "F" or (order in ("A", "K") and getattr(flags, "fnc", False)):
+        call.after.append(lambda y: v.permute_dims(v.copy(v.permute_dims(y))) if y.ndim > 1 else y)
 
 
 def of_shape(fill: int) -> Lowering:

@@ -200,9 +200,9 @@ member(
     v.astype,
     {"self": None, "dtype": None, "order": "K", "casting": "unsafe", "subok": True, "copy": True},
     refuse=("casting", "subok"),
-    lower={"copy": ignored, "order": ignored},
+    lower={"copy": ignored, "order": low.memory_order},
 )
-member("copy", v.copy, {"self": None, "order": "C"}, lower={"order": ignored})
+member("copy", v.copy, {"self": None, "order": "C"}, lower={"order": low.memory_order})
 member(
     "to_device",
     v.to_device,

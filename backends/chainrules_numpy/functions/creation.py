@@ -36,7 +36,7 @@ row(
     c.full_of,
     a=low.as_keyword("x"),
     refuse=("subok", "device"),
-    order=ignored,
+    order=low.memory_order,
     fill_value=low.as_array("fill_value"),
     shape=shape,
 )

@@ -95,7 +95,15 @@ for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
 for _f, _composite in ((np.tril, v.tril), (np.triu, v.triu)):
     row(_f, _composite, "m", m=low.as_array("x"))
 row(np.astype, v.astype, None, copy=ignored, device=ignored)
-row(np.copy, v.copy, refuse=("subok",), order=lambda call, _: call.after.append(low.in_array))
+
+
+def copy_order(call: Call, order: str) -> None:
+    """Lower ``order=`` of np.copy, which makes a 0-d array of a number."""
+    low.memory_order(call, order)
+    call.after.append(low.in_array)
+
+
+row(np.copy, v.copy, refuse=("subok",), order=copy_order)
 
 
 # --------------------------------------------------------------------------------------- windows

@@ -204,3 +204,28 @@ def test_a_view_of_all_is_a_view():
     np.testing.assert_array_equal(bar, 2.0 * X * [[0.0], [1.0], [1.0]])
     with pytest.raises(TracerError, match=r"x\.astype\(dtype\)"):
         value_and_grad(lambda x: np.sum(x.view(np.int64)))(X)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda x: x.copy(order="F"),
+        lambda x: x.T.copy("K"),
+        lambda x: x.T.copy("A"),
+        lambda x: np.copy(x, order="F"),
+        lambda x: x.astype(float, order="F"),
+        lambda x: np.full_like(x, x[0, 1], order="F"),
+    ],
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_copy_has_the_order_that_is_asked_for(copied, order):
+    def f(x):
+        y = copied(x)
+        y.ravel(order)[1] = x[1, 1] ** 2
+        y.reshape(-1)[4] *= 3.0
+        return y * x[0, 0]
+
+    x = np.arange(6.0).reshape(2, 3) + 1.0
+    value, slope = jvp(f, (x,), (x,))
+    np.testing.assert_array_equal(value, f(x))
+    np.testing.assert_allclose(slope, (f(1.000001 * x) - f(0.999999 * x)) / 2e-6, rtol=1e-6)
