@@ -301,12 +301,12 @@ class Primitive(Generic[P, R]):
                 break
         table = self._cache.open()
         tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
-        if found is None and any(map(is_structure_type, classes)):
-            found = self._trace
-        elif found is None and tracers:
+        if found is None and (tracers or any(map(is_structure_type, classes))):
+            found = functools.partial(self.trace, None)
             # Each call has to check operands that are held fixed, which a step does not.
-            step = None if self.fixed else tracers[0].__step__(self, classes)
-            found = self._trace if step is None else self._with_options(step)
+            if tracers and not self.fixed:
+                step = tracers[0].__step__(self, None, classes)
+                found = found if step is None else self.with_options(step)
         return table.setdefault(key or classes, found or self.plain_implementation(classes))  # type: ignore[no-any-return]
 
     def plain_implementation(
@@ -345,7 +345,7 @@ class Primitive(Generic[P, R]):
         )
         return NoRuleError("\n  ".join([msg, *not_loaded()]))
 
-    def _with_options(self, step: Callable[..., Any]) -> Callable[..., Any]:
+    def with_options(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a step, which takes all options, to take those of a call."""
         if not (defaults := self.options):
             return step
@@ -361,14 +361,26 @@ class Primitive(Generic[P, R]):
 
         return stepped
 
-    def _trace(self, *operands: Any, **options: Any) -> Any:
+    def trace(self, primal: Callable[..., Any] | None, /, *operands: Any, **options: Any) -> Any:
+        """Trace a call on any operands, by the tracer of the highest level among them.
+
+        Parameters
+        ----------
+        primal : callable or None
+            The function that the user called, if it is not the primitive: it computes the value.
+        *operands, **options
+            The arguments of the call.
+        """
         tracer = highest_tracer(operands)
         if tracer is None:  # a structure without tracers
-            found = self.plain_implementation(tuple(map(type, operands)), find_host(operands))
+            found = primal or self.plain_implementation(
+                tuple(map(type, operands)), find_host(operands)
+            )
             return found(*operands, **options)
         operands, options = self.normalise(operands, options)
         try:
-            return self.unmixed(tracer.__trace__(self, operands, options))
+            y = tracer.__trace__(self, operands, options, primal)
+            return y if primal is not None and not self.has_body else self.unmixed(y)
         except RecursionError as error:
             if not hasattr(error, "__notes__"):
                 engine = type(tracer).__qualname__

@@ -88,7 +88,7 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return the step that traces calls on these classes; None for the general one."""
+        """Return what traces calls on these classes with all options; None for the general one."""
         return None
 
     @classmethod
@@ -99,22 +99,12 @@ class ArrayLike(PythonProtocols):
         return None
 
     @classmethod
-    def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return the step of an operation that a rule calls, or None."""
+    def __step__(
+        cls, primitive: Any, primal: Callable[..., Any] | None, classes: tuple[type, ...]
+    ) -> Callable[..., Any] | None:
+        """Return the step of a call whose tracers are all of this engine, or None."""
         engines = {getattr(c, "engine", None) for c in classes if issubclass(c, Tracer)}
-        if engines != {cls.engine}:
-            return None
-        site = Site(primitive)
-        step = cls.make_step(site, classes)
-        if step is not None:
-            return step
-        call = cls.make_call(site, classes)
-        return None if call is None else lambda *operands, **options: call(operands, options)
-
-    @classmethod
-    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return a function that traces a call with all its options; None for the general one."""
-        return None
+        return cls.make_step(Site(primitive, primal), classes) if engines == {cls.engine} else None
 
     def _reader(self) -> Callable[[Any, Any], Any]:
         """Return the function ``(x, where)`` that indexes tracers of this class."""

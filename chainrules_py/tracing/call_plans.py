@@ -26,7 +26,7 @@ def renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
                 key = _key_of_tuples(given, kinds)
             found = known.get(key)
             if found is not None:
-                return record(operands[:1], found)
+                return record(*operands[:1], **found)
         options = options_of(stated, operands, keywords, defaults.copy())
         xs = operands[:1] if alone else tuple([operands[p] for p in places])
         if not is_static(*options.values()):
@@ -35,7 +35,7 @@ def renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
             if len(known) >= _MOST:
                 known.clear()
             known[key] = options
-        return record(xs, options)
+        return record(*xs, **options)
 
     return plan
 

@@ -33,7 +33,7 @@ from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
-from chainrules_py.values.tracers import call_plain, find_tracers, highest_tracer, untraced
+from chainrules_py.values.tracers import call_plain, find_tracers, untraced
 from chainrules_py.values.type_info import type_info
 
 
@@ -58,15 +58,18 @@ class Site:
         The called primitive.
     primal : callable or None
         The function that the user called, if it is not the primitive: it computes the value.
+    general : callable
+        Traces a call on any operands (`Primitive.trace`).
     """
 
-    __slots__ = ("primal", "primitive")
+    __slots__ = ("general", "primal", "primitive")
 
     def __init__(
         self, primitive: Primitive[..., Any], primal: Callable[..., Any] | None = None
     ) -> None:
         self.primitive = primitive
         self.primal = primal
+        self.general = partial(primitive.trace, primal)
 
     def step(self, *operands: Any, key: Any = None) -> Callable[..., Any]:
         """Return and cache the function that traces calls on these types without options."""
@@ -78,7 +81,7 @@ class Site:
         if any(map(is_table, classes)):
             step = lambda *xs: self.general(*map(as_array, xs))
         elif self.primal is not None and any(map(is_read, classes)):
-            step = lambda *xs: self.general(*_with_arrays(xs, self.primal))
+            step = lambda *xs: self.general(*joined(_with_arrays(xs, self.primal)))
         elif (
             self.primal is not None
             and number_home(self.primal)
@@ -90,8 +93,9 @@ class Site:
             step = step or self.lifted
         elif (between := beside(self.primal, classes, self.general)) is not None:
             step = between
-        elif tracers and len({type(t).engine for t in tracers if hasattr(type(t), "engine")}) == 1:
-            step = type(tracers[0]).make_step(self, classes)
+        elif tracers and len(classes) == len(self.primitive.operands):
+            step = type(tracers[0]).__step__(self.primitive, self.primal, classes)
+            step = step and self.primitive.with_options(step)
         if step is None:
             step = self.general
         step = table[self if key is None else key, *classes] = guarded(step, self.primal, classes)
@@ -101,18 +105,6 @@ class Site:
         """Trace a library function on Python numbers, converted to the library's scalars."""
         home = number_home(self.primal)
         return self.general(*[scalar_at_home(x, home) for x in operands])
-
-    def general(self, *operands: Any, **options: Any) -> Any:
-        """Trace a call on any operands, by the tracer of the highest level among them."""
-        tracer = highest_tracer(operands)
-        if tracer is None:
-            return (self.primal or self.primitive)(*operands, **options)
-        if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
-            operands = joined(_with_arrays(operands, self.primal))
-        operation = self.primitive
-        operands, options = operation.normalise(operands, options)
-        y = tracer.__trace__(operation, operands, options, self.primal)
-        return operation.unmixed(y) if operation.has_body else y
 
 
 SEQUENCES = (list, tuple)
@@ -276,17 +268,13 @@ def _find_plan(
 
         return of_arrays
     tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
-    engines = {getattr(cls, "engine", None) for cls in tracers}
-    if len(engines) != 1 or None in engines:
-        return slow
-    record = tracers[0].make_call(
-        Site(operation) if operation.options else _site(f, operation), classes
-    )
+    primal = None if operation.options else _site(f, operation).primal
+    record = tracers[0].__step__(operation, primal, classes) if tracers else None
     if record is None:
         return slow
     defaults = operation.options
     if places == (*range(len(operands)),) and not stated:
-        return lambda operands, keywords: record(operands, defaults)
+        return lambda operands, keywords: record(*operands, **defaults)
 
     return renaming(operation, record, places, stated)
 
@@ -325,7 +313,7 @@ def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
             except KeyError:
                 record = joiners[kinds] = _find_joiner(operation, kinds)
             if record is not None:
-                return record(xs, options)
+                return record(*xs, **options)
         return operation(*joined(arrays_of(xs)), **options)
 
     return plan
@@ -406,7 +394,9 @@ def _to_convert(operands: tuple[Any, ...]) -> list[bool]:
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     primal = primal_of(f)
     if primal is not None:
-        return Site(primal, f).general(*operands, **keywords)
+        if any([type(x) in SEQUENCES for x in operands]):
+            operands = joined(_with_arrays(operands, f))
+        return primal.trace(f, *operands, **keywords)
     name, line = public_name(f), Line(caller())
     if (known := advised(f, line) or advised_at(line)) is not None:
         raise NotDifferentiableError(told(f"{name} takes plain values", line, known))

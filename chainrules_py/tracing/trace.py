@@ -36,8 +36,7 @@ from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
 
 Recorder: TypeAlias = Callable[..., Any]
-"""``(operands, options, at=None)`` traces a call; ``at`` is the highest differentiation of the
-call."""
+"""``(*operands, **options)`` traces a call, given all its options."""
 
 
 class Trace(ABC):
@@ -268,8 +267,8 @@ class Trace(ABC):
     ) -> Recorder:
         """Return the function that traces calls with operands of these classes."""
 
-        def general(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
-            at = self.at(highest_tracer(operands)) if at is None else at
+        def general(*operands: Any, **options: Any) -> Any:
+            at = self.at(highest_tracer(operands))
             return self.call(primitive, primal, operands, options, at)
 
         if settled is None:
@@ -287,19 +286,19 @@ class Trace(ABC):
             run, links = bound.run, self.linker(bound, flat=True)
             linked = [i for i in places if bound.wanted[i]]
 
-        def record(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
-            here = at_of(operands[first]) if at is None else at
+        def record(*operands: Any, **options: Any) -> Any:
+            here = at_of(operands[first])
             payloads = list(operands)
             for i in places:
                 x = operands[i]
                 if at_of(x) is not here:
-                    return general(operands, options, at)
+                    return general(*operands, **options)
                 payloads[i] = x.payload
             if debugged is not None and debugged():
-                return general(operands, options, here)
+                return general(*operands, **options)
             for i in holders:
                 if operands[i].dtype is objects:
-                    return general(operands, options, here)
+                    return general(*operands, **options)
             for i in others:
                 payloads[i] = operands[i].frozen()
             if bound is None:
@@ -370,10 +369,7 @@ def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
     if not primitive.has_body:
         return record
 
-    def unmixed(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
-        return primitive.unmixed(record(operands, options, at))
-
-    return unmixed
+    return lambda *operands, **options: primitive.unmixed(record(*operands, **options))
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
@@ -381,8 +377,8 @@ def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorde
     if primitive not in converting:
         return record
 
-    def converted(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
-        made = record(operands, options, at)
+    def converted(*operands: Any, **options: Any) -> Any:
+        made = record(*operands, **options)
         truths = isinstance(made, SettledCalls) and kind_of(made) == "bool"
         return made.payload if truths else made
 
@@ -458,11 +454,14 @@ class SettledCalls(ArrayLike):
             record = tracing.cache.table[key]
         except KeyError:
             table = tracing.cache.open()
-            classes = tuple(map(type, operands))
-            record = table[key] = _without_truths(
-                primitive, self.recorder(primitive, primal, classes)
-            )
-        return record(operands, options, tracing.at(self))
+            classes, record = tuple(map(type, operands)), None
+            if not any(map(is_structure_type, classes)):
+                record = self.recorder(primitive, primal, classes)
+                record = _without_truths(primitive, record)
+            table[key] = record
+        if record is None:
+            return tracing.call(primitive, primal, operands, options, tracing.at(self))
+        return record(*operands, **options)
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements at an index, whose arrays are passed separately."""
@@ -478,7 +477,7 @@ class SettledCalls(ArrayLike):
                 return super()._read(pattern, arrays)
             table = tracing.cache.open()
             record = table[key] = cls.recorder(read, None, (cls, *others))
-        return record((self, *arrays), {"index": pattern}, tracing.at(self))
+        return record(self, *arrays, index=pattern)
 
     @classmethod
     def recorder(
@@ -492,7 +491,7 @@ class SettledCalls(ArrayLike):
         return cls.tracing.recorder(primitive, primal, classes, settled)
 
     @classmethod
-    def make_call(cls, site: Site, classes: tuple[type, ...]) -> Recorder | None:
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Recorder | None:
         """Return a function that traces calls on values and tracers of its mode, or None."""
         for c in classes:
             if is_structure_type(c) or (
@@ -501,15 +500,6 @@ class SettledCalls(ArrayLike):
                 return None
         record = cls.recorder(site.primitive, site.primal, classes)
         return _unmixed(site.primitive, _without_truths(site.primitive, record))
-
-    @classmethod
-    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Return a function that traces calls without options, or None."""
-        primitive = site.primitive
-        if primitive.options or primitive.variadic or len(classes) != len(primitive.operands):
-            return None
-        call = cls.make_call(site, classes)
-        return None if call is None else lambda *operands: call(operands, {})
 
     @classmethod
     def make_lifted(

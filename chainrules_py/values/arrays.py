@@ -124,8 +124,12 @@ class Tracer:
         return self.__payload__
 
     @classmethod
-    def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+    def __step__(
+        cls, primitive: Any, primal: Callable[..., Any] | None, classes: tuple[type, ...]
+    ) -> Callable[..., Any] | None:
         """Find the function that traces a primitive on these operand classes, given all options.
+
+        ``primal`` is the function that the user called, if that is not the primitive itself.
 
         None for the default, the `__trace__` of the highest level. The result is cached.
         """

@@ -15,7 +15,7 @@ CORE = (ROOT / "chainrules_py", ROOT / "backends" / "chainrules_tape")
 PACKAGES = (CORE[0], *sorted((ROOT / "backends").glob("chainrules_*")))
 
 USED = {
-    "chainrules_autograd.engine": {"_node"},
+    "chainrules_autograd.engine": {"_node", "_trace"},
     "chainrules_cupy": {"_where_ufunc", "cupy._sorting.search"},
     "chainrules_jax": {
         "jax._src.util.weakref_cache_key_types",

@@ -46,7 +46,7 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
     @property
     def level(self) -> int:
         """The number of its trace; inner differentiations have higher numbers."""
-        return int(self._trace)
+        return _private.trace(self)
 
     @property
     def __payload__(self) -> Any:

@@ -38,7 +38,7 @@ class FastJoins(BareVariable):
 
         annotate(pull, bound, batched=pull_many)
 
-        def record_join(xs: Any, options: dict[str, Any]) -> Any:
+        def record_join(*xs: Any, **options: Any) -> Any:
             tape, links, payloads = xs[0].tape, [], []
             for x in xs:
                 if x.tape is not tape:

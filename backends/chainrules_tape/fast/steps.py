@@ -233,9 +233,7 @@ class FastSteps(SettledCalls, BareVariable):
     ) -> Recorder:
         """Return a function that records calls with operands of these classes."""
         slow = super().recorder(primitive, primal, classes)
-        general = lambda *operands, **options: slow(operands, options)
-        step = cls.any_step(primitive, primal, classes, general)
-        return slow if step is None else lambda xs, options, at=None: step(*xs, **options)
+        return cls.any_step(primitive, primal, classes, slow) or slow
 
     @classmethod
     def any_step(

@@ -288,7 +288,6 @@ class Outdated:
         return self.__trace__(*operands, **options)
 
     make_step: Any = classmethod(lambda *_: None)  # an outdated tracer is read again first
-    make_call: Any = make_step
     __step__: Any = make_step
 
 
