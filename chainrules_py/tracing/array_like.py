@@ -26,7 +26,6 @@ from chainrules_py.tracing.library_calls import (
     call_method,
     call_native,
     find_step,
-    plans,
     steps,
 )
 from chainrules_py.tracing.lost_derivatives import comparing, note_comparison
@@ -147,7 +146,7 @@ class ArrayLike(PythonProtocols):
         try:
             step = steps.table[ufunc, *map(type, operands)]
         except KeyError:
-            step = find_step(ufunc, operands)
+            step = find_step(ufunc, operands, keywords)
         return step(*operands)
 
     def __array_function__(
@@ -166,11 +165,10 @@ class ArrayLike(PythonProtocols):
             note_comparison(self, caller())
         if self.home is None:
             try:
-                plan = plans.table[function, *keywords, *map(type, operands)]
+                step = steps.table[function, *keywords, *map(type, operands)]
             except KeyError:
-                y = call_native(function, operands, keywords)
-            else:
-                y = plan(operands, keywords)
+                step = find_step(function, operands, keywords)
+            y = step(*operands, **keywords)
         else:  # lists next to CuPy's arrays become CuPy's, though the function is NumPy's
             y = called_beside(self.home, call_native, function, operands, keywords)
         if function in makers and not isinstance(y, Tracer):

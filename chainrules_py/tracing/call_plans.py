@@ -15,7 +15,7 @@ def renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
     alone = places == (0,)
     known: dict[Any, dict[str, Any]] = {}  # options, by the arguments they come from
 
-    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def plan(*operands: Any, **keywords: Any) -> Any:
         key: Any = None
         if alone:
             given = (*operands[1:], *keywords.values()) if keywords else operands[1:]
@@ -50,9 +50,9 @@ def composing(row: Alias, rows: list[Row]) -> Any:
     ahead = [*[a == b and type(place) is int for a, (b, place, *_) in pairs], False].index(False)
     first, rest = rows[:ahead], rows[ahead:]  # the rest are passed by name
     if not rest and not any(convert for *_, convert in first):
-        return lambda operands, keywords: operation(*operands)
+        return operation
 
-    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def plan(*operands: Any, **keywords: Any) -> Any:
         options = options_of(rest, operands, keywords, {})
         xs = [
             x if convert is None or x is default else convert(x)

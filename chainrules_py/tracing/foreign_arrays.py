@@ -24,7 +24,7 @@ from chainrules_py.values.memory import wrapping
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import libraries, type_info
 
-Call: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+Call: TypeAlias = Callable[..., Any]
 
 
 @primitive
@@ -156,7 +156,7 @@ def of_one_library(
         Its arguments: plans are stored by the types of operands and the names of keywords.
     again, plan : callable
         ``again(f, operands, keywords)`` makes the call with converted arguments, and
-        ``plan(operands, keywords)`` makes it with unchanged ones.
+        ``plan(*operands, **keywords)`` makes it with unchanged ones.
     """
     theirs = [cls for cls in map(type, operands) if is_stranger(cls)]
     asks_back = hasattr(f, "nin") or f in wrapping
@@ -168,12 +168,12 @@ def of_one_library(
     if any([type_info(cls).dispatch_type.__module__.startswith(library) for cls in theirs]):
         return plan
 
-    def call(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        if not theirs and suspects.isdisjoint(map(type, (*operands, *keywords.values()))):
-            return plan(operands, keywords)
-        xs, given = all_read(operands, keywords)
+    def call(*operands: Any, **keywords: Any) -> Any:
+        xs, given = operands, keywords
+        if theirs or not suspects.isdisjoint(map(type, (*operands, *keywords.values()))):
+            xs, given = all_read(operands, keywords)
         if xs is operands and given is keywords:
-            return plan(operands, keywords)
+            return plan(*operands, **keywords)
         y = called_beside(_home_in((*operands, *keywords.values())), again, f, xs, given)
         to = _wrapping_in((*operands, *keywords.values())) if asks_back else None
         return y if to is None else moved(y, to=to)

@@ -2,7 +2,7 @@
 
 A *call site* is one way of calling one primitive: `multiply` by the ``*`` operator, or by
 ``np.multiply``. For each combination of operand types it has a *step*, which traces such a call. A
-library function with options, or with its own row, has a *plan* per types and keywords.
+library function with keywords, or with its own row, has one per names of keywords as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.ops.views import shaping, with_memory
@@ -46,7 +46,11 @@ def fresh(x: Any) -> Any:
 
 
 steps = Cache()
-"""The function that traces a call, by ufunc or operator's `Site`, and operand types."""
+"""The function that traces a call, ``(*operands, **keywords)``: by library function, names of
+keywords and operand types; by an operator's `Site` and operand types; a subscript by the class."""
+
+
+Step: TypeAlias = Callable[..., Any]
 
 
 class Site:
@@ -136,20 +140,36 @@ def _site(f: Any, operation: Any) -> Site:
     return Site(operation, None if isinstance(f, _MEMBERS) else f)
 
 
-def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the function that traces a ufunc without keywords, and cache it if possible."""
-    see(ufunc, map(type, operands))
-    operation = getattr(aliases.get(ufunc), "operation", None)
-    if any([is_asked(type(x)) for x in operands]):
-        return lambda *_: NotImplemented
-    if not isinstance(operation, Primitive) or any([is_stranger(type(x)) for x in operands]):
-        return lambda *xs: call_native(ufunc, xs, {})
-    return _site(ufunc, operation).step(*operands, key=ufunc)
+def find_step(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Step:
+    """Return the function that traces calls like this one of a library function; cache it."""
+    classes, bare = tuple(map(type, operands)), hasattr(f, "nin") and not keywords
+    if bare or f not in aliases:
+        see(f, classes)
+    strange = any(map(is_stranger, classes))  # loads the packages for their libraries
+    table, row = steps.open(), aliases.get(f)
+    operation = getattr(row, "operation", None)
+    if bare:
+        if any(map(is_asked, classes)):
+            return lambda *_: NotImplemented
+        if isinstance(operation, Primitive) and not strange:
+            return _site(f, operation).step(*operands, key=f)
+    home = None if getattr(operation, "reads_types", False) else number_home(f)
+    plan = _find_own(f, row, _find_plan(f, row, home, operands, keywords))
+    plan = of_one_library(f, operands, keywords, call_native, plan)
+    table[f, *keywords, *classes] = plan
+    return plan
 
 
-def _call_slowly(
-    f: Any, row: Alias | None, home: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Any:
+def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call a library function on tracers as operations."""
+    try:
+        step = steps.table[f, *keywords, *map(type, operands)]
+    except KeyError:
+        step = find_step(f, operands, keywords)
+    return step(*operands, **keywords)
+
+
+def _call_slowly(f: Any, row: Alias | None, home: Any, /, *operands: Any, **keywords: Any) -> Any:
     """Call a library function on tracers as operations, without a plan."""
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
@@ -163,33 +183,13 @@ def _call_slowly(
     return _site(f, row.operation).general(*xs)
 
 
-plans = Cache()
-"""The plan of a call: by function, names of keywords, and types of operands."""
-
-
-def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call a library function on tracers as operations.
-
-    What is common to all operands of these classes is determined once.
-    """
-    key = (f, *keywords, *map(type, operands))
-    try:
-        plan = plans.table[key]
-    except KeyError:
-        table = plans.open()
-        row, home = _find_native(f, operands)
-        plan = _find_own(f, row, _find_plan(f, row, home, operands, keywords))
-        plan = table[key] = of_one_library(f, operands, keywords, call_native, plan)
-    return plan(operands, keywords)
-
-
-def _find_own(f: Any, row: Alias | None, plan: Any) -> Any:
+def _find_own(f: Any, row: Alias | None, plan: Step) -> Step:
     """Make a plan return no views, if the function returns none though its operations may."""
     if f in undecided:
-        return lambda operands, keywords: _asked(f, plan(operands, keywords), operands, keywords)
+        return lambda *xs, **keywords: _asked(f, plan(*xs, **keywords), xs, keywords)
     if row is None or isinstance(row.operation, Primitive) or f in viewers:
         return plan
-    return lambda operands, keywords: _unshared(plan(operands, keywords), operands)
+    return lambda *xs, **keywords: _unshared(plan(*xs, **keywords), xs)
 
 
 def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
@@ -238,7 +238,7 @@ def _find_plan(
     if may:
         slow = _joining(slow, f)
     if any([is_table(type(x)) for x in operands]):
-        return lambda operands, keywords: call_native(f, tuple(map(as_array, operands)), keywords)
+        return lambda *xs, **keywords: call_native(f, tuple(map(as_array, xs)), keywords)
     if row is not None and not isinstance(row.operation, Primitive):
         _refuse_foreign(f, operands)
     rows = None if row is None else row.rows(len(operands), tuple(keywords))
@@ -261,7 +261,7 @@ def _find_plan(
     classes = tuple(map(type, xs))
     if any(map(is_read, classes)):
 
-        def of_arrays(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        def of_arrays(*operands: Any, **keywords: Any) -> Any:
             made = dict(zip(places, _with_arrays([operands[p] for p in places], f), strict=True))
             xs = [made.get(i, x) for i, x in enumerate(operands)]
             return call_native(f, tuple(xs), keywords)
@@ -274,18 +274,17 @@ def _find_plan(
         return slow
     defaults = operation.options
     if places == (*range(len(operands)),) and not stated:
-        return lambda operands, keywords: record(*operands, **defaults)
-
+        return partial(record, **defaults) if defaults else record
     return renaming(operation, record, places, stated)
 
 
-def _joining(plan: Any, f: Any) -> Any:
+def _joining(plan: Step, f: Any) -> Step:
     """Return a plan that first joins arrays of traced objects among the arguments."""
 
-    def join(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def join(*operands: Any, **keywords: Any) -> Any:
         xs, given = joined(operands), joined((*keywords.values(),))
         if xs is operands and all(map(operator.is_, given, keywords.values())):
-            return plan(operands, keywords)
+            return plan(*operands, **keywords)
         return call_native(f, xs, dict(zip(keywords, given, strict=True)))
 
     return join
@@ -303,7 +302,7 @@ def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
         return None
     joiners: dict[frozenset[type], Any] = {}  # by the types of the operands, in any order
 
-    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def plan(*operands: Any, **keywords: Any) -> Any:
         xs = operands[place] if type(place) is int else keywords[place]
         options = options_of(stated, operands, keywords, {})
         if type(xs) in SEQUENCES:
@@ -361,15 +360,6 @@ def call_method(
     raise TracerError(
         f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
     )
-
-
-def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:
-    """Return a function's row, and its library if that converts Python numbers to scalars."""
-    if f not in aliases:
-        see(f, [type_info(type(x)).dispatch_type for x in operands])
-    row = aliases.get(f)
-    reads_types = row is not None and getattr(row.operation, "reads_types", False)
-    return row, None if reads_types else number_home(f)
 
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:

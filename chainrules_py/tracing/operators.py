@@ -24,7 +24,6 @@ from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_py.ops.views import rounded, shape_back
 from chainrules_py.primitives.advice import Line, advised, instead_of, told
 from chainrules_py.primitives.aliases.alias import aliases
-from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
@@ -34,7 +33,6 @@ from chainrules_py.tracing.library_calls import (
     Site,
     call_native,
     find_step,
-    plans,
     steps,
 )
 from chainrules_py.tracing.lost_derivatives import note_comparison, refuse_shortcut, shortcuts
@@ -46,9 +44,6 @@ from chainrules_py.values.caller_frames import caller, first_of_callers
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_derived, type_info
-
-readers = Cache()
-"""The function that reads a tracer by an index, by tracer class."""
 
 
 class Subscripts:
@@ -65,9 +60,9 @@ class Subscripts:
 
     def __getitem__(self: Any, where: Any) -> Any:
         try:
-            read_part = readers.table[type(self)]
+            read_part = steps.table[type(self)]
         except KeyError:
-            table = readers.open()
+            table = steps.open()
             read_part = table[type(self)] = self._reader()
         return read_part(self, where)
 
@@ -123,10 +118,10 @@ class Member:
         def method(*operands: Any, **keywords: Any) -> Any:
             operands = (x, *operands)
             try:
-                plan = plans.table[native, *keywords, *map(type, operands)]
+                step = steps.table[native, *keywords, *map(type, operands)]
             except KeyError:
-                return call_native(native, operands, keywords)
-            return plan(operands, keywords)
+                step = find_step(native, operands, keywords)
+            return step(*operands, **keywords)
 
         return method
 
@@ -313,7 +308,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
                 if y is not NotImplemented or f is None or not info.is_number:
                     return y
                 # What their reflected operator would call, after a search that takes 1 us.
-                step = table[site, type(self), cls] = find_step(f, (self, other))
+                step = table[site, type(self), cls] = find_step(f, (self, other), {})
             else:
                 step = site.step(self, other)
         return step(self, other)
