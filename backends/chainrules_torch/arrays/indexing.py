@@ -20,13 +20,12 @@ def _arranged(
     """Return x and an index in a form that PyTorch accepts.
 
     PyTorch has no slices with negative steps. It reads the value of a 0-d tensor in an index, which
-    vmap forbids. It does not count an integer beside an array as an array, so the order of axes
-    differs from NumPy's.
+    vmap forbids. The order of axes is PyTorch's, as of a plain tensor: an integer beside an array
+    does not count as an array.
     """
     where: tuple[Any, ...] = index.join(arrays)
     if not arrays and not any(map(_goes_back, where)):
         return x, where
-    several = any([isinstance(e, torch.Tensor) and e.ndim > 0 for e in where])
     rest = x.ndim - sum([_axes_of(e) for e in where])
     axis, made = 0, []
     for e in where:
@@ -35,12 +34,7 @@ def _arranged(
             x, kept = _turned(x, axis, range(x.shape[axis])[e]), slice(None)
         elif isinstance(e, torch.Tensor) and e.ndim == 0 and e.dtype is not torch.bool:
             one = torch.where(e < 0, e + x.shape[axis], e).reshape(1)
-            if several:
-                kept = one
-            else:
-                x, kept = torch.index_select(x, axis, one), 0
-        elif type(e) is int and several:
-            kept = torch.full((1,), e, device=x.device)
+            x, kept = torch.index_select(x, axis, one), 0
         axis += rest if e is Ellipsis else _axes_of(e)
         made.append(kept)
     return x, tuple(made)

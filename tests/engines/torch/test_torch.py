@@ -633,6 +633,41 @@ def test_rules_on_tensors():
     torch.testing.assert_close(hvp(x), 6.0 * x)
 
 
+PLACES, FIRST = torch.tensor([1, 2, 0]), torch.tensor(1)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        (0, slice(None), PLACES),
+        (slice(None), 0, slice(None), PLACES),
+        (slice(None), FIRST, slice(None), PLACES),
+        (0, ..., [1, 2, 0]),
+        (0, slice(None), None, PLACES),
+        (0, PLACES, slice(None), PLACES),
+        (slice(None), PLACES, slice(None), 0),
+    ],
+)
+def test_an_integer_beside_an_array_in_an_index_is_none_as_in_pytorch(where):
+    x = torch.arange(120.0, dtype=torch.float64).reshape(2, 3, 4, 5) / 60
+    f = lambda x: x[where] ** 2
+
+    def written(x):
+        y = x * 1.0
+        y[where] = x[where] * 3.0
+        return y.square()
+
+    for each in (f, written):
+        truth = x.clone().requires_grad_()
+        want = each(truth)
+        bar = torch.arange(want.numel(), dtype=x.dtype).reshape(want.shape)
+        y, pull = chainrules_tape.vjp(each, x)
+        torch.testing.assert_close(y, want.detach())
+        torch.testing.assert_close(pull(bar)[0], torch.autograd.grad(want, truth, bar)[0])
+        due = torch.func.jvp(each, (x,), (x,))[1]
+        torch.testing.assert_close(chainrules_tape.jvp(each, (x,), (x,))[1], due)
+
+
 def test_views_of_tensors_on_the_tape():
     """Sizes are methods in PyTorch: writing to a part, and to a view, once failed over that."""
 
