@@ -123,8 +123,7 @@ class Guards:
         named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
         self._generators = {name: x for name, x in named.items() if is_generator(type(x))}
         self.moving = [name for name, x in named.items() if is_moving(x)]
-        self._growing = {name: x for name, x in named.items() if isinstance(x, GROWING)}
-        self._lengths = {name: len(x) for name, x in self._growing.items()}
+        self._lengths = {name: (x, len(x)) for name, x in named.items() if isinstance(x, GROWING)}
         self._states = self._drawing()
         self._undraw = states(self._generators.values(), shared=True)
 
@@ -237,13 +236,16 @@ class Guards:
         """Return the names whose values differ from those of another program."""
         known = {x.name: x.value for x in others.lookups}
         found = {x.name for x in self.lookups if not equal(known.get(x.name), x.value)}
-        found |= {x for x, n in self._lengths.items() if others._lengths.get(x) != n}
-        parts = {name: seen for name, _, seen in others.samples}
-        return found | {name for name, _, seen in self.samples if parts.get(name) != seen}
+        parts, mine = (
+            {name: seen for name, _, seen in each.samples}
+            | {name: n for name, (_, n) in each._lengths.items()}
+            for each in (others, self)
+        )
+        return found | {name for name, seen in mine.items() if parts.get(name) != seen}
 
     def written(self) -> list[str]:
         """Return the names that the function rebound, wrote to, appended to, or drew from."""
-        found = [name for name, n in self._lengths.items() if len(self._growing[name]) != n]
+        found = [name for name, (x, n) in self._lengths.items() if len(x) != n]
         found += [name for name, names, key in self._absent if key in names]
         found += [name for name, x, before in self._contents if x.tobytes() != before]
         found += [
@@ -255,8 +257,8 @@ class Guards:
 
     def put_back(self) -> None:
         """Undo the writes, appends and draws of the recording."""
-        for name, n in self._lengths.items():
-            while len(x := self._growing[name]) > n and not isinstance(x, set):
+        for x, n in self._lengths.values():
+            while len(x) > n and not isinstance(x, set):
                 x.popitem() if isinstance(x, dict) else x.pop()
         for each in [x for x in self.lookups if x.now() is not x.value]:
             each.put_back()
@@ -274,8 +276,8 @@ class Guards:
         texts += [x.text(scope) for x in self.lookups]
         parts = [(scope.name(part, f"{name}_part"), seen) for name, part, seen in self.samples]
         texts += [f"{part}.tobytes() == {seen!r}" for part, seen in parts]
-        lengths = self._lengths.items()
-        texts += [f"{scope.name(self._growing[x], x)}.__len__() == {n}" for x, n in lengths]
+        lengths = [(scope.name(x, name), n) for name, (x, n) in self._lengths.items()]
+        texts += [f"{x}.__len__() == {n}" for x, n in lengths]
         miss, test = scope.name(MISS, "MISS"), "\n        and ".join(texts)
         return f"if not (  # guards\n        {test}\n    ):\n        return {miss}"
 
