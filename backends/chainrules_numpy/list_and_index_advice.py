@@ -50,6 +50,7 @@ def _stacked(line: Line) -> str | None:
         return None
     for place, arg in enumerate(call.args):
         shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
+        shown = shown or line.value_of(getattr(arg, "func", None)) in (list, tuple)
         value = line.value_of(arg)
         is_list = shown or (isinstance(value, (list, tuple)) and find_tracers(value))
         joined = stacked_list(arg) if is_list else _of_objects(line, arg)

@@ -390,17 +390,16 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     name, line = public_name(f), Line(caller())
     if (known := advised(f, line) or advised_at(line)) is not None:
         raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
-    library, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
-    engine = dict(announced(BACKENDS)).get(library)
+    called = (line.called or name).partition(",")[0]
+    short, engine = called.rpartition(".")[2], dict(announced(BACKENDS)).get(name.partition(".")[0])
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
     write = (
-        f"write {short} = {engine}.import_rule({name}), which has its own derivative"
+        f"write {short} = {engine}.import_rule({called}), which has its own derivative"
         if imports
-        else f"write {short} = primitive({name}), and state a rule of it"
+        else f"write {short} = primitive({called}), and its derivative in @rule({short})"
         if short.isidentifier()
-        else "write it with functions of arrays, or by vectorize of "
-        "chainrules_py.composites.functional"
+        else "write it by vectorize of chainrules_py.composites.functional"
     )
-    broken = [said for said in not_loaded() if engine and said.startswith(f"{engine} ")]
-    fact = "; ".join([f"{name} has no derivative that is known", *broken])
-    raise NotDifferentiableError(told(fact, line, write))
+    fact = [f"{name} has no derivative that is known"]
+    fact += [said for said in not_loaded() if engine and said.startswith(f"{engine} ")]
+    raise NotDifferentiableError(told("; ".join(fact), line, write))

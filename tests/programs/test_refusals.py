@@ -230,6 +230,15 @@ TOLD = {
     "(lambda t: grad(np.sum)(t))(pd.DataFrame({'a': [1.0], 'b': ['u']}))": (
         "write t.select_dtypes('number').to_numpy()"
     ),
+    "(lambda f: grad(lambda x: np.sum(f(x))))(numba.vectorize(lambda a: a * a))(TWO)": (
+        "= primitive(f), and its derivative in @rule("
+    ),
+    "grad(lambda x: scipy.stats.norm(x, 1.0).pdf(0.3))(1.0)": (
+        "use norm by 'from chainrules_scipy.stats import norm'"
+    ),
+    "grad(lambda x: np.linalg.lstsq(np.ones((2, 1)), list(x))[0][0])(TWO)": (
+        "use np.linalg.lstsq(np.ones((2, 1)), np.stack(list(x)))"
+    ),
     "grad(sum)(iter([1.0, 2.0]))": "give a list of them, as list(x)",
     "grad(lambda x: shuffled(x * 1.0))(MANY)": "use y = y[rng.permutation(len(y))]",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
