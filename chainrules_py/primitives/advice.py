@@ -199,7 +199,7 @@ class Line:
         for each in ast.walk(self.augmented or self.node or ast.Pass()):
             if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
                 held = self.resolved(each)
-                x = held[0] if type(held) is list and held else held
+                x: Any = held[0] if type(held) is list and held else held
                 if getattr(type(x), "is_over", None) is not None and x.is_over:
                     yield ast.unparse(each) + "[0]" * (x is not held), picture(x.__payload__)
 
