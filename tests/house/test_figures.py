@@ -23,7 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NUMPY = ROOT / "backends" / "chainrules_numpy"
 TABLES = [
     *sorted((NUMPY / "functions").glob("*.py")),
-    *[NUMPY / f"{name}.py" for name in ("linalg", "methods", "ufunc_methods", "ufuncs", "writes")],
+    *[
+        NUMPY / f"{name}.py"
+        for name in ("linalg", "methods", "ufunc_methods", "ufuncs", "in_place_functions")
+    ],
 ]
 ENTERS = {"alias", "member", "refused", "row", "ufunc_row"}
 

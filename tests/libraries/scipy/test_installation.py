@@ -208,10 +208,10 @@ assert found.tolist() == [[0.0, 1.0], [0.0, 0.0]], found
 FOUND = """
 import importlib, sys
 import chainrules_scipy
-from chainrules_scipy import installing
+from chainrules_scipy import installation
 
 def load():
-    for theirs in installing.OURS:
+    for theirs in installation.OURS:
         importlib.import_module(theirs)
 
 if sys.argv[1] == "installed":
@@ -220,7 +220,7 @@ if sys.argv[1] == "installed":
 else:
     load()
     chainrules_scipy.install().remove()
-for at in sorted(installing._places.values(), key=lambda at: (at.owner.__name__, at.name)):
+for at in sorted(installation._places.values(), key=lambda at: (at.owner.__name__, at.name)):
     put = getattr(at.put, "__func__", at.put)
     ours = dict(zip(put.__code__.co_freevars, put.__closure__ or ())).get("function")
     ours, codes = getattr(ours, "cell_contents", None), []
