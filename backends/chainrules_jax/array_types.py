@@ -60,19 +60,13 @@ def _with_arrays(joined: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs, **options: joined([jnp.asarray(x) for x in xs], **options)
 
 
-def _dtype(x: Any, dtype: Any) -> Any:
-    return x.dtype if dtype is None else dtype
-
-
-def _one_by_one(a: Any, b: Any, q: Any) -> Any:
-    return jnp.vectorize(jsp.linalg.solve_sylvester, signature="(m,m),(n,n),(m,n)->(m,n)")(a, b, q)
-
-
 _SPELLED: dict[Any, Callable[..., Any]] = {
-    v.full_like: lambda x, *, shape, fill, dtype=None: jnp.full(shape, fill, _dtype(x, dtype)),
+    v.full_like: lambda x, *, shape, fill, dtype=None: jnp.full(
+        shape, fill, x.dtype if dtype is None else dtype
+    ),
     v.arange_like: lambda x, *, stop, start=0, step=1: jnp.arange(start, stop, step),
     v.eye_like: lambda x, *, rows, columns=None, diagonal=0, dtype=None: jnp.eye(
-        rows, columns, diagonal, _dtype(x, dtype)
+        rows, columns, diagonal, x.dtype if dtype is None else dtype
     ),
     v.vander: lambda x, *, columns, increasing=False: jnp.vander(x, columns, increasing),
     # Adds no operation if JAX lacks the precision.
@@ -123,7 +117,9 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     ),
     v.expm: jsp.linalg.expm,
     # JAX solves one system at a time.
-    v.solve_sylvester: _one_by_one,
+    v.solve_sylvester: jnp.vectorize(
+        jsp.linalg.solve_sylvester, signature="(m,m),(n,n),(m,n)->(m,n)"
+    ),
     # For a vector, NumPy's result is a matrix with the vector as each row.
     v.tril: lambda x, *, k=0: jnp.tril(_matrix(x), k),
     v.triu: lambda x, *, k=0: jnp.triu(_matrix(x), k),

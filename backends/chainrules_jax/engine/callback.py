@@ -128,8 +128,9 @@ def called_back(
 
         def kernel(*arrays: Any) -> list[Any]:
             given = unflatten(layout, [np.asarray(x) for x in arrays])
-            found, _ = partition(body(*given, **options), _is_numpy)
-            return _checked(f, found, shapes, vectorized)
+            ys = [*map(np.asarray, partition(body(*given, **options), _is_numpy)[0])]
+            check_promised(f, ys, [s.shape for s in shapes], batched=vectorized)
+            return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
 
         method = "broadcast_all" if vectorized else "sequential"
         ys = jax.pure_callback(kernel, shapes, *leaves, vmap_method=method)
@@ -177,15 +178,6 @@ def _is_numpy(x: Any) -> bool:
 
 def _has_shape(x: Any) -> bool:
     return hasattr(x, "shape") and hasattr(x, "dtype")
-
-
-def _checked(
-    f: Primitive[..., Any], found: Sequence[Any], shapes: Sequence[Any], vectorized: bool
-) -> list[Any]:
-    """Return the results of a function if they have the stated shapes, else raise RuleError."""
-    ys = [np.asarray(y) for y in found]
-    check_promised(f, ys, [s.shape for s in shapes], batched=vectorized)
-    return [y.astype(s.dtype, copy=False) for y, s in zip(ys, shapes, strict=True)]
 
 
 def like_one_element(body: Body) -> Callable[..., Any]:

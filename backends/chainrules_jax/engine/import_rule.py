@@ -125,7 +125,9 @@ class _Imported:
         own = own_function(self.rule.primal, "JAX", is_traced)
         if own is not None or any(map(is_value, leaves)):
             return self.f(*xs, **options)
-        with _precision(leaves):
+        # JAX would silently truncate 64-bit operands.
+        wide = any([getattr(getattr(x, "dtype", None), "itemsize", 8) >= 8 for x in leaves])
+        with jax.enable_x64(True) if wide else contextlib.nullcontext():
             given = unflatten(layout, [*map(_entered, leaves)])
             try:
                 return _left(self.compiled()(*given, **options), leaves)
@@ -141,12 +143,6 @@ def _is_leaf(x: Any) -> bool:
 def _is_key(x: Any) -> bool:
     """Return whether a value is a key of `jax.random.key`, an array that holds no numbers."""
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
-
-
-def _precision(xs: Sequence[Any]) -> Any:
-    """Return a context with 64 bits for 64-bit operands, which JAX would silently truncate."""
-    wide = any([getattr(getattr(x, "dtype", None), "itemsize", 8) >= 8 for x in xs])
-    return jax.enable_x64(True) if wide else contextlib.nullcontext()
 
 
 def _entered(x: Any) -> Any:

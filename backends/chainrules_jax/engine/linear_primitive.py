@@ -95,9 +95,12 @@ class LinearPair:
         """
 
         def over(half: Map, axes: Any) -> Any:
-            whole = lambda res, ts: list(half(res, ts))
-            axes = list(dims), axes
-            each = jax.vmap(whole, axes, axis_name=name, axis_size=size)
+            each = jax.vmap(
+                lambda res, ts: list(half(res, ts)),
+                (list(dims), axes),
+                axis_name=name,
+                axis_size=size,
+            )
             return lambda res, ts: each(list(res), list(ts))
 
         pull = over(self.backward, 0)
@@ -207,12 +210,9 @@ def _are_shared(f: Callable[..., Any], operands: Sequence[Any], axis: Any) -> bo
 def batch_tracer() -> type:
     """Return the class of the tracers of ``vmap``, which has no public name."""
     found: list[type] = []
-
-    def see(x: Any) -> Any:
-        found.append(type(x))
-        return x
-
-    jax.eval_shape(jax.vmap(see), jax.ShapeDtypeStruct((1,), np.float32))
+    jax.eval_shape(
+        jax.vmap(lambda x: found.append(type(x))), jax.ShapeDtypeStruct((1,), np.float32)
+    )
     return found[0]
 
 

@@ -77,14 +77,11 @@ config = JaxConfig()
 
 def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], TreeDef]:
     """Split operands into their arrays, with floating-point numbers among them, and a layout."""
+    numpys = lambda x: isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
     leaves, layout = partition(
-        operands, lambda x: is_value(x) or type(x) in (float, complex) or _is_numpy(x)
+        operands, lambda x: is_value(x) or type(x) in (float, complex) or numpys(x)
     )
     return [x if is_value(x) else jnp.asarray(x) for x in leaves], layout
-
-
-def _is_numpy(x: Any) -> bool:
-    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
 
 
 class _Out:

@@ -132,18 +132,13 @@ def _converted(x: Any) -> Any:
         return jnp.asarray(x)
     _learn(x)
     if is_structure_type(type(x)):
-        leaves, layout = partition(x, _is_given)
-        return unflatten(layout, [_held(leaf) for leaf in leaves]) if leaves else x
+        leaves, layout = partition(
+            x, lambda y: isinstance(y, (np.ndarray, np.generic)) or _is_literal(y)
+        )
+        # Literals become Python numbers, which are static.
+        given = [+y if _is_literal(y) else _converted(y) for y in leaves]
+        return unflatten(layout, given) if leaves else x
     return x
-
-
-def _is_given(x: Any) -> bool:
-    return isinstance(x, (np.ndarray, np.generic)) or _is_literal(x)
-
-
-def _held(x: Any) -> Any:
-    """Convert an entry of a structure; its literals become Python numbers, which are static."""
-    return +x if _is_literal(x) else _converted(x)
 
 
 _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}
