@@ -158,6 +158,20 @@ def keep_what_is_there():
     gc.freeze()
 
 
+GENERATORS = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Have a case draw the same numbers whichever ran before it."""
+    module = getattr(item, "module", None)
+    if module not in GENERATORS:
+        found = [x for x in vars(module or object).values() if isinstance(x, np.random.Generator)]
+        GENERATORS[module] = [(x, x.bit_generator.state) for x in found]
+    for generator, state in GENERATORS[module]:
+        generator.bit_generator.state = state
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
     if nextitem is None or nextitem.path != item.path:
