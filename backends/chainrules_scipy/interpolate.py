@@ -63,8 +63,7 @@ class Calling(Beside):
     def __init__(
         self, function: Callable[..., Any], theirs: Callable[..., Any], tolerance: float, *made: Any
     ) -> None:
-        self.function, self.theirs, self.tolerance = function, theirs, tolerance
-        self.made = made
+        self.function, self.theirs, self.tolerance, self.made = function, theirs, tolerance, made
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Return our result with SciPy's value."""
