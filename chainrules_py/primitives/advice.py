@@ -263,7 +263,9 @@ class Line:
 
     def named(self, x: Any) -> str:
         """Return the operand that is x as in the program, or else the only one, or ``x``."""
-        found = [each for each in self._operands if self.resolved(each) is x] or self._operands
+        found: Any = [
+            each for each in ast.walk(self.node or ast.Pass()) if self.resolved(each) is x
+        ][:1] or self._operands
         return ast.unparse(found[0]) if len(found) == 1 else "x"
 
     def with_constant(self, made: str = "ignore_derivatives") -> str:

@@ -110,7 +110,7 @@ def test_pandas_makes_arrays_of_objects_of_what_is_traced(program):
 
 def test_what_cannot_be_is_refused_with_what_to_write():
     table = pd.DataFrame({"a": [1.0], "b": ["t"]})
-    with pytest.raises(NotDifferentiableError, match="select_dtypes"):
+    with pytest.raises(NotDifferentiableError, match=r"write table\.select_dtypes\("):
         grad(lambda x: np.sum(table * x[:1]))(X)
 
 
