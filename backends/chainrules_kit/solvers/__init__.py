@@ -2,7 +2,7 @@
 
 `root`, `fixed_point`, `minimize`, `linear_solve` and `odeint` are computed here; the package is
 imported when one of them is first used. Nothing in it is differentiated, except the steps of
-`stepping`: the rules of the operations, in the core, state the derivatives of a solution
+`runge_kutta`: the rules of the operations, in the core, state the derivatives of a solution
 independently of how it was found. An engine that runs these methods as its own loops takes their
 parts from here.
 

@@ -562,7 +562,7 @@ class _Totals(dict[type, Callable[[Any, Any], Any] | None]):
     def __missing__(self, cls: type) -> Callable[[Any, Any], Any] | None:
         info, test = type_info(cls), finite_tests.get(cls, is_zero)
         found: Any = lambda t, _: 0.0 if test(t) else math.nan
-        if numbers[cls] or cls is ZeroTangent:
+        if numbers[getattr(cls, "payload_type", cls)] or cls is ZeroTangent:
             found = None
         elif cls in finite_tests and info.is_array and info.host is None:
             vdot = info.library.namespace.vdot
