@@ -600,14 +600,16 @@ def is_lost(bar: Any) -> bool:
     if issubclass(cls, Tracer):
         tangent = getattr(bar, "tangent", None)
         return is_lost(bar.__payload__) or (tangent is not None and is_lost(unthunk(tangent)))
-    return cls is float and bar != bar
+    return getattr(cls, "payload_type", cls) is float and bool(bar != bar)
 
 
 def can_repair(run: Any) -> bool:
     """Return whether a run has all its records, with NumPy arrays and plain numbers only."""
     whole = run.tape.notes is None and run.tape.folds is None
     classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
-    return whole and all([cls in finite_tests or cls in (float, int, bool) for cls in classes])
+    numbers = (float, int, bool)
+    known = [cls in finite_tests or getattr(cls, "payload_type", cls) in numbers for cls in classes]
+    return whole and all(known)
 
 
 def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:

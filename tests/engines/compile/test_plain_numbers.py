@@ -9,7 +9,7 @@ import chainrules_numpy  # noqa: F401 (whose arrays these are)
 import chainrules_py.ops as v
 from chainrules_compile import compile, scalar_functions
 from chainrules_py.extend import flatten
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.shadow import same
 
 WAYS = {
@@ -176,3 +176,15 @@ def test_powers_of_arrays_without_axes_have_other_last_bits_than_those_of_number
     for x in np.random.default_rng(0).uniform(0.5, 3.0, 100):
         assert same(compiled(made(x)), f(made(x)))
     assert len(compiled.programs) == 1
+
+
+@pytest.mark.parametrize("number", [float, np.float64, np.asarray])
+@pytest.mark.parametrize("differentiate", [grad, lambda f: lambda x: hvp(f, (x,), (x,))[0]])
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_a_gradient_that_is_not_finite_is_that_of_the_function(number, differentiate, target):
+    """The branch that is left out overflows at the second call alone."""
+    f = differentiate(lambda x: x * v.where(v.greater(x, 0.5), x, v.exp(x * x)))
+    compiled = compile(f, target=target)
+    with np.errstate(all="ignore"):
+        for x in (0.75, 1e3):
+            assert compiled(number(x)) == f(number(x))
