@@ -144,11 +144,11 @@ def picture(x: Any) -> str:
     return advice.picture(x.__payload__)
 
 
-def refuse_exchange(frame: Any, of_rows: bool) -> None:
-    """Raise if a C function, rather than an assignment, writes a part of x into x.
+def refuse_exchange(frame: Any) -> None:
+    """Raise if a C function, rather than an assignment, writes a view of x into x.
 
     NumPy's ``shuffle`` runs ``x[i], x[j] = x[j], x[i]`` on objects that are not its own arrays,
-    which duplicates rows. Numbers are right, and NumPy warns of them.
+    which duplicates rows. Numbers are right; NumPy warns of them as well.
 
     Raises
     ------
@@ -157,10 +157,9 @@ def refuse_exchange(frame: Any, of_rows: bool) -> None:
     """
     if not assigns(frame):
         line = Line(frame)
-        write = advised_at(line) or "use x = x[rng.permutation(len(x))]" * of_rows
-        if write:
-            fact = "a function in C would exchange parts of a traced value in place"
-            raise TracerError(told(fact, line, write))
+        fact = "a function in C would exchange rows of a traced value in place, and duplicate some"
+        usual = "use x = x[rng.permutation(len(x))]"
+        raise TracerError(told(fact, line, advised_at(line) or usual))
 
 
 def refuse_plain(target: Any, x: Any) -> NoReturn:

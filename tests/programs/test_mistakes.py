@@ -347,10 +347,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "rows in another order": (
         (
-            "def g(v):\n    v = v * 1.0\n    «np.random.default_rng(0).shuffle(v)»\n"
-            "    return v[0]\ngrad(g)(x)"
+            "def g(v):\n    v = np.stack([v, v])\n    «np.random.default_rng(0).shuffle(v)»\n"
+            "    return v[0, 0]\ngrad(g)(x)"
         ),
-        "a function in C would exchange parts of a traced value in place",
+        "a function in C would exchange rows of a traced value in place, and duplicate some",
         "v = v[np.random.default_rng(0).permutation(len(v))]",
     ),
     "a stored value in JSON": (

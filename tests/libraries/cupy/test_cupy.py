@@ -16,7 +16,7 @@ import pytest
 import scipy.special
 
 import chainrules_scipy.linalg
-from chainrules_py import frule, rrule
+from chainrules_py import TracerError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import type_info
 from chainrules_py.testing import to_numpy
@@ -457,9 +457,9 @@ def test_functions_of_cupyx(on, cp):
     y, pullback = rrule(special.softmax, x, axis=1)
     close(y, scipy.special.softmax(X, 1))
     close(pullback(y)[0], rrule(v.softmax, X, axis=1)[1](to_numpy(y))[0])
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TracerError) as caught:
         grad(lambda x: np.sum(special.log_softmax(x)))(x)
-    assert "chainrules_scipy.special.log_softmax" in "".join(caught.value.__notes__)
+    assert "from chainrules_scipy.special import log_softmax" in str(caught.value)
     a = on.asarray(X[:4] + 4 * np.eye(4))
     with pytest.raises((TypeError, AttributeError)) as caught:
         grad(lambda a: np.sum(importlib.import_module("cupyx.scipy.linalg").expm(a)))(a)
