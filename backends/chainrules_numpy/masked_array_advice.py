@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.masked import INSTEAD
+from chainrules_numpy.refused_array_types import INSTEAD
 from chainrules_py.extend import advise
 
 _core: Any = np.ma.core

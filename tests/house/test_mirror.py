@@ -285,7 +285,7 @@ ELSEWHERE = (
     ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),
     (
         "backends/chainrules_numpy/masked_array_advice.py",
-        "tests/libraries/numpy/test_masked.py",
+        "tests/libraries/numpy/test_refused_array_types.py",
         ROOM,
     ),
     (
