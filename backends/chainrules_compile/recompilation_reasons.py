@@ -9,7 +9,7 @@ from typing import Any
 from chainrules_compile.building import CompiledProgram
 from chainrules_compile.calls import expect, expect_form, name_of
 from chainrules_compile.writers.call_source import OPERATORS
-from chainrules_py.ops.views import read
+from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Call, Program, Value
 
 NOTHING_ELSE = "they differ in what was captured, or in how arguments lie in memory"

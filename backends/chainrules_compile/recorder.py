@@ -24,7 +24,7 @@ from chainrules_compile.recording import UNSURE, Notes
 from chainrules_compile.refusals import parts_of
 from chainrules_compile.value_classes import METADATA
 from chainrules_py.extend import flatten, type_info
-from chainrules_py.ops.views import Index, duplicate, read, read_whole, store
+from chainrules_py.ops.engine_operations import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value
 
 shares: ContextVar[bool] = ContextVar("shares", default=False)

@@ -34,7 +34,7 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
 )
-from chainrules_py.ops.views import Index, read
+from chainrules_py.ops.engine_operations import Index, read
 from chainrules_py.program import Call, Program, Value
 
 PLAIN = (tuple, list, dict)

@@ -27,7 +27,7 @@ from chainrules_compile.value_classes import classes
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
 from chainrules_py.ops import concat, copy, getitem, stack
-from chainrules_py.ops.views import duplicate
+from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.program import Call, Program, Value
 
 LONG = 4096

@@ -19,7 +19,7 @@ from chainrules_compile.fields import fields_of, opaque_fields
 from chainrules_compile.recorded_values import Noted, Subscripts
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Lock, Memory, aliases, register_array_type, see, type_info
-from chainrules_py.ops.views import read
+from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Value
 
 METADATA: frozenset[Any] = frozenset(

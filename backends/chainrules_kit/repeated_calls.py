@@ -21,8 +21,8 @@ from chainrules_py.extend import (
     name_of,
     plain,
 )
+from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.ops.linalg import resolution
-from chainrules_py.ops.views import duplicate
 
 _FEW = 64
 """Number of elements of an array that are compared."""

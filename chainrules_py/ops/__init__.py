@@ -1,8 +1,9 @@
 """Operations: the functions that rules are stated for and written in.
 
-Declarations only, named as in the array-API standard, or else as in NumPy. Operands are positional,
-options keyword-only. This module is also the array namespace of tracers: operations called on a
-tracer are traced.
+Named as in the array-API standard, or else as in NumPy. Operands are positional, options
+keyword-only. Files declare operations, but for `engine_operations`, with what engines ask about
+reads, writes and memory, and `einsum_by_matmul`, with functions that are written in operations.
+This module is also the array namespace of tracers: operations called on a tracer are traced.
 """
 
 import sys

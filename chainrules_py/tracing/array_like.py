@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.ops import index
-from chainrules_py.ops.views import Index, read
+from chainrules_py.ops.engine_operations import Index, read
 from chainrules_py.rule_config import Config
 from chainrules_py.tracing.conversions import PythonProtocols
 from chainrules_py.tracing.foreign_arrays import (

@@ -11,7 +11,7 @@ import operator
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
-from chainrules_py.ops.views import duplicate
+from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.primitives import advice
 from chainrules_py.primitives.advice import Line, advised_at, instead_of, remedy, told
 from chainrules_py.primitives.plugins import see_roots

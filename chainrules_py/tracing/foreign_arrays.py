@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
 from chainrules_py.errors import TracerError, describe
-from chainrules_py.ops.views import duplicate
+from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.primitives.plugins import module_of, see
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.constructors import linear_rule

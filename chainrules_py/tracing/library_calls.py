@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
-from chainrules_py.ops.views import shaping, with_memory
+from chainrules_py.ops.engine_operations import shaping, with_memory
 from chainrules_py.primitives.advice import Line, advised, advised_at, told
 from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
 from chainrules_py.primitives.method_table import Cache

@@ -21,7 +21,7 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
-from chainrules_py.ops.views import rounded, shape_back
+from chainrules_py.ops.engine_operations import rounded, shape_back
 from chainrules_py.primitives.advice import Line, advised, instead_of, told
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
-from chainrules_py.ops.views import converting, read
+from chainrules_py.ops.engine_operations import converting, read
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind

@@ -31,7 +31,7 @@ from chainrules_compile.passes.analysis import axes_of
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_py import Primitive
 from chainrules_py import ops as v
-from chainrules_py.ops.views import duplicate, read
+from chainrules_py.ops.engine_operations import duplicate, read
 from chainrules_py.program import Call, Value
 
 Lower = Callable[[Lowering, Call], View]

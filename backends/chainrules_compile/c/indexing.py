@@ -15,7 +15,7 @@ from chainrules_compile.c.program_items import Literal
 from chainrules_compile.calls import minus_at, plus_at, subtract_at
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_py import ops as v
-from chainrules_py.ops.views import Index, read, store
+from chainrules_py.ops.engine_operations import Index, read, store
 from chainrules_py.program import Call, Value
 
 

@@ -18,7 +18,7 @@ from chainrules_compile.passes.analysis import (
     roots,
 )
 from chainrules_py.ops import add_along_axis, add_at, copy, scatter_add
-from chainrules_py.ops.views import duplicate, store
+from chainrules_py.ops.engine_operations import duplicate, store
 from chainrules_py.program import Call, Program, Value
 
 WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))

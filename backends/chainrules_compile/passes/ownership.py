@@ -7,7 +7,7 @@ from typing import Any
 from chainrules_compile.calls import laid_out
 from chainrules_compile.passes.analysis import changed, contiguous, is_contiguous, roots, size
 from chainrules_py.extend import type_info
-from chainrules_py.ops.views import duplicate
+from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.program import Call, Program, Value
 
 Layout = tuple[int, ...]

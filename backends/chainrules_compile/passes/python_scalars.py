@@ -41,7 +41,7 @@ from chainrules_compile.scalar_functions import (
     power_silently,
 )
 from chainrules_py import ops as v
-from chainrules_py.ops.views import read, store
+from chainrules_py.ops.engine_operations import read, store
 from chainrules_py.program import Call, Program, Value
 
 _PLAIN: dict[Any, Any] = {

@@ -22,7 +22,7 @@ from chainrules_compile.passes.analysis import (
 )
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_py.ops import add_at, copy, full_like, scatter_add, zeros_like
-from chainrules_py.ops.views import Index, duplicate
+from chainrules_py.ops.engine_operations import Index, duplicate
 from chainrules_py.program import Call, Program, Value
 
 _ADDS = (add_at, scatter_add)

@@ -18,7 +18,7 @@ from chainrules_compile.passes.analysis import (
     value_of,
 )
 from chainrules_py.ops import sum as sum_
-from chainrules_py.ops.views import Index, read
+from chainrules_py.ops.engine_operations import Index, read
 from chainrules_py.program import Call, Program, Value
 
 _MOST = 7

@@ -10,7 +10,7 @@ import numpy as np
 from chainrules_compile.calls import subtract_at
 from chainrules_compile.passes.analysis import changed, counts
 from chainrules_py.ops import add_at
-from chainrules_py.ops.views import read, store
+from chainrules_py.ops.engine_operations import read, store
 from chainrules_py.program import Call, Program, Value
 
 _AT: dict[Any, Any] = {np.add: add_at, np.subtract: subtract_at}

@@ -23,7 +23,7 @@ from chainrules_compile.passes.analysis import (
     value_of,
 )
 from chainrules_py import ops as v
-from chainrules_py.ops.views import Index, duplicate, read
+from chainrules_py.ops.engine_operations import Index, duplicate, read
 from chainrules_py.program import Call, Program, Value
 
 

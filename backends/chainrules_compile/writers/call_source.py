@@ -24,7 +24,7 @@ from chainrules_compile.writers.shortcuts import (
 )
 from chainrules_py import ops as v
 from chainrules_py.extend import type_info
-from chainrules_py.ops.views import duplicate, read
+from chainrules_py.ops.engine_operations import duplicate, read
 from chainrules_py.program import Call, Value
 
 

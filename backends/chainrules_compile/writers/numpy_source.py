@@ -31,7 +31,7 @@ from chainrules_compile.writers.shortcuts import ASKING, entry_text, is_plain, t
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.ops import add_along_axis, add_at, scatter_add
-from chainrules_py.ops.views import Index, store
+from chainrules_py.ops.engine_operations import Index, store
 from chainrules_py.program import Call, Program, Value
 
 _LEVELS = {operator.add: 1, operator.sub: 1, operator.mul: 2, operator.truediv: 2, operator.pow: 3}

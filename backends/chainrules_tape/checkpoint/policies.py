@@ -29,7 +29,7 @@ from chainrules_py.extend import (
     settled,
     type_info,
 )
-from chainrules_py.ops.views import read, sharing
+from chainrules_py.ops.engine_operations import read, sharing
 from chainrules_tape.checkpoint.segment import Folds, Segment, folded
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, OnTape

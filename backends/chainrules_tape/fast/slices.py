@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from weakref import ref
 
 from chainrules_py.extend import Bound, annotate, fit, type_info
-from chainrules_py.ops.views import (
+from chainrules_py.ops.engine_operations import (
     Index,
     adds_in_place,
     read,

@@ -20,7 +20,7 @@ from chainrules_py.extend import (
     Unmixed,
     missing,
 )
-from chainrules_py.ops.views import duplicate
+from chainrules_py.ops.engine_operations import duplicate
 from chainrules_tape.inspect.saved_calls import check_pushed, trap_is_set
 from chainrules_tape.memory.write import Writable, alone, fits
 from chainrules_tape.rule_config import config

@@ -57,7 +57,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
     untraced,
 )
-from chainrules_py.ops.views import joining, reads_rows, shape_back
+from chainrules_py.ops.engine_operations import joining, reads_rows, shape_back
 from chainrules_tape.core.backward import backward, play
 from chainrules_tape.core.links import (
     INPUT,

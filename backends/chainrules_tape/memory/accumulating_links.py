@@ -19,7 +19,7 @@ from chainrules_py.extend import (
     find_tracers,
     type_info,
 )
-from chainrules_py.ops.views import (
+from chainrules_py.ops.engine_operations import (
     Index,
     added_to,
     adds_in_place,

@@ -45,7 +45,7 @@ from chainrules_py.extend import (
     share_memory,
     type_info,
 )
-from chainrules_py.ops.views import (
+from chainrules_py.ops.engine_operations import (
     Index,
     converted,
     duplicate,

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, final
 
 from chainrules_py import debug_hooks
 from chainrules_py.errors import NotDifferentiableError
-from chainrules_py.ops.views import gives_views
+from chainrules_py.ops.engine_operations import gives_views
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.rule_config import Config

@@ -19,7 +19,7 @@ from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
 from chainrules_compile.writers.shortcuts import is_matrix
 from chainrules_py.ops import add_at, matrix_transpose
-from chainrules_py.ops.views import Index, duplicate, read, store
+from chainrules_py.ops.engine_operations import Index, duplicate, read, store
 from chainrules_py.program import Call, Program, Value
 from chainrules_tape import value_and_grad
 
