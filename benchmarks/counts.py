@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_tape import Tape, hvp, value_and_grad
-from chainrules_tape.core.links import Cotangents
+from chainrules_tape.core.cotangent_routing import Cotangents
 
 _rng = np.random.default_rng(0)
 X, W, B = _rng.normal(size=(8, 8)), _rng.normal(size=(8, 8)), _rng.normal(size=8)

@@ -57,7 +57,7 @@ class Tape(HasGradients):
     """Tape: the records of one differentiation, in the order of the calls.
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` returns the cotangents of the
-    records at ``links``: an index, or several (`chainrules_tape.core.links`).
+    records at ``links``: an index, or several (`chainrules_tape.core.cotangent_routing`).
 
     Parameters
     ----------

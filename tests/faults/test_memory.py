@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_tape import Tape, checkpoint, grad, vjp
-from chainrules_tape.core.links import parents
+from chainrules_tape.core.cotangent_routing import parents
 
 # Large enough that NumPy writes `a * b` into an operand that nobody else has.
 X = np.linspace(0.1, 0.9, 70_000, dtype=np.float32)

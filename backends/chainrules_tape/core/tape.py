@@ -24,7 +24,7 @@ from chainrules_py.extend import (
     rebuild,
     told,
 )
-from chainrules_tape.core.links import INPUT
+from chainrules_tape.core.cotangent_routing import INPUT
 from chainrules_tape.rule_config import recorders
 
 Fetch = Callable[[int], tuple[Any, ...]]

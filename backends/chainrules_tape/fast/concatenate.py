@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_py import Primitive
 from chainrules_py.extend import annotate, kind_of
 from chainrules_py.ops.engine_operations import places_of_joined, subscripts
-from chainrules_tape.core.links import Links
+from chainrules_tape.core.cotangent_routing import Links
 from chainrules_tape.core.variable import BareVariable
 
 

@@ -29,7 +29,7 @@ from chainrules_py.extend import (
     note_step,
     type_info,
 )
-from chainrules_tape.core.links import DEEP, AddWhereSummed, Links, pair
+from chainrules_tape.core.cotangent_routing import DEEP, AddWhereSummed, Links, pair
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.accumulating_links import AddInto
 from chainrules_tape.memory.write import note_view

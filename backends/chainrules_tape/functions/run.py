@@ -59,7 +59,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.ops.engine_operations import joining, reads_rows, shape_back
 from chainrules_tape.core.backward import backward, play
-from chainrules_tape.core.links import (
+from chainrules_tape.core.cotangent_routing import (
     INPUT,
     ZERO,
     AddWhereSummed,

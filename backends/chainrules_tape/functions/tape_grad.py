@@ -16,7 +16,7 @@ from chainrules_py.extend import (
     own_all,
     unflatten,
 )
-from chainrules_tape.core.links import INPUT, LEAF, parents
+from chainrules_tape.core.cotangent_routing import INPUT, LEAF, parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.arguments import unit

@@ -20,7 +20,7 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_tape.core.backward import play
-from chainrules_tape.core.links import parents
+from chainrules_tape.core.cotangent_routing import parents
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, reopen
 

@@ -58,7 +58,7 @@ from chainrules_py.ops.engine_operations import (
     store,
     written_through,
 )
-from chainrules_tape.core.links import LEAF, Cotangents, Routing
+from chainrules_tape.core.cotangent_routing import LEAF, Cotangents, Routing
 from chainrules_tape.core.variable import BareVariable
 
 # ----------------------------------------------------------------------------------------- views

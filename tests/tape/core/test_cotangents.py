@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py.extend import accumulate
 from chainrules_tape import vjp
-from chainrules_tape.core.links import Cotangents
+from chainrules_tape.core.cotangent_routing import Cotangents
 
 SHAPE = (80, 80)
 STEPS = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_tape import Tape, checkpoint, debug_nans, grad, hessian, jacobian
-from chainrules_tape.core.links import DEEP, pair, parents
+from chainrules_tape.core.cotangent_routing import DEEP, pair, parents
 from chainrules_tape.fast import steps
 
 LAST = (1 << 26) - 1
