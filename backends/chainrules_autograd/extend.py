@@ -10,7 +10,7 @@ from chainrules_autograd.core import VSpace, vspace
 from chainrules_autograd.tracer import Box
 from chainrules_autograd.trees import tree_map
 from chainrules_kit.custom_derivatives import CustomFunction
-from chainrules_kit.custom_derivatives.pairs import enter
+from chainrules_kit.custom_derivatives.augmented_rule import enter
 from chainrules_kit.custom_derivatives.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, non_differentiable
 from chainrules_py import primitive as _plain

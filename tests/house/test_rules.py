@@ -62,7 +62,7 @@ _DOORKEEPERS = {
     "chainrules_py/primitives/primitive.py",
     "chainrules_py/registry/constructors.py",
     "backends/chainrules_kit/custom_derivatives/functions.py",
-    "backends/chainrules_kit/custom_derivatives/pairs.py",
+    "backends/chainrules_kit/custom_derivatives/augmented_rule.py",
     "backends/chainrules_kit/custom_derivatives/import_rule.py",
     "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",

@@ -17,11 +17,11 @@ This package also has parts that adapters share: rules made of an engine's own f
 (`import_rule`), and hooks around the rules of a function (`hang_on_rules`).
 """
 
+from chainrules_kit.custom_derivatives.augmented_rule import augmented_rule
 from chainrules_kit.custom_derivatives.first_order import once_differentiable
 from chainrules_kit.custom_derivatives.functions import CustomFunction, custom_jvp, custom_vjp
 from chainrules_kit.custom_derivatives.hooks import Hook, Passing, hang_on_rules
 from chainrules_kit.custom_derivatives.inline_blocks import user_grad
-from chainrules_kit.custom_derivatives.pairs import augmented_rule
 
 __all__ = [
     "CustomFunction",

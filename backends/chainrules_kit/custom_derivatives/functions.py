@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from chainrules_kit.custom_derivatives.pairs import enter
+from chainrules_kit.custom_derivatives.augmented_rule import enter
 from chainrules_kit.custom_derivatives.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py import (
     NotDifferentiableError,
