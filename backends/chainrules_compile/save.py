@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from chainrules_compile.building import CompiledProgram
-from chainrules_compile.constants import Constants
+from chainrules_compile.constant_source import Constants
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.scope import Scope
 from chainrules_py.extend import describe

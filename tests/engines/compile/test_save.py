@@ -15,7 +15,7 @@ import pytest
 
 import chainrules_tape as ct
 from chainrules_compile import RecordingError, compile
-from chainrules_compile.constants import Constants
+from chainrules_compile.constant_source import Constants
 from chainrules_compile.result_checks import close
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_compiled import CASES, REDUCTIONS
