@@ -18,7 +18,9 @@ from rich.table import Table
 
 from chainrules_py import ChainRulesError, coverage, explain, rules_for
 from chainrules_py.cli import templates
-from chainrules_py.cli.arguments import (
+from chainrules_py.cli.composites import composite
+from chainrules_py.cli.doctor import tried
+from chainrules_py.cli.function_and_operands import (
     function_in,
     function_named,
     is_script,
@@ -26,8 +28,6 @@ from chainrules_py.cli.arguments import (
     raised,
     script,
 )
-from chainrules_py.cli.composites import composite
-from chainrules_py.cli.doctor import tried
 from chainrules_py.cli.migrate_from_autograd import migrated
 from chainrules_py.cli.untraceable_code import obstacles_in
 from chainrules_py.cli.versions import show_versions

@@ -29,7 +29,7 @@ from chainrules_py.cli import (
     show_versions,
     templates,
 )
-from chainrules_py.cli.arguments import function_in
+from chainrules_py.cli.function_and_operands import function_in
 from chainrules_py.testing import RuleCheckError
 from chainrules_py.testing.report.report import Finding, Report
 
