@@ -18,7 +18,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "repeated_calls": "check_same listeners making_again samples",
+    "rerun_checks": "check_same listeners making_again samples",
     "host_callbacks": (
         "UNFIT check_promised exported_line refuse_bare refuse_captured refuse_numpy run_resolved "
         "tried unstated"

@@ -37,7 +37,7 @@ from chainrules_kit.numpy_halves import (
     pushed_on_arrays,
     refused_half,
 )
-from chainrules_kit.repeated_calls import (
+from chainrules_kit.rerun_checks import (
     check_same,
     listeners,
     making_again,

@@ -112,7 +112,7 @@ ELSEWHERE = (
         "whoever asks for a derivative binds",
     ),
     (
-        "backends/chainrules_kit/repeated_calls.py",
+        "backends/chainrules_kit/rerun_checks.py",
         "tests/faults/test_pickles.py",
         "by what is made in another process",
     ),
