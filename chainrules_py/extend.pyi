@@ -151,7 +151,7 @@ from chainrules_py.registry.bind.general import (
     given,
     pair_of,
 )
-from chainrules_py.registry.bind.integer_operands import (
+from chainrules_py.registry.bind.integers_as_reals import (
     once_more,
     whole_operands,
 )
