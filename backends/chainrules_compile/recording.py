@@ -19,10 +19,10 @@ from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_for
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import call_of, changed, size, value_of
+from chainrules_compile.recorded_types import classes, has_form, is_foreign, opaque_class
 from chainrules_compile.recorded_values import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
 from chainrules_compile.scope import SMALL, constant_name, count_in
-from chainrules_compile.value_classes import classes, has_form, is_foreign, opaque_class
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Space,

@@ -18,12 +18,12 @@ from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.layouts import layout_of
 from chainrules_compile.loops import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
+from chainrules_compile.recorded_types import classes
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.recording import ELSEWHERE
 from chainrules_compile.scan_iteration import Leaves, Run, Turn, renamed
 from chainrules_compile.scope import Scope
-from chainrules_compile.value_classes import classes
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
 from chainrules_py.ops import concat, copy, getitem, stack

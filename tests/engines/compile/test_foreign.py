@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
+from chainrules_compile.recorded_types import is_settled
 from chainrules_compile.result_checks import close
-from chainrules_compile.value_classes import is_settled
 from chainrules_py import ops as v
 from chainrules_py import primitive
 from chainrules_py.extend import flatten
