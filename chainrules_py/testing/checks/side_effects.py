@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrules_py.errors import ChainRulesError, MutationError
 from chainrules_py.testing.budget import spend
-from chainrules_py.testing.checks.other_calls import value_at
+from chainrules_py.testing.checks.derived_calls import value_at
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.data.values import fingerprint

@@ -23,7 +23,7 @@ from chainrules_py.errors import (
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.budget import unlimited
-from chainrules_py.testing.checks import other_calls
+from chainrules_py.testing.checks import derived_calls as derived
 from chainrules_py.testing.checks.contract import check_types
 from chainrules_py.testing.checks.derivatives import (
     check_adjoint,
@@ -31,7 +31,7 @@ from chainrules_py.testing.checks.derivatives import (
     check_value,
     wrong_halves,
 )
-from chainrules_py.testing.checks.other_calls import Call
+from chainrules_py.testing.checks.derived_calls import Call
 from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.operands import floating, is_number, is_numpy, is_whole, meet
@@ -170,7 +170,7 @@ def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
         try:
             _judge(case, call, few=not call.at_kink and (case.brief or not small or one_will_do))
         except WrongError as wrong:
-            if call.name != other_calls.DISORDER_OF_SEVERAL:
+            if call.name != derived.DISORDER_OF_SEVERAL:
                 raise
             case.refused.append(f"it is wrong with {call.name}: {wrong.pattern}")
     refused, case.refused = case.refused, []
@@ -205,14 +205,14 @@ def judged_at(calls: Callable[[Case], Iterable[Call]]) -> Callable[[Case], None]
     return check
 
 
-check_nearby, check_first = judged_at(other_calls.near_calls), judged_at(other_calls.first_calls)
-check_points, check_shapes = judged_at(other_calls.point_calls), judged_at(other_calls.shape_calls)
-check_options = judged_at(other_calls.option_calls)
+check_nearby, check_first = judged_at(derived.near_calls), judged_at(derived.first_calls)
+check_points, check_shapes = judged_at(derived.point_calls), judged_at(derived.shape_calls)
+check_options = judged_at(derived.option_calls)
 
 
 def check_whole_numbers(case: Case) -> None:
     """Check the rule at other integers, and at floating-point numbers in place of integers."""
-    calls = list(other_calls.whole_number_calls(case))
+    calls = list(derived.whole_number_calls(case))
     skip_if(not calls, "no operand is a whole number that could be any number")
     _judge_calls(case, calls)
     _check_partials_of_whole(case)
