@@ -22,7 +22,7 @@ from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited
-from chainrules_py.testing.checked_call import (
+from chainrules_py.testing.call_arguments import (
     filled,
     is_own,
     options_first,

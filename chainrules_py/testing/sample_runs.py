@@ -18,8 +18,8 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for, rules_in
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
+from chainrules_py.testing.call_arguments import samples_wanted
 from chainrules_py.testing.check import CHECKS, DERIVED, Settings, judge
-from chainrules_py.testing.checked_call import samples_wanted
 from chainrules_py.testing.data.backends import Backend
 from chainrules_py.testing.data.backends import backend as backend_named
 from chainrules_py.testing.data.backends import backends as installed

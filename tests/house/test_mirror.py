@@ -276,7 +276,7 @@ ELSEWHERE = (
         "each check finds what it is for",
     ),
     (
-        "chainrules_py/testing/checked_call.py",
+        "chainrules_py/testing/call_arguments.py",
         "tests/testing/test_check.py",
         "operands are filled in before a check",
     ),

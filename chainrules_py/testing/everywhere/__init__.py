@@ -13,7 +13,7 @@ from chainrules_kit import Transformations
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError
 from chainrules_py.primitives import plugins
-from chainrules_py.testing import check, checked_call
+from chainrules_py.testing import call_arguments, check
 from chainrules_py.testing.data.backends import KNOWN, Backend
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.errors import SkippedCheckError, WrongError
@@ -32,7 +32,7 @@ def _check_parted(f: Any, operands: tuple[Any, ...], given: dict[str, Any]) -> R
     return _check(f, operands, own, **given)
 
 
-@checked_call.options_first({"gauge", "only", "seed"}, _check_parted)
+@call_arguments.options_first({"gauge", "only", "seed"}, _check_parted)
 def check_everywhere(
     f: Callable[..., Any],
     *operands: Any,
@@ -85,9 +85,9 @@ def _check(
 ) -> Report:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        operands, options = checked_call.filled(f, operands, options)
+        operands, options = call_arguments.filled(f, operands, options)
         only = (only,) if isinstance(only, str) else only
-        call = checked_call.shown_call(f, operands, options)
+        call = call_arguments.shown_call(f, operands, options)
         trial = Trial(f, operands, options, gauge, seed=seed)
         if not trial.z.size:
             raise ValueError(f"nothing in {call} can be perturbed; give floating numbers")

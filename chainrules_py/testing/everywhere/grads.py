@@ -11,8 +11,8 @@ import numpy as np
 
 from chainrules_py.engines.default import pull_through, push_through
 from chainrules_py.primitives.method_table import where_defined
+from chainrules_py.testing.call_arguments import shown_call
 from chainrules_py.testing.check import Settings, again_line, jacobian_of, run_check
-from chainrules_py.testing.checked_call import shown_call
 from chainrules_py.testing.checks.derivatives import check_adjoint, check_push
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.report.report import Report, RuleCheckError
