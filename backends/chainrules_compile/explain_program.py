@@ -10,7 +10,7 @@ from typing import Any
 from chainrules_compile.building import CompiledProgram
 from chainrules_compile.calls import expect, expect_form
 from chainrules_compile.guards import PLAIN, Guards
-from chainrules_compile.loops import Loop
+from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import is_array, size
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_compile.scope import Scope

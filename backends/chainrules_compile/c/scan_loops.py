@@ -18,7 +18,7 @@ from chainrules_compile.c.function_lowerings import lower
 from chainrules_compile.c.item_builder import Lowering, dense, form
 from chainrules_compile.c.native_programs import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, program
 from chainrules_compile.c.vector_math import text_of
-from chainrules_compile.loops import (
+from chainrules_compile.loop_node import (
     Loop,
     block_of_rows,
     part_of_rows,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_compile.loops import Loop
+from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import changed
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import with_buffers

@@ -21,7 +21,7 @@ from chainrules_compile.calls import (
     subtract_at,
 )
 from chainrules_compile.errors import MISS
-from chainrules_compile.loops import Loop
+from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import bits_of, is_array, size
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.scope import Scope, name_of_dtype

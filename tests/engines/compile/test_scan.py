@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, compile
-from chainrules_compile.loops import Loop, rows_of, stacked_rows
+from chainrules_compile.loop_node import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.result_checks import close
 from chainrules_compile.scan_recording import LONG
