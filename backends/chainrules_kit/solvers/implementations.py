@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_kit.solvers.integration import Integration, Solution
-from chainrules_kit.solvers.minimization import descended
+from chainrules_kit.solvers.lbfgs import descended
 from chainrules_kit.solvers.systems import (
     SMALL,
     System,
