@@ -18,7 +18,7 @@ from chainrules_kit import (
 )
 from chainrules_py.extend import HigherOrder, primal_of, unbind
 from chainrules_torch.engine.export import export, is_program
-from chainrules_torch.engine.halves import is_known
+from chainrules_torch.engine.pulls_and_pushes import is_known
 from chainrules_torch.engine.rule_config import config
 
 _compile: Any = torch.compile

@@ -49,10 +49,10 @@ from chainrules_torch.engine.compilers import (
     unseen,
 )
 from chainrules_torch.engine.eager_functions import eager
-from chainrules_torch.engine.halves import solved
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.numpy_programs import is_hidden
 from chainrules_torch.engine.outputs import unwrap
+from chainrules_torch.engine.pulls_and_pushes import solved
 from chainrules_torch.engine.rule_config import (
     ASKED,
     Unlost,
