@@ -106,7 +106,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.user_map_checks": "flowing functions_in refuse_functions",
     "chainrules_py.registry.bind.integers_as_reals": "once_more whole_operands",
-    "chainrules_py.registry.bind.transpose": "OneMode state",
+    "chainrules_py.registry.bind.one_mode_rules": "OneMode state",
     "chainrules_py.registry.statement_checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
     "chainrules_py.registry.normal_form": "scalar_at_home",

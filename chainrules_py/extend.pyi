@@ -155,7 +155,7 @@ from chainrules_py.registry.bind.integers_as_reals import (
     once_more,
     whole_operands,
 )
-from chainrules_py.registry.bind.transpose import (
+from chainrules_py.registry.bind.one_mode_rules import (
     OneMode,
     state,
 )

@@ -64,7 +64,7 @@ _DOORKEEPERS = {
     "backends/chainrules_kit/custom_derivatives/functions.py",
     "backends/chainrules_kit/custom_derivatives/augmented_rule.py",
     "backends/chainrules_kit/custom_derivatives/import_rule.py",
-    "chainrules_py/registry/bind/transpose.py",
+    "chainrules_py/registry/bind/one_mode_rules.py",
     "chainrules_py/registry/table.py",
     # Constructors that stand outside of the core, and what puts statements around people's
     # statements.

@@ -13,7 +13,7 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.registry.bind.integers_as_reals import once_more
-from chainrules_py.registry.bind.transpose import OneMode
+from chainrules_py.registry.bind.one_mode_rules import OneMode
 from chainrules_py.registry.bind.user_map_checks import (
     checked_map,
     flowing,
