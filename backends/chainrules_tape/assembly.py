@@ -1,9 +1,9 @@
 """Assemble the tape from its core and the packages that extend it, and fix their order.
 
 The core records calls and plays them back. This module adds the rest: in-place writes and views
-(`memory`), fast paths for frequent calls (`fast`), kept calls, names, text and graphs (`inspect`),
-the gradient methods of a tape (`functions`), and records that are dropped and recomputed
-(`checkpoint`). Each of these packages can be left out without breaking the others.
+(`array_writes`), fast paths for frequent calls (`fast`), kept calls, names, text and graphs
+(`inspect`), the gradient methods of a tape (`functions`), and records that are dropped and
+recomputed (`checkpoint`). Each of these packages can be left out without breaking the others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py.extend import Classes, Guard, GuardMode
+from chainrules_tape.array_writes.accumulating_links import AddsInPlace
+from chainrules_tape.array_writes.write import WritableOnTape
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
 from chainrules_tape.fast.slices import FastSlices
@@ -19,8 +21,6 @@ from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set
 from chainrules_tape.inspect.text import Named, listing, nodes_of
-from chainrules_tape.memory.accumulating_links import AddsInPlace
-from chainrules_tape.memory.write import WritableOnTape
 
 
 class Variable(Named, WritableOnTape, AddsInPlace):

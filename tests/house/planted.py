@@ -55,17 +55,17 @@ FAULTS = (
     ),
     Fault(
         "write",  # of one part of an array to another
-        "backends/chainrules_tape/memory/write.py",
+        "backends/chainrules_tape/array_writes/write.py",
         "if own and value.as_view.pattern == pattern:",
         "if own:",
-        ("tests/tape/memory",),
+        ("tests/tape/array_writes",),
     ),
     Fault(
         "view",  # of what is written to afterwards
-        "backends/chainrules_tape/memory/write.py",
+        "backends/chainrules_tape/array_writes/write.py",
         "    view.add(made)\n",
         "",
-        ("tests/tape/memory",),
+        ("tests/tape/array_writes",),
     ),
     Fault(
         "pass",  # a result that is written over while it is needed
@@ -100,7 +100,7 @@ FAULTS = (
         "backends/chainrules_numpy/memory.py",
         "if flags.writeable:",
         "if False:",
-        ("tests/core/engines/test_guard.py", "tests/tape/memory"),
+        ("tests/core/engines/test_guard.py", "tests/tape/array_writes"),
     ),
 )
 

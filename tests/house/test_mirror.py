@@ -72,7 +72,7 @@ ELSEWHERE = (
     ),
     (
         "chainrules_py/values/memory.py",
-        "tests/tape/memory/test_guard.py",
+        "tests/tape/array_writes/test_guard.py",
         "what locks is who asks it",
     ),
     (
@@ -87,7 +87,7 @@ ELSEWHERE = (
     ),
     (
         "chainrules_py/ops/engine_operations.py",
-        "tests/tape/memory/test_view.py",
+        "tests/tape/array_writes/test_view.py",
         "by views that are written through",
     ),
     ("chainrules_py/ops/*", "tests/testing/test_samples.py", OPERATIONS),
@@ -295,12 +295,12 @@ ELSEWHERE = (
     ),
     (
         "backends/chainrules_numpy/memory.py",
-        "tests/tape/memory/test_guard.py",
+        "tests/tape/array_writes/test_guard.py",
         "what locks is who asks it",
     ),
     (
         "backends/chainrules_numpy/in_place_functions.py",
-        "tests/tape/memory/test_write.py",
+        "tests/tape/array_writes/test_write.py",
         "writes are the tape's",
     ),
     ("backends/chainrules_numpy/ufunc_methods.py", "tests/libraries/numpy/test_ufuncs.py", ROOM),
@@ -416,7 +416,7 @@ ELSEWHERE = (
     ("backends/chainrules_tape/tools/*", "tests/features/test_tools.py", ROOM),
     ("backends/chainrules_tape/checkpoint/*", "tests/tape/test_checkpoint.py", ROOM),
     ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
-    ("backends/chainrules_tape/memory/*", "tests/tape/memory/test_write.py", ROOM),
+    ("backends/chainrules_tape/array_writes/*", "tests/tape/array_writes/test_write.py", ROOM),
     (
         "backends/chainrules_tape/fast/*",
         "tests/tape/fast/test_slices.py",
@@ -522,11 +522,11 @@ TOPICS = {
     "tests/tape/functions/test_aliases.py": "random programs with several names for one memory",
     "tests/tape/functions/test_zeros.py": "passes that are played again, with strong zeros",
     "tests/tape/core/test_cotangents.py": "sums of cotangents, and whose memory they are",
-    "tests/tape/memory/test_aliases.py": "random programs that write",
-    "tests/tape/memory/test_view.py": "views, and writes that are seen through them",
-    "tests/tape/memory/test_inplace.py": "whole programs that write",
-    "tests/tape/memory/test_guard.py": "the guard, as programs on a tape meet it",
-    "tests/tape/memory/test_reads.py": "what watching over arrays costs, in reads and frames",
+    "tests/tape/array_writes/test_aliases.py": "random programs that write",
+    "tests/tape/array_writes/test_view.py": "views, and writes that are seen through them",
+    "tests/tape/array_writes/test_inplace.py": "whole programs that write",
+    "tests/tape/array_writes/test_guard.py": "the guard, as programs on a tape meet it",
+    "tests/tape/array_writes/test_reads.py": "what watching over arrays costs, in reads and frames",
     "tests/libraries/test_fourth_library.py": "a library that nobody has heard of",
     "tests/libraries/numpy/test_add_rows.py": "one operation, which NumPy has not",
     "tests/libraries/numpy/test_bits.py": "traced values are NumPy's, bit for bit",

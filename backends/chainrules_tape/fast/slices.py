@@ -21,9 +21,9 @@ from chainrules_py.ops.engine_operations import (
     shape_back,
     subscripts,
 )
+from chainrules_tape.array_writes.accumulating_links import linked, rows_reader
+from chainrules_tape.array_writes.write import UNLIKE, View
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.accumulating_links import linked, rows_reader
-from chainrules_tape.memory.write import UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which returns ``x[where]``."""

@@ -29,10 +29,10 @@ from chainrules_py.extend import (
     note_step,
     type_info,
 )
+from chainrules_tape.array_writes.accumulating_links import AddInto
+from chainrules_tape.array_writes.write import note_view
 from chainrules_tape.core.cotangent_routing import DEEP, AddWhereSummed, Links, pair
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.accumulating_links import AddInto
-from chainrules_tape.memory.write import note_view
 
 Run: TypeAlias = Callable[..., Any]
 Classes: TypeAlias = Mapping[type, Any]

@@ -58,6 +58,8 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops.engine_operations import joining, reads_rows, shape_back
+from chainrules_tape.array_writes.accumulating_links import SliceOf
+from chainrules_tape.array_writes.write import check_alone, check_unwritten, handed_out, settled
 from chainrules_tape.core.backward import backward, play
 from chainrules_tape.core.cotangent_routing import (
     INPUT,
@@ -80,8 +82,6 @@ from chainrules_tape.functions.arguments import (
     refuse_hidden,
     split_aux,
 )
-from chainrules_tape.memory.accumulating_links import SliceOf
-from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 from chainrules_tape.rule_config import recorders
 
 

@@ -29,9 +29,9 @@ from chainrules_py.ops.engine_operations import (
     reading_rows,
     subscripts,
 )
+from chainrules_tape.array_writes.write import View, fits, view_of
 from chainrules_tape.core.cotangent_routing import Cotangents
 from chainrules_tape.core.variable import BareVariable, Recording
-from chainrules_tape.memory.write import View, fits, view_of
 
 
 class AddInto:

@@ -6,7 +6,7 @@ copied once otherwise. So n writes to one buffer cost n.
 
 A write to a view is seen through all views of its array, as in NumPy: a view remembers the tracer
 that it was read from and the call that read it. Tracers without views have no cost. The states of
-a view are drawn in `chainrules_tape.memory`.
+a view are drawn in `chainrules_tape.array_writes`.
 """
 
 from __future__ import annotations
