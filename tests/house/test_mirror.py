@@ -36,7 +36,7 @@ PLACES = {
     "backends/chainrules_numpy": "tests/libraries/numpy",
     "backends/chainrules_scipy": "tests/libraries/scipy",
     "backends/chainrules_kit/solvers": "tests/engines/kit/solvers",
-    "chainrules_py/testing/strict": "tests/testing/strict",
+    "chainrules_py/testing/array_api_strict": "tests/testing/array_api_strict",
     "backends/chainrules_tape": "tests/tape",
     "backends/chainrules_tape/tools": "tests/features",
     "backends/chainrules_torch": "tests/engines/torch",
@@ -341,7 +341,11 @@ ELSEWHERE = (
         "tests/engines/kit/test_export.py",
         "exported functions have entries",
     ),
-    ("chainrules_py/testing/strict/*", "tests/testing/strict/test_strict.py", ROOM),
+    (
+        "chainrules_py/testing/array_api_strict/*",
+        "tests/testing/array_api_strict/test_array_api_strict.py",
+        ROOM,
+    ),
     # ------------------------------------------------------------------------------ the engines
     ("backends/chainrules_autograd/engine/*", "tests/engines/autograd/engine/test_engine.py", ROOM),
     (

@@ -39,7 +39,7 @@ USED = {
         "scipy.stats._multivariate",
         "scipy.stats._stats_py",
     },
-    "chainrules_py.testing.strict": {"array_api_strict._array_object.Array"},
+    "chainrules_py.testing.array_api_strict": {"array_api_strict._array_object.Array"},
     "chainrules_tape.tools": {"jax._src.core"},
     "chainrules_torch": {
         "_FrameAction",
@@ -105,7 +105,7 @@ ELSEWHERE = {
         "_stats",
     },
     "chainrules_scipy/stats/source_copies.py": {"_logpdf", "_logpmf", "_process_parameters"},
-    "chainrules_py/testing/strict/implementations.py": {"_np_dtype"},
+    "chainrules_py/testing/array_api_strict/implementations.py": {"_np_dtype"},
 }
 """Attributes of objects of other libraries, which are read where these objects are."""
 

@@ -25,7 +25,7 @@ from chainrules_py.extend import (
     see,
     type_info,
 )
-from chainrules_py.testing.strict._private import CHECK, Strict, buffer
+from chainrules_py.testing.array_api_strict._private import CHECK, Strict, buffer
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:

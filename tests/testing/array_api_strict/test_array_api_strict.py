@@ -26,7 +26,7 @@ from chainrules_py.values.type_info import is_mutable_destination
 
 xp = pytest.importorskip("array_api_strict")
 
-import chainrules_py.testing.strict.implementations as strict  # noqa: E402
+import chainrules_py.testing.array_api_strict.implementations as strict  # noqa: E402
 
 ON = backend("array_api_strict:device1")
 X = ON.asarray(np.random.default_rng(2).standard_normal((2, 3)))

@@ -4,7 +4,7 @@ Rules are tested on it where there is no GPU: it has a second device that NumPy 
 promotes only as the standard states, and has nothing beyond the standard.
 """
 
-from chainrules_py.testing.strict import implementations
+from chainrules_py.testing.array_api_strict import implementations
 
 __all__ = ["implementations"]
 
