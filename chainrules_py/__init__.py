@@ -28,7 +28,7 @@ _HOMES = {
     "registry.constructors": (
         "bilinear_rule linear_rule non_differentiable opt_out rule scalar_rule"
     ),
-    "registry.removal": "overriding settle unregister",
+    "registry.removal_and_preference": "overriding settle unregister",
     "tangents.arithmetic": "add_tangents",
     "tangents.user_tangents": "ignore_derivatives",
     "tangents.linear_map": "LinearMap identity",

@@ -81,13 +81,13 @@ from chainrules_py.registry.explain import (
 from chainrules_py.registry.explain import (
     rules_for as rules_for,
 )
-from chainrules_py.registry.removal import (
+from chainrules_py.registry.removal_and_preference import (
     overriding as overriding,
 )
-from chainrules_py.registry.removal import (
+from chainrules_py.registry.removal_and_preference import (
     settle as settle,
 )
-from chainrules_py.registry.removal import (
+from chainrules_py.registry.removal_and_preference import (
     unregister as unregister,
 )
 from chainrules_py.rule_config import (

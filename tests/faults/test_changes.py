@@ -78,7 +78,9 @@ def within(*files):
     return check
 
 
-CHANGING = within("registry/removal.py", "registry/table.py", "compat/hooks.py", "dispatch.py")
+CHANGING = within(
+    "registry/removal_and_preference.py", "registry/table.py", "compat/hooks.py", "dispatch.py"
+)
 INSTALLING = within("scipy/installing.py", "compat/install.py")
 
 

@@ -1,4 +1,4 @@
-"""Removal of rules, permanently or within a block."""
+"""Removal of rules, permanently or within a block, and preferences between packages of rules."""
 
 from __future__ import annotations
 
