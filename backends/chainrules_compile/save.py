@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from chainrules_compile.building import CompiledProgram
+from chainrules_compile.compile_one_call import CompiledProgram
 from chainrules_compile.constant_source import Constants
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.scope import Scope

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.building import CompiledProgram, Making
+from chainrules_compile.compile_one_call import CompiledProgram, Making
 from chainrules_compile.errors import RecordingError, behind
 from chainrules_compile.guards import Guards
 from chainrules_compile.recorded_values import Noted
