@@ -85,7 +85,7 @@ _COMPUTED = {
     "decompositions": ("decompositions",),
     "elementwise": ("elementwise", "predicates", "selection"),
     "products": ("contraction",),
-    "special": ("probability",),
+    "special": ("log_exp_functions",),
     "statistics": ("statistics",),
 }
 """Files with implementations for which NumPy has no function of the same name and parameters."""

@@ -23,7 +23,7 @@ importlib.import_module("scipy")  # raises if SciPy is missing: the modules here
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)
 later("chainrules_scipy.ufuncs", "scipy.special")
-for _operations in ("special", "probability", "bessel", "matrix_functions"):
+for _operations in ("special", "log_exp_functions", "bessel", "matrix_functions"):
     later("chainrules_scipy.implementations", f"chainrules_py.ops.{_operations}")
 
 # A sparse array that is passed to a function loads its module; one that a function only multiplies

@@ -24,7 +24,7 @@ COMPUTED = {
         "trigonometry",
     ),
     "chainrules_kit.fallbacks.indexing": ("indexing",),
-    "chainrules_kit.fallbacks.probability": ("probability",),
+    "chainrules_kit.fallbacks.log_exp_functions": ("log_exp_functions",),
     "chainrules_kit.fallbacks.manipulation": ("creation", "manipulation", "polynomials"),
     "chainrules_kit.fallbacks.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
     "chainrules_kit.fallbacks.reductions": ("reductions", "selection", "sorting"),

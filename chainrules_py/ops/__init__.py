@@ -20,12 +20,12 @@ from chainrules_py.ops.indexing import *
 from chainrules_py.ops.interpolation import *
 from chainrules_py.ops.joining import *
 from chainrules_py.ops.linalg import *
+from chainrules_py.ops.log_exp_functions import *
 from chainrules_py.ops.manipulation import *
 from chainrules_py.ops.matrix_functions import *
 from chainrules_py.ops.operators import *
 from chainrules_py.ops.polynomials import *
 from chainrules_py.ops.predicates import *
-from chainrules_py.ops.probability import *
 from chainrules_py.ops.reductions import *
 from chainrules_py.ops.selection import *
 from chainrules_py.ops.sorting import *

@@ -25,7 +25,7 @@ FILES = {
         "higher_order.integration",
     ),
     "indexing": ("indexing",),
-    "probability": ("probability",),
+    "log_exp_functions": ("log_exp_functions",),
     "interpolation": ("interpolation",),
     "joining": ("joining",),
     "linalg": ("linalg.matrices", "linalg.products", "linalg.linear_systems", "linalg.svd"),

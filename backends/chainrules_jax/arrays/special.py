@@ -15,7 +15,7 @@ from chainrules_jax.engine.callback import called_back, compute_by, like_one_ele
 from chainrules_jax.engine.values import OURS
 from chainrules_py import Primitive
 from chainrules_py import ops as v
-from chainrules_py.ops import bessel, probability, special
+from chainrules_py.ops import bessel, log_exp_functions, special
 
 chainrules_contract = 1
 
@@ -78,7 +78,7 @@ def _computed(operation: Primitive[..., Any]) -> Callable[..., Any]:
 _OF_AXES = (v.logsumexp, v.softmax, v.log_softmax)
 OURS.update(_OF_AXES)
 
-for _module in (special, bessel, probability):
+for _module in (special, bessel, log_exp_functions):
     for _name in _module.__all__:
         _operation = getattr(_module, _name)
         if isinstance(_operation, Primitive) and _operation not in _OF_AXES:

@@ -1,4 +1,4 @@
-"""Operations on probabilities and logarithms for libraries without a function of the name."""
+"""Softmax, logsumexp and products with logarithms, for libraries without the function."""
 
 from __future__ import annotations
 
