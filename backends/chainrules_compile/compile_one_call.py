@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from chainrules_compile.entry import Entry, result_text
+from chainrules_compile.entry_and_exit_source import Entry, result_text
 from chainrules_compile.errors import MISS, Unfit, Written
 from chainrules_compile.guards import Guards
 from chainrules_compile.passes import Pass

@@ -13,7 +13,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
 from chainrules_compile import refusals
 from chainrules_compile.calls import name_of
 from chainrules_compile.compile_one_call import CompiledProgram, Making, Plain, Setting
-from chainrules_compile.entry import checked_static
+from chainrules_compile.entry_and_exit_source import checked_static
 from chainrules_compile.error_origin import blame, place
 from chainrules_compile.errors import (
     MISS,
