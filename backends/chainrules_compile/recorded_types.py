@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
-from chainrules_compile.fields import fields_of, opaque_fields
+from chainrules_compile.recorded_type_members import fields_of, opaque_fields
 from chainrules_compile.recorded_values import Noted, Subscripts
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Lock, Memory, aliases, register_array_type, see, type_info

@@ -174,7 +174,8 @@ class Beside:
     _holds_traced = True
 
     def __init_subclass__(cls) -> None:
-        # Python up to 3.12 loses one that is inherited: see `chainrules_compile.fields`.
+        # Python up to 3.12 loses one that is inherited, as is said in
+        # `chainrules_compile.recorded_type_members`.
         cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]
 
     def __getattr__(self, name: str) -> Any:

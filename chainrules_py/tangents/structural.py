@@ -272,7 +272,8 @@ def _make_class(primal_type: type) -> type[Tangent[Any]]:
             (Tangent,),
             {"__slots__": (), "__doc__": None, "__module__": __name__, "__made_for__": primal_type}
             | {"primal_type": primal_type, "_structure": structure}
-            | {"__getattr__": Tangent.__getattr__},  # its own: see `chainrules_compile.fields`
+            # A method of its own: see `chainrules_compile.recorded_type_members`.
+            | {"__getattr__": Tangent.__getattr__},
         )
     found = _classes.setdefault(primal_type, cast("Any", cls))  # two threads get one class
     _alive[id(primal_type)] = found
