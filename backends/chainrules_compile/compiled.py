@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
 from chainrules_compile import refusals
-from chainrules_compile.calls import name_of
 from chainrules_compile.compile_one_call import CompiledProgram, Making, Plain, Setting
 from chainrules_compile.entry_and_exit_source import checked_static
 from chainrules_compile.error_origin import blame, place
@@ -26,6 +25,7 @@ from chainrules_compile.errors import (
 )
 from chainrules_compile.explain_program import explained
 from chainrules_compile.garbage_collection import collecting_later
+from chainrules_compile.internal_functions import name_of
 from chainrules_compile.passes import passes_of
 from chainrules_compile.primitive_calls import listen
 from chainrules_compile.recompilation_reasons import none_fits, why_in_a_row

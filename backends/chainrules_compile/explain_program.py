@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from chainrules_compile.calls import expect, expect_form
 from chainrules_compile.compile_one_call import CompiledProgram
 from chainrules_compile.guards import PLAIN, Guards
+from chainrules_compile.internal_functions import expect, expect_form
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import is_array, size
 from chainrules_compile.passes.lifetimes import Into

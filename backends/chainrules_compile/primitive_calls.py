@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_compile.internal_functions import made_again
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder, shares
 from chainrules_compile.scans import rolled_scan

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from chainrules_compile.calls import expect, expect_form, name_of
 from chainrules_compile.compile_one_call import CompiledProgram
+from chainrules_compile.internal_functions import expect, expect_form, name_of
 from chainrules_compile.writers.call_source import OPERATORS
 from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Call, Program, Value

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import dot_to, is_finite, sum_to
+from chainrules_compile.internal_functions import dot_to, is_finite, sum_to
 from chainrules_compile.recorded_type_members import fields_of, opaque_fields
 from chainrules_compile.recorded_values import Noted, Subscripts
 from chainrules_py import Primitive

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from chainrules_compile.calls import Through, Written, laid_out, name_of
 from chainrules_compile.errors import MISS, RecordingError, Unfit
+from chainrules_compile.internal_functions import Through, Written, laid_out, name_of
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import flat
 from chainrules_compile.recorded_types import METADATA

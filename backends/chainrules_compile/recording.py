@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
+from chainrules_compile.internal_functions import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import call_of, changed, size, value_of
 from chainrules_compile.recorded_types import classes, has_form, is_foreign, opaque_class

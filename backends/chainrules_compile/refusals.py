@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import name_of
 from chainrules_compile.error_origin import functions_of, raised_in
 from chainrules_compile.errors import RecordingError, Unfit, behind
+from chainrules_compile.internal_functions import name_of
 from chainrules_compile.recorded_values import Noted
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
 from chainrules_py.extend import TreeDef, attributes, flatten, is_library, type_info

@@ -13,8 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.calls import expect, is_finite
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.internal_functions import expect, is_finite
 from chainrules_compile.layouts import layout_of
 from chainrules_compile.loop_node import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns

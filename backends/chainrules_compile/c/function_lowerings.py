@@ -21,7 +21,7 @@ from chainrules_compile.c.rearrangement import REARRANGED, part
 from chainrules_compile.c.small_systems import LOG_DETERMINANTS, SMALL
 from chainrules_compile.c.strong_zero import STRONG
 from chainrules_compile.c.sums import SUMS
-from chainrules_compile.calls import (
+from chainrules_compile.internal_functions import (
     Gathered,
     expect,
     expect_form,

@@ -20,8 +20,8 @@ from chainrules_compile.c.function_lowerings import lower
 from chainrules_compile.c.item_builder import Lowering, form
 from chainrules_compile.c.program_items import Literal
 from chainrules_compile.c.vector_math import C_NAMES
-from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError
+from chainrules_compile.internal_functions import name_of
 from chainrules_compile.save import write_module
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py.program import Program, Value

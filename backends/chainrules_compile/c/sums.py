@@ -19,7 +19,7 @@ from chainrules_compile.c.expression_text import c_type, literal
 from chainrules_compile.c.item_builder import BLOCK, Lowering, argument, form, is_array, only
 from chainrules_compile.c.kernel_calls import at, head, nest
 from chainrules_compile.c.program_items import Operation
-from chainrules_compile.calls import dot_to, sum_to
+from chainrules_compile.internal_functions import dot_to, sum_to
 from chainrules_compile.passes.analysis import axes_of
 from chainrules_py import ops as v
 from chainrules_py.program import Call, Value

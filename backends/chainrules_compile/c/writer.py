@@ -20,7 +20,7 @@ from chainrules_compile.c.program_items import Group, Item, views_of
 from chainrules_compile.c.save import save
 from chainrules_compile.c.scan_loops import Turning, spec_of, with_turnings
 from chainrules_compile.c.vector_math import text_of
-from chainrules_compile.calls import expect
+from chainrules_compile.internal_functions import expect
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import called, changed
 from chainrules_compile.scope import Scope

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.calls import Through, Written, minus_at, plus_at, subtract_at
+from chainrules_compile.internal_functions import Through, Written, minus_at, plus_at, subtract_at
 from chainrules_compile.passes.analysis import (
     alike,
     called,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_compile.calls import laid_out
+from chainrules_compile.internal_functions import laid_out
 from chainrules_compile.passes.analysis import changed, contiguous, is_contiguous, roots, size
 from chainrules_py.extend import type_info
 from chainrules_py.ops.engine_operations import duplicate

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import (
+from chainrules_compile.internal_functions import (
     double,
     expect,
     is_finite,

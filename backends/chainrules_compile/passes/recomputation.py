@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from chainrules_compile.calls import made_again
+from chainrules_compile.internal_functions import made_again
 from chainrules_compile.passes.analysis import changed
 from chainrules_py.program import Call, Program
 

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.calls import added_rows
+from chainrules_compile.internal_functions import added_rows
 from chainrules_compile.passes.analysis import (
     changed,
     contiguous,

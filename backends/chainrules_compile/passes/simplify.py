@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import made_again
+from chainrules_compile.internal_functions import made_again
 from chainrules_compile.passes.analysis import (
     alike,
     bits_of,

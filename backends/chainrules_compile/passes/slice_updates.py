@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import subtract_at
+from chainrules_compile.internal_functions import subtract_at
 from chainrules_compile.passes.analysis import changed, counts
 from chainrules_py.ops import add_at
 from chainrules_py.ops.engine_operations import read, store

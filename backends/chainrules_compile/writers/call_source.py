@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from chainrules_compile.calls import (
+from chainrules_compile.internal_functions import (
     dot_to,
     is_finite,
     sum_to,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import double, over, over_silently, plain_number, root
+from chainrules_compile.internal_functions import double, over, over_silently, plain_number, root
 from chainrules_compile.passes.analysis import is_array
 from chainrules_compile.scalar_functions import PLAIN, power, power_range, power_silently
 from chainrules_compile.writers.call_source import Speller, spells

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import (
+from chainrules_compile.errors import MISS
+from chainrules_compile.internal_functions import (
     MissError,
     Through,
     Written,
@@ -20,7 +21,6 @@ from chainrules_compile.calls import (
     plus_at,
     subtract_at,
 )
-from chainrules_compile.errors import MISS
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import bits_of, is_array, size
 from chainrules_compile.passes.lifetimes import Into, writes

@@ -10,7 +10,7 @@ import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile import compile
-from chainrules_compile.calls import subtract_at
+from chainrules_compile.internal_functions import subtract_at
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import Into, with_buffers

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.calls import made_again, name_of
 from chainrules_compile.compiled import close
+from chainrules_compile.internal_functions import made_again, name_of
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.recomputation import without_marks
 from chainrules_compile.passes.simplify import simplified

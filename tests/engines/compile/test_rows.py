@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.calls import added_rows
+from chainrules_compile.internal_functions import added_rows
 from chainrules_compile.passes import FOR_NUMPY, PASSES
 from chainrules_compile.passes.scatter_add import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
