@@ -12,7 +12,7 @@ from chainrules_compile.guards import PLAIN, Guards
 from chainrules_compile.internal_functions import expect, expect_form
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import is_array, size
-from chainrules_compile.passes.lifetimes import Into
+from chainrules_compile.passes.buffer_reuse import Into
 from chainrules_compile.scope import Scope
 from chainrules_py.program import Program
 

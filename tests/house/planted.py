@@ -69,7 +69,7 @@ FAULTS = (
     ),
     Fault(
         "pass",  # a result that is written over while it is needed
-        "backends/chainrules_compile/passes/lifetimes.py",
+        "backends/chainrules_compile/passes/buffer_reuse.py",
         "if last[root] != i or root in foreign:",
         "if root in foreign:",
         ("tests/engines/compile/test_passes.py", "tests/engines/compile"),

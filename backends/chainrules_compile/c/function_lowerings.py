@@ -28,7 +28,7 @@ from chainrules_compile.internal_functions import (
     laid_out,
 )
 from chainrules_compile.passes.analysis import axes_of
-from chainrules_compile.passes.lifetimes import Into
+from chainrules_compile.passes.buffer_reuse import Into
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 from chainrules_py.ops.engine_operations import duplicate, read

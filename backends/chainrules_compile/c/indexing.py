@@ -13,7 +13,7 @@ from chainrules_compile.c.item_builder import Lowering, argument_of, form, is_ar
 from chainrules_compile.c.kernel_calls import at, nest
 from chainrules_compile.c.program_items import Literal
 from chainrules_compile.internal_functions import minus_at, plus_at, subtract_at
-from chainrules_compile.passes.lifetimes import Into
+from chainrules_compile.passes.buffer_reuse import Into
 from chainrules_py import ops as v
 from chainrules_py.ops.engine_operations import Index, read, store
 from chainrules_py.program import Call, Value

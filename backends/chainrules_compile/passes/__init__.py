@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chainrules_compile.passes.buffer_reuse import with_buffers
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.python_scalars import with_plain_numbers
 from chainrules_compile.passes.recomputation import without_marks

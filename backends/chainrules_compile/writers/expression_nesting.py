@@ -10,7 +10,7 @@ import numpy as np
 
 import chainrules_compile.writers.number_source  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from chainrules_compile.internal_functions import expect, is_finite, plain_number
-from chainrules_compile.passes.lifetimes import writes
+from chainrules_compile.passes.buffer_reuse import writes
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value

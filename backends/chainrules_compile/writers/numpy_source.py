@@ -23,7 +23,7 @@ from chainrules_compile.internal_functions import (
 )
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import bits_of, is_array, size
-from chainrules_compile.passes.lifetimes import Into, writes
+from chainrules_compile.passes.buffer_reuse import Into, writes
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
 from chainrules_compile.writers.expression_nesting import COMPARISONS, last_uses, nested

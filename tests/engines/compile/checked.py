@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile import compile
-from chainrules_compile.passes.lifetimes import Into
+from chainrules_compile.passes.buffer_reuse import Into
 from chainrules_compile.writers.numpy_source import NumpyWriting
 
 

@@ -12,8 +12,8 @@ import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile import compile
 from chainrules_compile.internal_functions import subtract_at
 from chainrules_compile.passes import PASSES
+from chainrules_compile.passes.buffer_reuse import Into, with_buffers
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
