@@ -34,7 +34,7 @@ _HOMES = {
     "structures": "cotangents_in of_some tangents_in wanted_in",
     "engine_config": "EngineConfig",
     "engine_support": "supported",
-    "transform": "Transformation Transformations nestings",
+    "transformation_list": "Transformation Transformations nestings",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -52,7 +52,7 @@ from chainrules_kit.tangent_entries import (
     flat,
     opened,
 )
-from chainrules_kit.transform import Transformation, Transformations, nestings
+from chainrules_kit.transformation_list import Transformation, Transformations, nestings
 from chainrules_kit.unregistered_objects import check_hidden
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_kit.export import Support
-from chainrules_kit.transform import Transformations, total_of
+from chainrules_kit.transformation_list import Transformations, total_of
 from chainrules_py import NoRuleError
 from chainrules_py import ops as v
 from chainrules_py.extend import flatten, kind_of, unflatten

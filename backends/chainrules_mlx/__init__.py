@@ -8,7 +8,7 @@ from chainrules_mlx import arrays
 from chainrules_mlx.engine import primitive_calls
 from chainrules_mlx.engine.export import export, supports
 from chainrules_mlx.engine.rule_config import MlxConfig, config
-from chainrules_mlx.engine.transform import transformations
+from chainrules_mlx.engine.transformation_list import transformations
 
 __all__ = [
     "MlxConfig",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chainrules_kit.sparsity import DensePatternWarning, Plan
     from chainrules_tape.functions.hooks import hook
     from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity
-    from chainrules_tape.transform import transformations
+    from chainrules_tape.transformation_list import transformations
 
 __all__ = [
     "DensePatternWarning",
@@ -53,7 +53,7 @@ _HOMES = {
     "chainrules_kit.sparsity": "DensePatternWarning Plan",
     "chainrules_tape.functions.hooks": "hook",
     "chainrules_tape.functions.jacobian": "gauss_newton_vp hessian hvp jacobian sparsity",
-    "chainrules_tape.transform": "transformations",
+    "chainrules_tape.transformation_list": "transformations",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

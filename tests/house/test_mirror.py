@@ -413,7 +413,7 @@ ELSEWHERE = (
         "its settings are the tape's",
     ),
     (
-        "backends/chainrules_tape/transform.py",
+        "backends/chainrules_tape/transformation_list.py",
         "tests/testing/test_everywhere.py",
         "all of it is run there",
     ),

@@ -11,7 +11,7 @@ from chainrules_autograd.engine import (
 from chainrules_autograd.engine.export import export, supports
 from chainrules_autograd.engine.import_rule import import_rule
 from chainrules_autograd.engine.rule_config import AutogradConfig, config
-from chainrules_autograd.engine.transform import transformations
+from chainrules_autograd.engine.transformation_list import transformations
 
 __all__ = [
     "AutogradConfig",

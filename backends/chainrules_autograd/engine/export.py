@@ -253,6 +253,6 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     said = stated(f, operands, options, config)
     if not operands:
         return said
-    from chainrules_autograd.engine.transform import transformations
+    from chainrules_autograd.engine.transformation_list import transformations
 
     return supported(export(f), operands, options, transformations, is_constant=not said.order)

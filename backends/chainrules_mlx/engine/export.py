@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_kit import Support, resolved, run_resolved, stated, supported
 from chainrules_mlx.engine.call import run
-from chainrules_mlx.engine.transform import transformations
+from chainrules_mlx.engine.transformation_list import transformations
 from chainrules_mlx.engine.values import as_values, refusing
 from chainrules_mlx.namespace import kept
 from chainrules_py import NotDifferentiableError

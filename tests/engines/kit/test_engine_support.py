@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_autograd import export
-from chainrules_autograd.engine.transform import transformations
+from chainrules_autograd.engine.transformation_list import transformations
 from chainrules_kit import nestings, supported
 from chainrules_kit.engine_support import _as_vector
 from chainrules_py import ops as v
