@@ -15,8 +15,8 @@ from chainrules_tape.array_writes.accumulating_links import AddsInPlace
 from chainrules_tape.array_writes.write import WritableOnTape
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
+from chainrules_tape.fast.dispatch_by_type import FastSteps
 from chainrules_tape.fast.slices import FastSlices
-from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.saved_calls import KeptNotes, trap_is_set

@@ -9,7 +9,7 @@ import pytest
 
 from chainrules_tape import Tape, checkpoint, debug_nans, grad, hessian, jacobian
 from chainrules_tape.core.cotangent_routing import DEEP, pair, parents
-from chainrules_tape.fast import steps
+from chainrules_tape.fast import dispatch_by_type
 
 LAST = (1 << 26) - 1
 
@@ -73,7 +73,7 @@ def listed(f, x):
 def test_programs_whose_pairs_are_numbers(way, seed, monkeypatch):
     f, run = drawn(seed), WAYS[way]
     expected, text = run(f, X), listed(f, X)
-    monkeypatch.setattr(steps, "DEEP", 0)
+    monkeypatch.setattr(dispatch_by_type, "DEEP", 0)
     np.testing.assert_array_equal(run(f, X), expected)
     assert listed(f, X) == text
 
