@@ -22,8 +22,15 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
-from chainrules_scipy import helpers
-from chainrules_scipy.helpers import array_of, asked, in_kind_of, of_precision, readable, reject
+from chainrules_scipy import composites_and_refusals
+from chainrules_scipy.composites_and_refusals import (
+    array_of,
+    asked,
+    in_kind_of,
+    of_precision,
+    readable,
+    reject,
+)
 from chainrules_scipy.installation import as_recorded, is_asked_again
 from chainrules_scipy.other_engines import in_our_words
 
@@ -199,7 +206,9 @@ class Beside:
 
 def plainly(x: Any) -> Any:
     """Return an argument with plain numbers for traced ones, and SciPy's objects for ours."""
-    return helpers.plainly(x, lambda y: y.theirs if isinstance(y, Beside) else readable(y))
+    return composites_and_refusals.plainly(
+        x, lambda y: y.theirs if isinstance(y, Beside) else readable(y)
+    )
 
 
 def of_both(
@@ -238,7 +247,7 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
 
 def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
     """Call SciPy's function in a program that is being recorded, without a derivative."""
-    plain, named = helpers.plainly((args, options), asked)
+    plain, named = composites_and_refusals.plainly((args, options), asked)
     return (as_recorded(theirs, plain, named) or theirs)(*plain, **named)
 
 

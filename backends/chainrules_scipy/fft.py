@@ -19,7 +19,14 @@ import scipy.special
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.helpers import array_of, attribute, operations, part, readable, reject
+from chainrules_scipy.composites_and_refusals import (
+    array_of,
+    attribute,
+    operations,
+    part,
+    readable,
+    reject,
+)
 
 _NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

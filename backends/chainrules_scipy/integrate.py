@@ -31,7 +31,7 @@ from chainrules_py import (
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
 from chainrules_scipy.agreement_with_scipy import Beside, answer, plain, unstated
-from chainrules_scipy.helpers import (
+from chainrules_scipy.composites_and_refusals import (
     anchored,
     array_of,
     attribute,

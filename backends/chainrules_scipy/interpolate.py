@@ -16,7 +16,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy.agreement_with_scipy import Beside, agreeing, of_both, plainly
-from chainrules_scipy.helpers import (
+from chainrules_scipy.composites_and_refusals import (
     along,
     anchored,
     array_of,

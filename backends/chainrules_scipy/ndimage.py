@@ -15,7 +15,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.agreement_with_scipy import agreeing, plainly, refuse_output
-from chainrules_scipy.helpers import (
+from chainrules_scipy.composites_and_refusals import (
     along,
     array_of,
     attribute,

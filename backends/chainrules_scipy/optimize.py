@@ -21,7 +21,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, default_engine, varies
 from chainrules_scipy.agreement_with_scipy import answer
-from chainrules_scipy.helpers import (
+from chainrules_scipy.composites_and_refusals import (
     anchored,
     array_of,
     attribute,

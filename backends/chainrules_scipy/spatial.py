@@ -12,7 +12,14 @@ import scipy.spatial as native
 from chainrules_py import ops as v
 from chainrules_py.extend import varies
 from chainrules_scipy.agreement_with_scipy import Beside, plainly
-from chainrules_scipy.helpers import array_of, attribute, of_precision, readable, reject, stands_for
+from chainrules_scipy.composites_and_refusals import (
+    array_of,
+    attribute,
+    of_precision,
+    readable,
+    reject,
+    stands_for,
+)
 from chainrules_scipy.installation import place_constructor, place_method
 from chainrules_scipy.source_copies import follow, follow_all, with_shortcuts
 

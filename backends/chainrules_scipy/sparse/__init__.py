@@ -2,7 +2,7 @@
 
 import functools
 
-from chainrules_scipy.helpers import attribute
+from chainrules_scipy.composites_and_refusals import attribute
 from chainrules_scipy.sparse import linalg
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
 from chainrules_scipy.sparse.patterns import Pattern, sampled, sparse_product, sparse_solve

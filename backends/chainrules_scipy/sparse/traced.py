@@ -19,7 +19,14 @@ from scipy.sparse import linalg
 from chainrules_py import ops as v
 from chainrules_py import register_structure
 from chainrules_py.extend import Tracer, advise, forgets, refuse_type, type_info
-from chainrules_scipy.helpers import added_up, array_of, described, readable, refused, reject
+from chainrules_scipy.composites_and_refusals import (
+    added_up,
+    array_of,
+    described,
+    readable,
+    refused,
+    reject,
+)
 from chainrules_scipy.installation import place, place_constructor
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern, sparse_product
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.stats
 
 from chainrules_py.extend import advise
-from chainrules_scipy.helpers import of_precision
+from chainrules_scipy.composites_and_refusals import of_precision
 from chainrules_scipy.installation import place_method
 from chainrules_scipy.stats import distributions, source_copies
 from chainrules_scipy.stats.distributions import (
