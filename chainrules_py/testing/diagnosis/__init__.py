@@ -1,6 +1,10 @@
 """Names of mistakes, from matrices and from messages of errors; independent of rules."""
 
-from chainrules_py.testing.diagnosis.conduct import (
+from chainrules_py.testing.diagnosis.heat_map import heat_map
+from chainrules_py.testing.diagnosis.jacobian import Block, join_halves, name_jacobian
+from chainrules_py.testing.diagnosis.ratio import name_ratio, scale_of
+from chainrules_py.testing.diagnosis.table import Table
+from chainrules_py.testing.diagnosis.type_and_shape_mistakes import (
     is_said,
     name_at_call,
     name_dtypes,
@@ -8,10 +12,6 @@ from chainrules_py.testing.diagnosis.conduct import (
     name_projection,
     name_types,
 )
-from chainrules_py.testing.diagnosis.heat_map import heat_map
-from chainrules_py.testing.diagnosis.jacobian import Block, join_halves, name_jacobian
-from chainrules_py.testing.diagnosis.ratio import name_ratio, scale_of
-from chainrules_py.testing.diagnosis.table import Table
 
 __all__ = [
     "Block",
