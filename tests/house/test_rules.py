@@ -61,7 +61,7 @@ _DOORS = {"enter", "Statement"}
 _DOORKEEPERS = {
     "chainrules_py/primitives/primitive.py",
     "chainrules_py/registry/constructors.py",
-    "backends/chainrules_kit/custom_derivatives/functions.py",
+    "backends/chainrules_kit/custom_derivatives/custom_jvp_vjp.py",
     "backends/chainrules_kit/custom_derivatives/augmented_rule.py",
     "backends/chainrules_kit/custom_derivatives/import_rule.py",
     "chainrules_py/registry/bind/one_mode_rules.py",

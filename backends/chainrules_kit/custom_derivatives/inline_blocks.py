@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chainrules_kit.custom_derivatives.functions import custom_vjp
+from chainrules_kit.custom_derivatives.custom_jvp_vjp import custom_vjp
 from chainrules_py import RuleError
 from chainrules_py.extend import describe, settled, where_defined
 
