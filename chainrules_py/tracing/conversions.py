@@ -39,8 +39,16 @@ class PythonProtocols(Tracer):
     def __array__(self) -> Any:
         """Absent where NumPy makes the value an element of an array of objects."""
         if not self._is_plain(2) and becomes_element(self):
-            raise ElementError("__array__")
+            if not getattr(self, "shape", ()):
+                raise ElementError("__array__")
+            return self._as_elements
         return self._as_array
+
+    def _as_elements(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return an array of objects, read-only where NumPy would return the array itself."""
+        made = number_homes["numpy"].array([*self])
+        made.flags.writeable = copy is True or dtype is not None
+        return made
 
     def _as_array(self, *args: Any, **options: Any) -> Any:
         if not self._is_plain(2):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError
+from chainrules_py import MutationError, TracerError
 from chainrules_py.tracing.object_arrays import objects
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, vjp
 
@@ -187,3 +187,26 @@ def test_an_error_on_a_tape_names_the_line():
 
 def test_comparisons_of_nan_elsewhere_are_as_ever():
     assert grad(lambda x: np.where(x[0] * np.nan > 0, 0.0, x[1]))(X).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asanyarray, np.ascontiguousarray])
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+def test_a_write_to_what_numpy_would_not_copy_is_refused(make, shape):
+    def unseen(x):
+        y = (x * x).reshape(shape)
+        make(y)[0] = 5.0
+        return np.sum(y)
+
+    for of in (grad(unseen), lambda x: vjp(unseen, x), lambda x: jvp(unseen, (x,), (x,))):
+        with pytest.raises((MutationError, ValueError), match="read-only"):
+            of(X)
+
+
+def test_what_numpy_copies_may_be_written_to():
+    def written(x, make):
+        y = make(x * x)
+        y[0] = 5.0
+        return np.sum(y * x)
+
+    for make in (np.array, lambda y: np.asarray(y, dtype=object), lambda y: np.asarray(y).copy()):
+        np.testing.assert_allclose(grad(written)(X, make), [5.0, 3 * X[1] ** 2, 3 * X[2] ** 2])
