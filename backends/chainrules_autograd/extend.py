@@ -79,9 +79,9 @@ class Primitive:
         found = CustomFunction(call)
         recipe: AugmentedRecipe | PushedRecipe
         if self.vjps is not None:
-            recipe = AugmentedRecipe(_Keeping(call), _Pull(self.vjps), complex="jax")
+            recipe = AugmentedRecipe(_Keeping(self), _Pull(self.vjps), complex="jax")
         elif self.jvps is not None:
-            push = _Push(call, self.jvps)
+            push = _Push(self, self.jvps)
             recipe = PushedRecipe(found, lambda push: push, (push,), instantiate=False)
         else:
             raise MissingDerivativeError(
@@ -93,13 +93,16 @@ class Primitive:
 
 
 class _Keeping:
-    """Compute the value of a call, and save it and all arguments for the derivative."""
+    """Compute the value of a call, and save it and all arguments for the derivative.
+
+    The call is that of the primitive: an outer differentiation sees its derivative, not the body.
+    """
 
     def __init__(self, call: Function) -> None:
         self.call = call
 
     def __call__(self, *args: Any, options: Any) -> Any:
-        ans = self.call(*args, options=options)
+        ans = self.call(*args, **options or {})
         return ans, (ans, *args)
 
 
@@ -127,7 +130,7 @@ class _Push:
         self.jvps = jvps
 
     def __call__(self, args: Any, dots: Any, *, options: Any) -> Any:
-        ans = self.call(*args, options=options)
+        ans = self.call(*args, **options or {})
         places = tuple([i for i, dot in enumerate(dots) if not is_zero(dot)])
         return ans, self.jvps(places, [dots[i] for i in places], ans, args, options or {})
 

@@ -154,6 +154,19 @@ def test_complex_rules_are_autograds():
         close(vjp(X - 2j), (X - 2j) * (1 + 2j))
 
 
+@pytest.mark.parametrize("state", ["defvjp", "defjvp"])
+def test_derivatives_of_a_derivative_do_not_look_into_the_body(state):
+    f = extend.primitive(np.round)  # straight through
+    if state == "defvjp":
+        extend.defvjp(f, lambda ans, x: lambda g: g)
+    else:
+        extend.defjvp(f, lambda g, ans, x: g)
+    cubes = lambda x: np.sum(f(x) ** 3)
+    close(ours.jacobian(ours.grad(cubes))(X), np.diag(6.0 * np.round(X)))
+    close(ours.make_jvp(ours.grad(cubes))(X)(X)[1], 6.0 * np.round(X) * X)
+    close(ours.grad(lambda x: ours.make_jvp(cubes)(x)(np.ones_like(X))[1])(X), 6.0 * np.round(X))
+
+
 def test_what_is_not_stated_is_refused():
     f = extend.primitive(lambda x, y: x * y)
     with pytest.raises(NotDifferentiableError, match="without a derivative; state one, defvjp"):
