@@ -146,6 +146,16 @@ def of_writes(wrap):
     return f
 
 
+def of_a_view_of_what_is_written(wrap):
+    def block(y):
+        y = y * 1.0
+        part = y[1:3]
+        y[2] *= y[0]
+        return part
+
+    return lambda w: np.sum(wrap(block)(X * w) ** 3) * w[0]
+
+
 def of_a_captured_value_written_later(wrap):
     def f(w):
         y = w * 2.0
@@ -174,6 +184,7 @@ PROGRAMS = [
     of_checkpoints_inside,
     of_values_that_escape,
     of_writes,
+    of_a_view_of_what_is_written,
     of_a_captured_value_written_later,
     of_constants_made_inside,
 ]

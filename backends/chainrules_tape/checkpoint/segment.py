@@ -16,6 +16,7 @@ from chainrules_py.extend import (
     Lock,
     Tracer,
     at_once,
+    find_tracers,
     flatten,
     is_generator,
     name_of,
@@ -24,6 +25,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.memory.write import current
 from chainrules_tape.rule_config import recorders
 
 
@@ -136,6 +138,7 @@ class Segment:
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop the records made since ``start``; ``held`` arrays were guarded before."""
+        _read_again(y)
         self.stop = len(tape)
         if self.stop == self.start:
             return
@@ -166,6 +169,7 @@ class Segment:
             try:
                 with making_again([self.given.leaves]):
                     y = f(*operands, **keywords)
+                    _read_again(y)
             finally:
                 recorders.under_way.pop()
             records = tape[self.start :]
@@ -174,3 +178,9 @@ class Segment:
         same = len(records) == self.stop - self.start
         check_same(f, y if same else None, self.seen)
         return records
+
+
+def _read_again(y: Any) -> None:
+    """Read the outdated views of a result again, which makes records of the call."""
+    for x in find_tracers(y):
+        current(x)
