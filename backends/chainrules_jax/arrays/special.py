@@ -60,7 +60,7 @@ def _by_numpy(operation: Primitive[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"):
             return computed(*operands, **options)
 
-    return called_back(operation, body, like_one_element(body), vectorized=True)
+    return called_back(operation, body, like_one_element(body), vectorized=True, elementwise=True)
 
 
 def _is_complex(x: Any) -> bool:

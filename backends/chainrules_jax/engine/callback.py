@@ -11,15 +11,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_jax.array_types import JaxArray, is_traced
+from chainrules_jax.array_types import Concrete, JaxArray, is_traced
+from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import COMPUTED, as_beside, is_value, settled, split
 from chainrules_kit import by_numpy, check_promised, tried
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py import ops as v
 from chainrules_py.extend import (
+    Rule,
     TreeDef,
     brought_home,
     check_result,
+    find_rule,
     partition,
     see,
     unflatten,
@@ -51,7 +54,8 @@ def callback(
         for arrays. Without it, f is tried on numbers of these shapes where JAX traces.
     vectorized : bool
         Whether f takes arrays with further leading axes. If so, ``jax.vmap`` passes the whole batch
-        at once instead of one slice after the other.
+        at once instead of one slice after the other. Operands of a function with an elementwise
+        rule then have the same number of axes.
 
     Raises
     ------
@@ -103,6 +107,7 @@ def called_back(
     vectorized: bool,
     *,
     eager: bool = False,
+    elementwise: bool = False,
 ) -> Body:
     """Turn a function of NumPy arrays into one of JAX arrays; ``eager``: dtypes of eager calls."""
     see(f, (np.ndarray,))  # NumPy's backend may not be loaded yet
@@ -114,6 +119,11 @@ def called_back(
             given = unflatten(layout, [np.asarray(x) for x in leaves])
             found, out = partition(body(*given, **options), _is_numpy)
             return unflatten(out, [jnp.array(x) for x in found])
+        if elementwise or (
+            vectorized and is_elementwise(find_rule(f, classes_of(operands), config))
+        ):
+            n = max([x.ndim for x in leaves])  # so that the axis of a batch is in front of all
+            leaves = [jnp.expand_dims(x, tuple(range(n - x.ndim))) for x in leaves]
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
         given = unflatten(layout, avals)
         if result is None:
@@ -137,6 +147,17 @@ def called_back(
         return unflatten(out, ys)
 
     return computed
+
+
+def classes_of(operands: tuple[Any, ...]) -> tuple[type, ...]:
+    """Return the classes of operands, of traced arrays that of arrays."""
+    return tuple([Concrete if is_value(x) else type(x) for x in operands])
+
+
+def is_elementwise(rule: Rule | None) -> bool:
+    """Return whether a batch of calls is, by their rule, one call with a further axis."""
+    stated = () if rule is None else (rule.forward, rule.reverse)
+    return bool(stated) and all([s is not None and s.recipe.is_elementwise for s in stated])
 
 
 def _eagerly(

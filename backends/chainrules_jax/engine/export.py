@@ -120,11 +120,14 @@ def _stated(f: Callable[..., Any]) -> Support:
     modes = {mode for s in statements for mode in s.modes}
     if not statements and operation.has_body and not operation.opaque:
         modes = {"forward", "reverse"}  # JAX differentiates through the body
-    constant = statements and all(s.recipe.is_constant for s in statements)
     shaped = not operation.shape_from_data
-    order = 0 if constant or not modes else math.inf
+    is_constant = not modes or (statements and all(s.recipe.is_constant for s in statements))
     return Support(
-        grad="reverse" in modes, jvp="forward" in modes, vmap=shaped, jit=shaped, order=order
+        grad="reverse" in modes,
+        jvp="forward" in modes,
+        vmap=shaped,
+        jit=shaped,
+        order=0 if is_constant else math.inf,
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from jax.interpreters import ad
 
 import chainrules_py
-from chainrules_jax.array_types import Concrete, is_traced
-from chainrules_jax.engine.callback import called_back
+from chainrules_jax.array_types import is_traced
+from chainrules_jax.engine.callback import called_back, classes_of, is_elementwise
 from chainrules_jax.engine.linear_primitive import LinearPair, tangent_type
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import (
@@ -55,6 +55,7 @@ from chainrules_py.extend import (
     closed,
     demand_rule,
     describe,
+    exactly,
     find_rule,
     flatten,
     flatten_tangent,
@@ -121,8 +122,7 @@ class Kept:
         self.residuals = [x for x, part in zip(leaves, self._parts, strict=True) if part is _ARRAY]
         self.count = len(self.residuals)
         # A function that captured arrays equals no other.
-        known = self._inner is None or object()
-        self.frame = self._tree, known, [(type(x), x) for x in self._parts]
+        self.frame = self._tree, self._inner is None or object(), [*map(exactly, self._parts)]
 
     def taken(self) -> list[Any]:
         """Return the arrays and forget them: JAX's caches keep functions that use this object."""
@@ -195,7 +195,7 @@ class Program:
         """Compute the arrays of the result by JAX's operations."""
         traced, given = _any_traced(leaves), self._given(leaves)
         f = COMPUTED.get(self.operation) if traced else None
-        f = f or _implementation(self.operation, _classes(given))
+        f = f or _implementation(self.operation, classes_of(given))
         if traced and self._leaves_jax:
             return self._called_back(leaves, None)
         try:
@@ -277,7 +277,7 @@ class Program:
 
         The rule is stored at the call, so that a later derivative uses the same rule.
         """
-        classes = _classes(operands)
+        classes = classes_of(operands)
         key = classes, tuple([getattr(x, "ndim", None) for x in operands])
         if key not in self._rules:
             pairs = zip(operands, classes, strict=True)
@@ -297,16 +297,12 @@ class Program:
 
     def _rule(self, operands: tuple[Any, ...]) -> Rule:
         return self.find(operands) or demand_rule(  # raises, and lists the rules that exist
-            self.operation, _classes(operands), config, "reverse"
+            self.operation, classes_of(operands), config, "reverse"
         )
 
     def is_elementwise(self, leaves: Leaves) -> bool:
         """Return whether a batch of calls is, by its rule, one call with a further axis."""
-        rule = None if self.operation in COMPUTED else self.find(self.operands(leaves))
-        if rule is None:
-            return False
-        stated = (rule.forward, rule.reverse)
-        return all([s is not None and s.recipe.is_elementwise for s in stated])
+        return self.operation not in COMPUTED and is_elementwise(self.find(self.operands(leaves)))
 
     def stays(self, ins: Leaves) -> bool:
         """Return whether the implementation runs on JAX's values of these shapes and dtypes."""
@@ -472,10 +468,6 @@ class Program:
 
     def __repr__(self) -> str:
         return self.operation.__name__
-
-
-def _classes(operands: tuple[Any, ...]) -> tuple[type, ...]:
-    return tuple([Concrete if is_value(x) else type(x) for x in operands])
 
 
 def _implementation(operation: Operation, classes: tuple[type, ...]) -> Callable[..., Any]:

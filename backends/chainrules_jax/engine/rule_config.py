@@ -46,11 +46,12 @@ class JaxConfig(EngineConfig):
         out = _Out()
         whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
         along = of_some(whole, leaves, moved)
-        given = [dense(t[i], leaves[i]) for i in moved]
         if not moved:
             ys = along()
             return out.closed(ys), out.tangent([ZeroTangent()] * len(ys), ys)
-        ys, dots = jax.jvp(along, tuple([leaves[i] for i in moved]), tuple(given))
+        ys, dots = jax.jvp(
+            along, tuple([leaves[i] for i in moved]), tuple([dense(t[i], leaves[i]) for i in moved])
+        )
         return out.closed(ys), out.tangent(dots, ys)
 
     def rrule_via_ad(

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import jax
 import numpy as np
 import pytest
+import scipy.special
 
 from chainrules_jax import callback, export, supports
 from chainrules_py import (
@@ -162,3 +163,19 @@ def test_operations_that_jax_lacks_are_called_back(near, operation):
     slope = jax.jit(jax.vmap(jax.grad(export(operation), len(operands) - 1), axes))
     h, at = 1e-6, lambda h: operation(*operands[:-1], operands[-1] + h)
     near(slope(*operands), (at(h) - at(-h)) / (2 * h), 1e-7)
+
+
+@pytest.mark.parametrize("compile", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_a_batch_of_numbers_beside_a_batch_of_arrays(near, compile):
+    @primitive
+    def wave(a, x):
+        return a * np.sin(x)
+
+    scalar_rule(wave, lambda _y, a, x: v.sin(x), lambda _y, a, x: wave(a, v.cos(x)))
+    callback(wave, result=lambda a, x: x, vectorized=True)
+    a, x = np.array([0.5, 1.5, 2.5]), np.arange(1.0, 10.0).reshape(3, 3)
+    near(compile(jax.vmap(export(wave)))(a, x), a[:, None] * np.sin(x))
+    of_orders = jax.vmap(export(v.jv), (0, None))
+    near(compile(of_orders)(a, x[0]), scipy.special.jv(a[:, None], x[0]))
+    slope = jax.vmap(lambda a, x: jax.grad(lambda x: export(v.jv)(a, x).sum())(x))
+    near(compile(slope)(a, x), scipy.special.jvp(a[:, None], x))
