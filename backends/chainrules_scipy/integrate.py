@@ -275,12 +275,12 @@ def nquad(func: Any, ranges: Any, args: Any, opts: Any) -> Any:
     args = args if isinstance(args, tuple) else () if args is None else (args,)
 
     def over(k: int, outer: tuple[Any, ...]) -> Any:
-        limits = ranges[k](*outer, *args) if callable(ranges[k]) else ranges[k]
-
         def f(x: Any) -> Any:
             return over(k - 1, (x, *outer))[0] if k else func(x, *outer, *args)
 
-        return quad(f, *limits, **(opts or {}))
+        return quad(
+            f, *(ranges[k](*outer, *args) if callable(ranges[k]) else ranges[k]), **(opts or {})
+        )
 
     return over(len(ranges) - 1, ())
 
@@ -568,6 +568,7 @@ def _states(
     def rate(y: Any, at: Any) -> Any:
         return v.reshape(array_of(f(y, at if moves else untraced(at), *args)), shape=y.shape)
 
+    rtol, atol = (x if x is None else float(np.min(x)) for x in (rtol, atol))
     return v.odeint(rate, y0, t, rtol=rtol, atol=atol, **method)
 
 
@@ -598,16 +599,16 @@ def solve_ivp(
     by `odeint`, with LSODA or a Runge-Kutta formula, and tolerances of at most 1e-6 and 1e-9:
     SciPy's default ones leave three digits.
     """
-    several = isinstance(events, (list, tuple, type(None)))
-    asked_for = (events or ()) if several else (events,)
+    asked_for = (events or ()) if isinstance(events, (list, tuple, type(None))) else (events,)
     start, end = map(array_of, t_span)
     args = args or ()
 
     def turned(y: Any, t: Any, *args: Any) -> Any:
         return fun(t, y[:, None] if vectorized else y, *args)
 
-    tolerances = {
-        "rtol": min(options.get("rtol", 1e-3), 1e-6),
+    how: dict[str, Any] = {
+        "method": "bosh3" if method == "RK23" else "dopri5",
+        "rtol": min(np.min(options.get("rtol", 1e-3)), 1e-6),
         "atol": min(np.min(options.get("atol", 1e-6)), 1e-9),
     }
 
@@ -615,8 +616,7 @@ def solve_ivp(
         """Return the states at times in one direction, from the start on."""
         first = times.shape[0] and readable(times)[0] == readable(start)
         asked = times if first else v.concat(v.reshape(start, shape=(1,)), times, axis=0)
-        formula = "bosh3" if method == "RK23" else "dopri5"
-        ys = _states(turned, array_of(y0), asked, args, method=formula, **tolerances)
+        ys = _states(turned, array_of(y0), asked, args, **how)
         return v.matrix_transpose(ys if first else ys[1:])
 
     plain = _as_scipy(
@@ -738,8 +738,9 @@ def solve_bvp(
     """Solve a boundary value problem: as ``scipy.integrate.solve_bvp``.
 
     SciPy finds nodes and solution; derivatives are those of the collocation equations on them.
+    Nodes that SciPy adds stay at their part of the interval between two given ones.
     """
-    wants = p is not None
+    wants, x = p is not None, array_of(x)
 
     def rate(at: Any, z: Any, q: Any) -> Any:
         return array_of(fun(at, z, q) if wants else fun(at, z))
@@ -750,11 +751,11 @@ def solve_bvp(
     plain = NATIVE.solve_bvp(
         (lambda at, z, *q: readable(rate(at, z, *(q or (None,))))),
         (lambda a, b, *q: readable(ends(a, b, *(q or (None,))))),
-        readable(array_of(x)), readable(array_of(y)), None if p is None else readable(array_of(p)),
+        readable(x), readable(array_of(y)), None if p is None else readable(array_of(p)),
         tol=tol, max_nodes=max_nodes, verbose=verbose, bc_tol=bc_tol,
     )  # fmt: skip
-    nodes, shape = plain.x, plain.y.shape
-    h, size = np.diff(nodes), plain.y.size
+    nodes, shape, size = _moved(x, plain.x), plain.y.shape, plain.y.size
+    h = nodes[1:] - nodes[:-1]
 
     def system(z: Any) -> Any:
         states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
@@ -784,6 +785,14 @@ def solve_bvp(
         niter=plain.niter,
         rms_residuals=unstated("solve_bvp(...).rms_residuals", plain.rms_residuals, z),
     )
+
+
+def _moved(given: Any, nodes: Any) -> Any:
+    """Return nodes that move with the given ones, between which they are."""
+    known = readable(given)
+    k = np.clip(np.searchsorted(known, nodes, "right") - 1, 0, len(known) - 2)
+    part = (nodes - known[k]) / (known[k + 1] - known[k])
+    return anchored(nodes, given[k] + part * (given[k + 1] - given[k])) if varies(given) else nodes
 
 
 _FOLLOWED: dict[str, Any] = follow_all(

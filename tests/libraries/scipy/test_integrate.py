@@ -146,3 +146,27 @@ def test_places_that_are_differentiated(f, ends):
 
     truth = (g(0.7 + 1e-5, theirs.quad) - g(0.7 - 1e-5, theirs.quad)) / 2e-5
     np.testing.assert_allclose(grad(lambda a: g(a, ours.quad))(0.7), truth, rtol=1e-8)
+
+
+def test_a_boundary_value_problem_whose_end_is_differentiated():
+    def slope(end):
+        """The solution is sin x / sin(end); SciPy adds nodes to the given ones."""
+        rate = lambda x, y: np.stack([y[1], -y[0]])
+        ends = lambda a, b: np.stack([a[0], b[0] - 1.0])
+        found = ours.solve_bvp(rate, ends, np.linspace(0, end, 3), np.ones((2, 3)), tol=1e-6)
+        assert len(found.x) > 3
+        return found.y[1, 0]
+
+    truth = -np.cos(1.0) / np.sin(1.0) ** 2
+    np.testing.assert_allclose(grad(slope)(1.0), truth, rtol=1e-6)
+
+
+def test_tolerances_of_each_number():
+    given = {"rtol": np.array([1e-8, 1e-9]), "atol": 1e-9}
+    truth = -3 * np.exp(-1.2)
+    y0 = np.array([1.0, 2.0])
+    for f in (
+        lambda k: ours.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), y0, **given).y[:, -1].sum(),
+        lambda k: ours.odeint(lambda y, t: -k * y, y0, [0.0, 1.0], **given)[-1].sum(),
+    ):
+        np.testing.assert_allclose(grad(f)(1.2), truth, rtol=1e-6)
