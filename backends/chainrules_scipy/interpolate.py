@@ -805,10 +805,10 @@ def _places(args: tuple[Any, ...]) -> Any:
 
 @constructs(
     native.LinearNDInterpolator,
-    lambda f: (None, np.reshape(f.values, (f.values.shape[0], *f.values_shape))),
+    lambda f: (None, np.reshape(f.values, (f.values.shape[0], *f.values_shape)), f.fill_value),
 )
 def LinearNDInterpolator(  # noqa: N802
-    known: Any, points: Any, values: Any, *_: Any, **__: Any
+    known: Any, points: Any, values: Any, fill_value: Any = math.nan, *_: Any, **__: Any
 ) -> Callable[..., Any]:
     """Interpolate in simplices: as ``scipy.interpolate.LinearNDInterpolator``."""
     refuse(points, says=_SCATTERED)
@@ -827,7 +827,7 @@ def LinearNDInterpolator(  # noqa: N802
         parts = v.concat(inner, 1 - v.sum(inner, axis=-1, keepdims=True), axis=-1)
         corners = v.take(values, triangles.simplices[which], axis=0)
         parts = v.reshape(parts, shape=(*parts.shape, *(1,) * (values.ndim - 1)))
-        return filled(v.sum(parts * corners, axis=which.ndim), which < 0, known.fill_value)
+        return filled(v.sum(parts * corners, axis=which.ndim), which < 0, fill_value)
 
     return interpolated
 

@@ -470,8 +470,7 @@ def curve_fit(
     found = x, _covariance(residuals, x, absolute_sigma)
     if not options.get("full_output"):
         return found
-    known = None if errors is None else readable(errors)
-    at = (readable(array_of(xdata)), readable(y), readable(x), known, absolute_sigma)
+    at = (*map(readable, (array_of(xdata), y, x, errors)), absolute_sigma)
     plain = NATIVE.curve_fit(
         of_values(f), *at, **{k: o for k, o in options.items() if o is not None}
     )
@@ -485,8 +484,9 @@ _SEARCHED = {"maxfev", "max_nfev", "bounds", "method", "ftol", "xtol", "gtol", "
 
 
 def _jacobian(residuals: Any, x: Any) -> Any:
-    columns = [default_engine().jvp(residuals, (x,), (e,))[1] for e in np.eye(x.shape[0])]
-    return v.stack(*columns, axis=-1)
+    return v.stack(
+        *[default_engine().jvp(residuals, (x,), (e,))[1] for e in np.eye(x.shape[0])], axis=-1
+    )
 
 
 def _covariance(residuals: Any, x: Any, is_absolute: bool) -> Any:
@@ -572,8 +572,7 @@ def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
     """Solve a least-squares problem in nonnegative numbers: as ``scipy.optimize.nnls``."""
     a, b = array_of(A), array_of(b)
     known = NATIVE.nnls(readable(a), readable(b), **options)[0]
-    bounds = np.zeros(len(known)), np.full(len(known), np.inf)
-    x = located(_squares(a, b), known, Constraints((), bounds))
+    x = located(_squares(a, b), known, Constraints((), (np.zeros(len(known)), np.inf)))
     return x, v.vector_norm(v.matmul(a, x) - b)
 
 
@@ -583,8 +582,9 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) 
     a, b = array_of(A), array_of(b)
     both = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (v.broadcast_to(array_of(end), shape=(a.shape[1],)) for end in both)
-    plain = (readable(low), readable(high))
-    found = NATIVE.lsq_linear(readable(a), readable(b), plain, **options | {"tol": 1e-13})
+    found = NATIVE.lsq_linear(
+        readable(a), readable(b), tuple(map(readable, (low, high))), **options | {"tol": 1e-13}
+    )
     x = located(_squares(a, b), found.x, Constraints((), (low, high)))
     rest = v.matmul(a, x) - b
     return answer("lsq_linear(...)", found, x=x, fun=rest, cost=0.5 * v.vecdot(rest, rest))
@@ -611,6 +611,7 @@ def linprog(
     given: Any = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
     given[1::2] = [None if x is None else v.reshape(x, shape=(-1,)) for x in given[1::2]]
     above, limits, equal, sums = given
+    bounds = (0, None) if bounds is None else bounds
     single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
     low, high = ends([bounds] * c.shape[0] if single else bounds, c)
     plain = [*map(readable, given), list(zip(readable(low), readable(high), strict=True))]

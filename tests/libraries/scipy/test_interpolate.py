@@ -152,3 +152,12 @@ def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
 def test_what_is_fitpacks_is_refused_with_what_to_write(f, instead):
     with pytest.raises(Exception, match=instead):
         grad(lambda y: np.sum(f(y)))(Y[0, :, 0])
+
+
+def test_a_value_outside_of_the_simplices_is_differentiated():
+    corners, y = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 2.0, 3.0])
+    places = np.array([[0.2, 0.3], [2.0, 2.0]])
+    slope = grad(lambda a: ours.LinearNDInterpolator(corners, a * y, a * a)(places).sum())(1.5)
+    np.testing.assert_allclose(slope, 0.5 + 2 * 0.2 + 3 * 0.3 + 2 * 1.5)
+    made = theirs.LinearNDInterpolator(corners, y, 7.0)
+    np.testing.assert_allclose(made(places), [1.8, 7.0])

@@ -122,3 +122,12 @@ def test_a_line_of_ours_precedes_scipys_text(name):
     own, *texts = getattr(ours, name).__doc__.split("SciPy's text:")
     assert len(texts) == 1
     assert "Parameters\n" not in own
+
+
+def test_a_linear_program_without_bounds_is_one_in_numbers_that_are_not_negative():
+    def least(a, m):
+        c, limits = np.array([-1.0, -2.0]), np.array([[1.0, 1.0]])
+        return m.linprog(c, limits, np.array([4.0]) * a, bounds=None).fun
+
+    assert least(1.2, theirs) == pytest.approx(-9.6)
+    np.testing.assert_allclose(grad(lambda a: least(a, ours))(1.2), -8.0)
