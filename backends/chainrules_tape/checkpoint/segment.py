@@ -23,9 +23,9 @@ from chainrules_py.extend import (
     states,
     unflatten,
 )
+from chainrules_tape.array_writes.write import current
 from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.write import current
 from chainrules_tape.rule_config import recorders
 
 
