@@ -79,9 +79,12 @@ def within(*files):
 
 
 CHANGING = within(
-    "registry/removal_and_preference.py", "registry/table.py", "compat/hooks.py", "dispatch.py"
+    "registry/removal_and_preference.py",
+    "registry/table.py",
+    "custom_derivatives/hooks.py",
+    "primitives/method_table.py",
 )
-INSTALLING = within("scipy/installing.py", "compat/install.py")
+INSTALLING = within("chainrules_scipy/installation.py")
 
 
 def some(points, most):
