@@ -405,8 +405,10 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         t = widened(t)
         if batch:  # several tangents of one Python number are an array
             return t
-        plain = {"complex": complex}.get(onto.kind, float)
-        return plain(t) if type(t) in (int, bool, float) else as_scalar(t)
+        wide = onto.kind == "complex" and kind != "complex"
+        if type(t) in (int, bool, float):
+            return complex(t) if wide else float(t)
+        return as_scalar(t) + complex(-0.0) if wide else as_scalar(t)
     if dtype is None:
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
             return as_scalar(full_like(_zeros(onto, ()), shape=(), fill=t))
