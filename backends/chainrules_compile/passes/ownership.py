@@ -43,7 +43,7 @@ def with_own_outputs(program: Program) -> Program:
 def _copied(x: Value) -> tuple[Any, dict[str, Any], Layout]:
     """Return the function that copies an array, its options, and the layout of the copy."""
     shape, step = x.shape or (), x.dtype.itemsize
-    if is_contiguous(x) or x.layout is None or 0 in x.layout:
+    if is_contiguous(x) or x.layout is None or 0 in (*shape, *x.layout):
         return duplicate, {}, contiguous(shape, step)
     long = [i for i, n in enumerate(shape) if n != 1]
     steps = dict(zip(long, x.layout, strict=True))
