@@ -141,6 +141,7 @@ _ORDINARY = {
     "real": "a kind of number",
     "where": "the index of __getitem__",
     "equal": "what a comparison says",
+    "copy": "an argument of NumPy's __array__",
 }
 
 

@@ -210,3 +210,16 @@ def test_what_numpy_copies_may_be_written_to():
 
     for make in (np.array, lambda y: np.asarray(y, dtype=object), lambda y: np.asarray(y).copy()):
         np.testing.assert_allclose(grad(written)(X, make), [5.0, 3 * X[1] ** 2, 3 * X[2] ** 2])
+
+
+def test_what_numpy_copies_stays_as_it_was_when_the_array_is_written_to():
+    def kept(x, make):
+        y = x * x
+        rows = make(y)
+        y[0] = 5.0
+        return np.sum(rows * y)
+
+    for make in (lambda y: np.array([y, y]), lambda y: np.asarray(y).copy(), np.array):
+        rows = 2.0 if make(X).ndim == 2 else 1.0
+        truth = rows * np.array([10.0, 4 * X[1] ** 2, 4 * X[2] ** 2]) * X
+        np.testing.assert_allclose(grad(kept)(X, make), truth)
