@@ -21,7 +21,10 @@ from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.user_tangents import check_tangent_of, deliver, own
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.pytree import flatten
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
 
@@ -114,6 +117,8 @@ class _Rrule:
             y = _told(native or f, *operands, **options)
             return y, Pullback(f, y, operands, None, (), made_by, options)
         y, record = _told(bound.run, None, *operands, **options)
+        if isinstance(y, Tracer) or is_structure_type(type(y)):
+            record = (*record[:2], *_as_now(record[2:]))
         # None for operands that the function does not depend on: their cotangents are zero.
         slots = bound.wanted if all(bound.wanted) else _slots(bound)
         return y, Pullback(f, y, operands, record, slots, made_by, options)
@@ -124,6 +129,13 @@ class _Rrule:
 
 frule = _Frule()
 rrule = _Rrule()
+
+
+def _as_now(x: Any) -> Any:
+    """Return a value that stays as it is when an outer differentiation writes to a tracer in it."""
+    if isinstance(x, Tracer):
+        return x.frozen()
+    return map_leaves(_as_now, x) if find_tracers(x) else x
 
 
 def _slots(bound: Any) -> tuple[bool | None, ...]:

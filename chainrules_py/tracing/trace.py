@@ -117,12 +117,11 @@ class Trace(ABC):
             if isinstance(x, self.tracer) and self.at(x) is at:
                 return x.payload, self.link(x)
             return (x.frozen() if self.keeps else x), None
-        if is_structure_type(cls) and any(
-            [isinstance(t, self.tracer) and self.at(t) is at for t in find_tracers(x)]
-        ):
+        if is_structure_type(cls) and find_tracers(x):
             opened = [(key, *self.open(field, at)) for key, field in fields_of(x)]
             links = {key: link for key, _, link in opened if link is not None}
-            return rebuild(x, [payload for _, payload, _ in opened]), self.fields(cls, links)
+            payload = rebuild(x, [payload for _, payload, _ in opened])
+            return payload, self.fields(cls, links) if links else None
         return x, None
 
     def wrap_fields(self, value: Any, at: Any, link: Any) -> Any:

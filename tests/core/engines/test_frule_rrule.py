@@ -527,3 +527,19 @@ def test_a_write_to_what_a_pullback_needs_is_an_error(f):
     xs[0][0] = 7.0
     with pytest.raises(MutationError, match="was written to after that"):
         pullback(y)
+
+
+@pytest.mark.parametrize("f, n", [(np.exp, 1), (np.multiply, 2), (np.cumprod, 1)])
+@pytest.mark.parametrize("target", ["operand", "value"])
+def test_a_write_that_an_outer_differentiation_traces_is_not_seen_by_a_pullback(f, n, target):
+    def products(x, writes):
+        y = x * 1.0
+        z, pullback = rrule(f, *[y] * n)
+        if writes:
+            (y if target == "operand" else z)[0] = 7.0
+        return np.sum(pullback(np.ones(3))[0] * x)
+
+    x = np.array([0.5, 1.5, -2.0])
+    for derivative in (grad, lambda h: lambda x: jvp(h, (x,), (x,))[1]):
+        written, kept = [derivative(lambda x, w=w: products(x, w))(x) for w in (True, False)]
+        np.testing.assert_allclose(written, kept)

@@ -19,7 +19,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
 from chainrules_py.tracing.trace import note_rule, plain_arrays
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import grad, jvp, linearize, vjp
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point, leaves
 
@@ -217,3 +217,25 @@ def wrong(names):
 )
 def test_every_call_takes_them(group):
     assert not [*wrong(names_with_calls()[group::PARTS])]
+
+
+@pytest.mark.parametrize("take", [vjp, linearize])
+def test_an_entry_that_an_outer_differentiation_writes_to_is_as_at_the_call(take):
+    @primitive
+    def weighted(p, x):
+        return p["w"] * x
+
+    @rule(weighted)
+    def _(p: dict, x: np.ndarray):
+        times = lambda t, w: w * t
+        of_p = LinearMap(lambda t, x: t["w"] * x, lambda y_bar, x: {"w": y_bar * x}, x)
+        return weighted(p, x), (of_p, LinearMap(times, times, p["w"]))
+
+    def written(w):
+        w = w * 1.0
+        _, half = take(lambda x: weighted({"w": w}, x), np.ones(2))
+        w[0] = 7.0
+        t = half(np.ones(2))
+        return np.sum((t[0] if take is vjp else t) * w)
+
+    np.testing.assert_allclose(grad(written)(np.array([2.0, 3.0])), [7.0, 6.0])
