@@ -477,3 +477,16 @@ def test_many_weighted_quantiles_of_what_holds_nan_have_no_derivative():
     y, pullback = vjp(lambda x: np.quantile(x, q, weights=np.ones(3), method="inverted_cdf"), x)
     assert np.all(np.isnan(y))
     assert np.all(np.isnan(pullback(np.ones(40))[0]))
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        np.nanmedian,
+        lambda y: np.nanpercentile(y, 30.0),
+        lambda y: np.nanquantile(y, 0.6, weights=[1, 2, 1, 1, 2], method="inverted_cdf"),
+    ],
+)
+def test_what_gave_a_skipped_nan_has_no_derivative(statistic):
+    data = np.array([0.3, np.nan, -0.7, 2.1, 0.9])
+    assert grad(lambda q: statistic(data * q))(2.0) == pytest.approx(statistic(data))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.ops import reductions, sorting
+from chainrules_py.ops import reductions, sorting, statistics
 from chainrules_py.ops import selection as v
 from chainrules_py.ops.elementwise import strong_multiply
 from chainrules_py.ops.predicates import isfinite
@@ -29,7 +29,8 @@ from chainrules_py.values.type_info import type_info
 
 REDUCTIONS = {
     reductions.max, reductions.min, reductions.nanmax, reductions.nanmin, sorting.partition,
-    sorting.sort, v.cumulative_max, v.cumulative_min,
+    sorting.sort, v.cumulative_max, v.cumulative_min, statistics.order_statistics,
+    statistics.weighted_quantile,
 }  # fmt: skip
 
 
