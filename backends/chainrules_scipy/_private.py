@@ -13,6 +13,7 @@ from typing import Any
 
 # The modules of SciPy that define the names.
 PLACES = {
+    "_cached_roots_legendre": "scipy.integrate._quadrature",
     "_filtfilt_gust": "scipy.signal._signaltools",
     "_gaussian_kernel1d": "scipy.ndimage._filters",
     "_min_or_max_filter": "scipy.ndimage._filters",

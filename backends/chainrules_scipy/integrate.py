@@ -30,6 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
+from chainrules_scipy._private import private
 from chainrules_scipy.agreement_with_scipy import Beside, answer, plain, unstated
 from chainrules_scipy.composites_and_refusals import (
     anchored,
@@ -44,7 +45,14 @@ from chainrules_scipy.composites_and_refusals import (
     stands_for,
 )
 from chainrules_scipy.interpolate import CubicHermiteSpline
-from chainrules_scipy.source_copies import FLOAT64, follow, follow_all, follow_class, numpy_with
+from chainrules_scipy.source_copies import (
+    FLOAT64,
+    follow,
+    follow_all,
+    follow_class,
+    instead_of,
+    numpy_with,
+)
 
 __all__ = [
     "cubature",
@@ -385,8 +393,7 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
     count, own = sum(sizes), n * wanted[0]
     if n * (1 + count) > _MOST_NUMBERS:
         raise _UnsolvedError
-    first = np.eye(count, n) * wanted[0]
-    start = v.concat(y0, first.reshape(-1), axis=0)
+    start = v.concat(y0, np.reshape(np.eye(count, n) * wanted[0], -1), axis=0)
     left = iter(wanted[1:])
     among = tuple([isinstance(x, Tracer) and next(left) for x in problem.tree.leaves])
     beside, program = (n, own, among, problem.beside), None
@@ -559,8 +566,9 @@ def _states(
     f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None, **method: Any
 ) -> Any:
     """Solve by LSODA, or by `v.odeint`, whose derivative goes back through its steps."""
-    lsoda = (_OF_LSODA if x is None else x for x in (rtol, atol))
-    if (found := solved(f, y0, t, args, *lsoda)) is not None:
+    if (
+        found := solved(f, y0, t, args, *(_OF_LSODA if x is None else x for x in (rtol, atol)))
+    ) is not None:
         return found
 
     moves = varies(t)  # otherwise f may index a table with the plain time
@@ -795,6 +803,8 @@ def _moved(given: Any, nodes: Any) -> Any:
     return anchored(nodes, given[k] + part * (given[k + 1] - given[k])) if varies(given) else nodes
 
 
+# It keeps the nodes for all later calls: those of a copy would be traced arrays.
+instead_of(private("_cached_roots_legendre"), private("_cached_roots_legendre"))
 _FOLLOWED: dict[str, Any] = follow_all(
     scipy.integrate,
     *("cumulative_simpson", "cumulative_trapezoid", "dblquad", "fixed_quad", "romb", "tplquad"),

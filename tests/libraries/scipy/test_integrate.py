@@ -170,3 +170,15 @@ def test_tolerances_of_each_number():
         lambda k: ours.odeint(lambda y, t: -k * y, y0, [0.0, 1.0], **given)[-1].sum(),
     ):
         np.testing.assert_allclose(grad(f)(1.2), truth, rtol=1e-6)
+
+
+def test_the_nodes_of_a_fixed_rule_that_scipy_keeps_are_plain():
+    def integral(k, m):
+        return m.fixed_quad(lambda x: np.sin(k * x), 0.0, k, n=23)[0]
+
+    truth = (integral(1.1 + 1e-5, theirs) - integral(1.1 - 1e-5, theirs)) / 2e-5
+    nodes = theirs.fixed_quad.__globals__["_cached_roots_legendre"].cache
+    del nodes[23]
+    for _ in range(2):
+        np.testing.assert_allclose(grad(lambda k: integral(k, ours))(1.1), truth, rtol=1e-8)
+    assert all(type(x) is np.ndarray for x in nodes[23])
