@@ -28,6 +28,7 @@ USED = {
         "numpy.linalg._umath_linalg",
     },
     "chainrules_scipy": {
+        "scipy.integrate._quadrature",
         "scipy.ndimage._filters",
         "scipy.signal._peak_finding_utils",
         "scipy.signal._signaltools",
