@@ -405,10 +405,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         t = widened(t)
         if batch:  # several tangents of one Python number are an array
             return t
-        wide = onto.kind == "complex" and kind != "complex"
-        if type(t) in (int, bool, float):
-            return complex(t) if wide else float(t)
-        return as_scalar(t) + complex(-0.0) if wide else as_scalar(t)
+        return _to_number(t, kind, onto.kind)
     if dtype is None:
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
             return as_scalar(full_like(_zeros(onto, ()), shape=(), fill=t))
@@ -423,6 +420,14 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
         t = to_device(t, device=onto.device)
     return t
+
+
+def _to_number(t: Any, kind: str, wanted: str) -> Any:
+    """Make a tangent a number, complex where one is wanted."""
+    if type(t) in (int, bool, float):
+        return complex(t) if wanted == "complex" else float(t)
+    wide = wanted == "complex" and kind != "complex"
+    return as_scalar(t) + complex(-0.0) if wide else as_scalar(t)
 
 
 def _is_foreign(t: Any, onto: Space) -> bool:
