@@ -39,7 +39,7 @@ def with_import(message: str) -> str:
     """Add the import of the names of chainrules_py that the remedy in a message writes."""
     remedy = re.split(r"; |\n", message)[-1]
     names = ", ".join(dict.fromkeys(_NAMES.findall(remedy)))
-    return f"{message}, by 'from chainrules_py import {names}'" if names else message
+    return f"{message}, after 'from chainrules_py import {names}'" if names else message
 
 
 class ChainRulesError(Exception):

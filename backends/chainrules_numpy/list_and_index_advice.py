@@ -200,7 +200,7 @@ def _black_box(line: Line) -> str | None:
         asked = _ASKED.match(line.texts[1])
         rest, points = asked.group(0, 1) if asked else (".query(...)[0]", "points")
         write = f"np.min(cdist({line.argument}, {points}), 0) for all of it, {rest} too"
-        return f"use {write}, by 'from chainrules_scipy.distance import cdist'"
+        return f"use {write}, after 'from chainrules_scipy.distance import cdist'"
     for engine in _ENGINES.keys() & {root, type(function).__module__.partition(".")[0]}:
         return f"make it an operation, f = {_ENGINES[engine]}.import_rule({name})"
     if root in _SHOWS:
@@ -211,9 +211,11 @@ def _black_box(line: Line) -> str | None:
         return f"use {name}.py_func({', '.join(line.arguments)}), which is not compiled"
     xs = ", ".join("xuvwstab"[: max(1, len(line.arguments))])
     traced = [any(line.traced(each)) for each in getattr(line.node, "args", ())] or [True]
-    maps = ["LinearMap(lambda t: ..., lambda c: ...)" if each else "NoTangent()" for each in traced]
+    maps = [
+        "LinearMap(lambda t: D * t, lambda c: D * c)" if each else "NoTangent()" for each in traced
+    ]
     rule = f"rule(f)(lambda {xs}: (f({xs}), [{', '.join(maps)}]))"
-    return f"make it an operation, f = primitive({name}), and {rule}"
+    return f"make it an operation, f = primitive({name}), and {rule}, with D its derivative"
 
 
 _ASKED = re.compile(r"\.query\(((?:[^()]|\([^()]*\))*)\)(?:\[0\])?")

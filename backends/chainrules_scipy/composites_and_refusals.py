@@ -210,7 +210,7 @@ def stands_for(
         home, name = public_module(native), function.__name__
         advise(
             native,
-            f"use {name}, which takes the same, by 'from {our_module(home)} import {name}'",
+            f"use {name}, which takes the same, after 'from {our_module(home)} import {name}'",
         )
         return function
 

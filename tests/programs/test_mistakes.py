@@ -307,7 +307,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "«scalar_rule(total, lambda y, *xs: 1.0)\n»grad(lambda x: total(x[0], x[1]))(x)"
         ),
         "gives 1 partial derivative(s), and total takes (*xs)\n  program.py:17\n  write @rule(",
-        "def rule_of_total(*xs): return total(*xs), [LinearMap(lambda t: ..., lambda c: ...) for",
+        "def rule_of_total(*xs): return total(*xs), [LinearMap(lambda t: D * t, lambda c: D * c)",
     ),
     "a derivative that is left out": (
         (
@@ -355,11 +355,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a stored value in JSON": (
         (
-            "import json\nkept = []\ndef g(v):\n    y = np.sum(v)\n    «kept.append(y)»\n"
-            "    return y\ngrad(g)(x)\njson.dumps([k for k in kept])"
+            "import json\nkept = []\ndef g(v):\n    y = np.sum(v)\n    kept.append(y)\n"
+            "    return y\ngrad(g)(x)\n«pass»\njson.dumps([k for k in kept])"
         ),
         "kept[0], a traced float64 scalar, was used after the grad",
-        "kept.append(ignore_derivatives(y))",
+        "kept = [ignore_derivatives(y) for y in kept]",
     ),
     # --------------------------------------------------------------------------- other engines
     "export to no engine": (

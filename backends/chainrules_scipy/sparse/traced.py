@@ -721,7 +721,7 @@ for _name in (
 ):
     advise(
         getattr(linalg if hasattr(linalg, _name) else sparse, _name),
-        f"use {_name}, which takes the same, by 'from chainrules_scipy.sparse import {_name}'",
+        f"use {_name}, which takes the same, after 'from chainrules_scipy.sparse import {_name}'",
     )
 for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
     for _name in ("multiply", "__add__", "__sub__", "__truediv__", "__rtruediv__", "__pow__"):

@@ -119,7 +119,7 @@ def _of(native: Any) -> dict[str, Any]:
 def _by_its_name(line: Any) -> str:
     """Return a line with the import of the distribution whose method is called."""
     name = (line.owner() or "norm").partition("(")[0].rpartition(".")[2]
-    return f"use {name} by 'from chainrules_scipy.stats import {name}'"
+    return f"use {name} after 'from chainrules_scipy.stats import {name}'"
 
 
 for _cls, _functions in (

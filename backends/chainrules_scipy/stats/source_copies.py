@@ -184,7 +184,7 @@ for _name, _methods in OF.items():
     for _method in _methods:
         advise(
             getattr(type(_instance), _method),
-            f"use {_name} by 'from chainrules_scipy.stats import {_name}'",
+            f"use {_name} after 'from chainrules_scipy.stats import {_name}'",
         )
     _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
     if _frozen is not None:
@@ -354,5 +354,6 @@ gaussian_kde = follow_class(
 )
 advise(
     native.gaussian_kde.__init__,
-    "use gaussian_kde, which takes the same, by 'from chainrules_scipy.stats import gaussian_kde'",
+    "use gaussian_kde, which takes the same, after "
+    "'from chainrules_scipy.stats import gaussian_kde'",
 )

@@ -252,9 +252,9 @@ class Closed:
             f"made it was over"
         )
         name, of_list, _ = name.partition("[")
-        write = f"write {name} = ignore_derivatives({name}) before it is over"
-        appended = f"write {name}.append(ignore_derivatives(y)) for {name}.append(y)"
-        raise TracerError(told(fact, line, appended if of_list else write))
+        constant = f"write {name} = ignore_derivatives({name}) before it is over"
+        constants = f"write {name} = [ignore_derivatives(y) for y in {name}] before this line"
+        raise TracerError(told(fact, line, constants if of_list else constant))
 
     extend = append
 
