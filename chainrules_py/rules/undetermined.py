@@ -30,5 +30,6 @@ def tied_weights_rule(even: Array, t: Array, values: Array, tied: Array):
 
 def told(t, tied):
     """Report elements that differ among tied values."""
+    t = t * 1.0  # whole numbers have no resolution
     report(beyond(off_diagonal(tied, t), pairs(t), expand_dims(least(t), axis=-1)), message=SPLIT)
     return ZeroTangent()

@@ -44,7 +44,9 @@ class Objects:
         line = Line(caller(2))
         self.file, self.line = line.place
         self.shown = str(line)
-        self.instead = remedy(line) or remedy(line, last=True) or "use np.stack of the numbers"
+        plain = f"use {line.with_constant()}, which is a constant" if line.picture else ""
+        usual = plain or "use np.stack of the numbers"
+        self.instead = remedy(line) or remedy(line, last=True) or usual
 
     def explain(self, error: BaseException) -> None:
         """Add a note to an error: which line made the array, and what to write.

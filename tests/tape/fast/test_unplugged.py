@@ -65,7 +65,7 @@ def answers():
 
 
 def test_each_file_is_plugged_in_by_a_class_of_its_own():
-    assert FILES == ("steps", "slices", "concatenate")
+    assert FILES == ("dispatch_by_type", "slices", "concatenate")
 
 
 @pytest.mark.parametrize(
