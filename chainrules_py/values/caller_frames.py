@@ -7,7 +7,6 @@ line of a program for an error message.
 from __future__ import annotations
 
 import functools
-import opcode
 import sys
 import warnings
 from collections.abc import Callable
@@ -29,6 +28,8 @@ def first_of_callers(found: Callable[[str], Any]) -> Any:
 
 def assigns(frame: Any) -> bool:
     """Return whether a frame itself assigns to a subscript, not a C function that it calls."""
+    import opcode
+
     return opcode.opname[frame.f_code.co_code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE")
 
 

@@ -356,7 +356,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a stored value in JSON": (
         (
             "import json\nkept = []\ndef g(v):\n    y = np.sum(v)\n    kept.append(y)\n"
-            "    return y\ngrad(g)(x)\n«pass»\njson.dumps([k for k in kept])"
+            "    return y\ngrad(g)(x)\n«pass»\njson.dumps(kept[0])"
         ),
         "kept[0], a traced float64 scalar, was used after the grad",
         "kept = [ignore_derivatives(y) for y in kept]",
