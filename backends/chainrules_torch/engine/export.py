@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
+import types
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -272,7 +273,8 @@ def _passes(x: Any) -> bool:
         return all([_passes(part) for part in x.values()])
     if isinstance(x, (tuple, list)):
         return all([_passes(part) for part in x])
-    if dataclasses.is_dataclass(type(x)):
+    # Asking the class of a function for fields is what the compiler of PyTorch 2.11 cannot do.
+    if type(x) is not types.FunctionType and dataclasses.is_dataclass(type(x)):
         return bool(type(x).__dataclass_params__.frozen)
     return isinstance(x, _PASSED) or x is ...
 
