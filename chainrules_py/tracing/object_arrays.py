@@ -56,7 +56,7 @@ class Objects:
         TracerError
             Instead of NumPy's error about a dtype.
         """
-        if isinstance(error, TypeError) and _OF_DTYPE.search(str(error)):
+        if isinstance(error, (TypeError, RuntimeError)) and _OF_DTYPE.search(str(error)):
             raise TracerError(
                 f"an array of objects, of traced values, is given to what takes numbers only\n"
                 f"  {self.shown}\n  {self.instead}"
