@@ -566,9 +566,8 @@ def _states(
     f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None, **method: Any
 ) -> Any:
     """Solve by LSODA, or by `v.odeint`, whose derivative goes back through its steps."""
-    if (
-        found := solved(f, y0, t, args, *(_OF_LSODA if x is None else x for x in (rtol, atol)))
-    ) is not None:
+    lsoda = (_OF_LSODA if x is None else x for x in (rtol, atol))
+    if (found := solved(f, y0, t, args, *lsoda)) is not None:
         return found
 
     moves = varies(t)  # otherwise f may index a table with the plain time

@@ -44,9 +44,7 @@ class Objects:
         line = Line(caller(2))
         self.file, self.line = line.place
         self.shown = str(line)
-        plain = f"use {line.with_constant()}, which is a constant" if line.picture else ""
-        usual = plain or "use np.stack of the numbers"
-        self.instead = remedy(line) or remedy(line, last=True) or usual
+        self.instead = remedy(line) or remedy(line, last=True) or _usual(line)
 
     def explain(self, error: BaseException) -> None:
         """Add a note to an error: which line made the array, and what to write.
@@ -71,6 +69,13 @@ class Objects:
             f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
             f"take it for another number; {self.instead} there"
         )
+
+
+def _usual(line: Line) -> str:
+    """Return the advice for a line of which nothing else is known."""
+    if line.picture:  # one traced array that NumPy converts
+        return f"use {line.with_constant()}, which is a constant"
+    return "use np.stack of the numbers"
 
 
 _OF_DTYPE = re.compile(r"dtype\('O'\)|safely coerced|has no callable")

@@ -307,7 +307,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "«scalar_rule(total, lambda y, *xs: 1.0)\n»grad(lambda x: total(x[0], x[1]))(x)"
         ),
         "gives 1 partial derivative(s), and total takes (*xs)\n  program.py:17\n  write @rule(",
-        "def rule_of_total(*xs): return total(*xs), [LinearMap(lambda t: D * t, lambda c: D * c)",
+        (
+            "def rule_of_total(*xs): return total(*xs), "
+            "[LinearMap(lambda t: D * t, lambda c: D * c) for x in xs], with D the partial in x"
+        ),
     ),
     "a derivative that is left out": (
         (

@@ -268,7 +268,8 @@ TOLD = {
     "jacobian(np.sum, TWO)": "call the result: jacobian(f)(x)",
     "grad(lambda x: x)(3)": "give floats (3.0 for 3)",
     "grad(lambda x: np.diff(x, x[0]).sum())(TWO)": (
-        "hold it fixed, n=ignore_derivatives(n), after 'from chainrules_py import ignore"
+        "hold it fixed, n=ignore_derivatives(n), "
+        "after 'from chainrules_py import ignore_derivatives'"
     ),
     "grad(lambda x: scaled(1.0, k=x))(2.0)": (
         "write def scaled(x, k), without the *, and scalar_rule(scaled, lambda y, x, k: ...,"
@@ -323,7 +324,8 @@ TOLD = {
         "from chainrules_scipy.sparse import diags"
     ),
     "grad(lambda x: scipy.spatial.cKDTree(x[:, None]).query([[0.0]])[0][0])(TWO)": (
-        "use np.min(cdist(x[:, None], [[0.0]]), 0) for all of it, .query([[0.0]])[0] too, after"
+        "use np.min(cdist(x[:, None], [[0.0]]), 0) for all of it, .query([[0.0]])[0] too, "
+        "after 'from chainrules_scipy.distance import cdist'"
     ),
     "TWO - 0.1 * grad(np.sum)": "is a function, not a number; call it, as in grad(f)(x)",
     "TWO - grad(np.sum)": "is a function, not a number; call it, as in grad(f)(x)",
@@ -340,7 +342,9 @@ TOLD = {
     ),
     "grad(lambda x: x * 2.0)('a')": "give floats or arrays of floats",
     "grad(3.0)": "pass the function itself",
-    "scalar_rule(of_any, lambda y, *xs: 1.0)": "[LinearMap(lambda t: D * t, lambda c: D * c)",
+    "scalar_rule(of_any, lambda y, *xs: 1.0)": (
+        "[LinearMap(lambda t: D * t, lambda c: D * c) for x in xs], with D the partial in x"
+    ),
     "grad(lambda y: halfway(1.0, y))(2.0)": "write it in place of NotImplementedTangent(...)",
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",
     "vjp(np.sin, TWO)[1](np.ones(3))": "give one of shape (2,)",

@@ -607,8 +607,8 @@ def can_repair(run: Any) -> bool:
     """Return whether a run has all its records, with NumPy arrays and plain numbers only."""
     whole = run.tape.notes is None and run.tape.folds is None
     classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
-    numbers = (float, int, bool)
-    known = [cls in finite_tests or getattr(cls, "payload_type", cls) in numbers for cls in classes]
+    plain = (float, int, bool)
+    known = [cls in finite_tests or getattr(cls, "payload_type", cls) in plain for cls in classes]
     return whole and all(known)
 
 
