@@ -113,24 +113,17 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     ),
     # JAX has functions of order 0 and 1.
     v.bessel_i: lambda x, *, order: (
-        (jsp.special.i0, jsp.special.i1)[order](x) if order < 2 else v.iv(order, x)
+        (jsp.special.i0, jsp.special.i1)[abs(order)](x) if abs(order) < 2 else v.iv(abs(order), x)
     ),
     v.expm: jsp.linalg.expm,
     # JAX solves one system at a time.
     v.solve_sylvester: jnp.vectorize(
         jsp.linalg.solve_sylvester, signature="(m,m),(n,n),(m,n)->(m,n)"
     ),
-    # For a vector, NumPy's result is a matrix with the vector as each row.
-    v.tril: lambda x, *, k=0: jnp.tril(_matrix(x), k),
-    v.triu: lambda x, *, k=0: jnp.triu(_matrix(x), k),
     # JAX returns the three in this order.
     v.lu_factor: lambda x: LUFactors(*lax.linalg.lu(x)),
 }
 """Operations that JAX has under another name, or with other parameters."""
-
-
-def _matrix(x: Any) -> Any:
-    return jnp.broadcast_to(x, x.shape * 2) if x.ndim == 1 else x
 
 
 for _operation, _spelled in _SPELLED.items():

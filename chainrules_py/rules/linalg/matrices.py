@@ -21,7 +21,6 @@ from chainrules_py.ops import (
 )
 from chainrules_py.ops.matrices import adjoint
 from chainrules_py.registry.constructors import linear_rule, rule
-from chainrules_py.rules.support.leading_axes import matrices
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Array
@@ -54,8 +53,8 @@ for _operation, _transpose, _batched in (
         True,
     ),
     (trace, trace_transpose, True),
-    (tril, lambda y_bar, x, *, k: tril(y_bar, k=k), matrices),
-    (triu, lambda y_bar, x, *, k: triu(y_bar, k=k), matrices),
+    (tril, lambda y_bar, x, *, k: tril(y_bar, k=k), True),
+    (triu, lambda y_bar, x, *, k: triu(y_bar, k=k), True),
 ):
     linear_rule(_operation, _transpose, batched=_batched)
 
