@@ -40,8 +40,9 @@ class ElementwiseRecipe(Pushes):
         self.singular = singular
         self.is_smooth = not singular
         self.complex = complex
-        self.used = tuple([() if p is None else _used(p) for p in partials])
-        self.forms = tuple([("none", None) if p is None else form_of(p) for p in partials])
+        n = len(partials)
+        self.used = tuple([() if p is None else _used(p, n) for p in partials])
+        self.forms = tuple([("none", None) if p is None else form_of(p, n) for p in partials])
         if complex is None and any([type(c) is _COMPLEX for _, c in self.forms]):
             raise RuleError(
                 "a partial derivative of a real function is a complex number; give a real one"
@@ -204,7 +205,8 @@ def _run_binary(
     return run
 
 
-def _used(partial: Partial) -> Slots:
-    """Return the indices of the slots that a partial reads: names without a leading _."""
-    names = parameters_of(partial).names
+def _used(partial: Partial, n: int) -> Slots:
+    """Return the slots that a partial of n operands reads: those not named with a leading _."""
+    # ``*xs`` reads the rest; what follows the operands, as in a loop's k=k, has a default.
+    names = (*parameters_of(partial).positional, *["x"] * (n + 1))[: n + 1]
     return tuple([i for i, name in enumerate(names) if not name.startswith("_")])

@@ -209,8 +209,8 @@ class _Slot:
         raise TypeError
 
 
-def form_of(partial: Partial) -> tuple[str, Any]:
-    """Classify a partial by its result: a constant, one of its parameters, or computed.
+def form_of(partial: Partial, n: int) -> tuple[str, Any]:
+    """Classify a partial of n operands by its result: constant, one of its parameters, computed.
 
     A computed one comes with its quotient (`chainrules_py.registry.bind.quotients`), or None.
     """
@@ -223,7 +223,7 @@ def form_of(partial: Partial) -> tuple[str, Any]:
     # The quotient gives its operands, as nothing can be computed with slots.
     stubs = dict.fromkeys(code.co_names, lambda above, below: (above, below))
     try:
-        value = FunctionType(code, stubs)(*[_Slot(i) for i in range(code.co_argcount)])
+        value = FunctionType(code, stubs)(*[_Slot(i) for i in range(n + 1)])
     except TypeError:  # it computes with its parameters
         return ("computed", None)
     if type(value) in NUMBERS:

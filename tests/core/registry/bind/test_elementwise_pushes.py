@@ -132,10 +132,32 @@ def test_whatever_a_partial_is(form, body):
         (lambda _y, x: divide(-1, x), ("computed", (-1, None, 1))),
         (lambda y, x: divide(-y, x), ("computed", (-1, 0, 1))),
         (lambda y, x: divide(1, x) if y else divide(2, x), ("computed", None)),
+        (lambda *given: given[1], ("slot", 1)),
+        (lambda _y, x, k=3.0: k, ("computed", None)),
     ],
 )
 def test_what_is_seen_of_a_partial_by_calling_it(slope, form):
-    assert form_of(slope) == form
+    assert form_of(slope, 1) == form
+
+
+@pytest.mark.parametrize(
+    "slope",
+    [
+        lambda _y, x, k=6.0: k * x,
+        lambda _y, x, *, k=6.0: k * x,
+        lambda *given: 6.0 * given[1],
+        lambda _y, *xs: 6.0 * xs[0],
+    ],
+)
+def test_a_partial_may_have_defaults_or_take_all_operands_as_a_tuple(slope):
+    @primitive
+    def f(x):
+        return 3.0 * x * x
+
+    scalar_rule(f, slope)
+    for x in (2.0, np.float64(2.0), np.array([1.0, 2.0])):
+        np.testing.assert_allclose(vjp(f, x)[1](np.ones_like(x))[0], 6.0 * x)
+        np.testing.assert_allclose(jvp(f, (x,), (np.ones_like(x),))[1], 6.0 * x)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from chainrules_py import ops as v
 from chainrules_py import primitive, scalar_rule
 from chainrules_py.ops import divide, strong_multiply
+from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.elementwise_pushes import form_of
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 
@@ -212,7 +213,8 @@ def other_divide(x, y):
     ],
 )
 def test_what_is_seen_to_be_a_quotient(partial, quotient):
-    assert form_of(partial) == ("computed", quotient)
+    n = len(parameters_of(partial).positional) - 1
+    assert form_of(partial, n) == ("computed", quotient)
 
 
 def test_a_quotient_of_a_users_own():
