@@ -1,6 +1,6 @@
 """Structures as lists of their arrays and numbers, with conversion of tangents both ways."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, final
 
 from chainrules_py.ops.higher_order import arrayed
@@ -8,7 +8,7 @@ from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.pytree import partition, unflatten
+from chainrules_py.values.pytree import TreeDef, partition, unflatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import namespace_of
@@ -23,7 +23,8 @@ class Tree:
     like
         The structure.
     leaves : list
-        The arrays and numbers in it, in order, without booleans, strings and other constants.
+        The arrays and numbers in it, without booleans, strings and other constants: in order, but
+        those of a dict by sorted keys, as functions may return a dict with its keys in any order.
 
     Examples
     --------
@@ -38,31 +39,48 @@ class Tree:
     [5.0, 6.0]
     """
 
-    __slots__ = ("_treedef", "leaves", "like")
+    __slots__ = ("_order", "_treedef", "leaves", "like")
 
     def __init__(self, like: Any) -> None:
         self.like = like
-        self.leaves, self._treedef = partition(like, _moves)
+        found, self._treedef = partition(like, _moves)
+        self._order = _by_keys(self._treedef, iter(range(len(found))))
+        self.leaves = [found[i] for i in self._order]
+
+    def _placed(self, leaves: Iterable[Any]) -> list[Any]:
+        """Return leaves in the order of the structure."""
+        pairs = zip(self._order, leaves, strict=True)
+        return [x for _, x in sorted(pairs, key=lambda pair: pair[0])]
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """Build the structure around other arrays and numbers."""
-        return unflatten(self._treedef, leaves)
+        return unflatten(self._treedef, self._placed(leaves))
 
     def tangent(self, leaves: Iterable[Any]) -> Any:
         """Build the tangent of the structure with these entries."""
         # A number in place of a 0-d array would not be broadcast.
         pairs = zip(leaves, self.leaves, strict=True)
         ts = [arrayed(t, x) if hasattr(x, "dtype") else t for t, x in pairs]
-        return unflatten_tangent(self._treedef, ts)
+        return unflatten_tangent(self._treedef, self._placed(ts))
 
     def read(self, t: Any) -> list[Any]:
         """List the entries of a tangent, or of a plain container like it, with dense zeros."""
         ts = flatten_tangent(self._treedef, canonicalize(self.like, t))
-        pairs = zip(ts, self.leaves, strict=True)
+        pairs = zip([ts[i] for i in self._order], self.leaves, strict=True)
         return [zero_tangent(x) if is_zero(t) else _as_wide(t, x) for t, x in pairs]
 
     def __repr__(self) -> str:
         return f"Tree({self.like!r})"
+
+
+def _by_keys(of: TreeDef, places: Iterator[int]) -> list[int]:
+    """List the places of the leaves of a structure, those of a dict by sorted keys."""
+    if of.structure is None:
+        return [next(places) for _ in range(of.num_leaves)]
+    parts = [(repr(k), _by_keys(c, places)) for k, c in zip(of.keys, of.children, strict=True)]
+    return [
+        i for _, part in (sorted(parts) if of.structure.kind == "keys" else parts) for i in part
+    ]
 
 
 def _as_wide(t: Any, x: Any) -> Any:

@@ -143,10 +143,10 @@ class GeneralRecipe(_Written, SharedRun):
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            kept = []
-            for i in active:
-                m = maps[i]
-                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
+            kept = [
+                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
+                for m in [maps[i] for i in active]
+            ]
             return y, push(tangents, y if type(y) in with_dtype else space(y), *kept)
 
         return Bound(request, run)
@@ -192,10 +192,10 @@ class GeneralRecipe(_Written, SharedRun):
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y, maps = stated(xs, options)
             of = space(y)
-            kept = []
-            for i in active:
-                m = maps[i]
-                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
+            kept = [
+                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
+                for m in [maps[i] for i in active]
+            ]
             return y, (known_space(y) if type(of) in ZEROS else of, *kept)
 
         push = annotate(make(0), request, batched=make(1) if self.batched else None)

@@ -19,13 +19,8 @@ from chainrules_py.values.pytree import flatten, map_leaves
 
 def whole_operands(xs: Sequence[Any]) -> list[int]:
     """List the indices of operands that are, or contain, arrays of integers."""
-    found = []
-    for i, x in enumerate(xs):
-        if _is_whole(x) or (
-            isinstance(x, (tuple, list, dict)) and any(map(_is_whole, flatten(x)[0]))
-        ):
-            found.append(i)
-    return found
+    leaves = [flatten(x)[0] if isinstance(x, (tuple, list, dict)) else [x] for x in xs]
+    return [i for i, parts in enumerate(leaves) if any(map(_is_whole, parts))]
 
 
 def once_more(

@@ -185,9 +185,7 @@ class LinearRecipe(SharedRun):
             return y, (pull, links, options, *kept)
 
         def run_first(links: Any, x: Any, *xs: Any, **options: Any) -> Any:
-            of = space(x)
-            if type(of) is not Space:
-                of = _shape_of(x)
+            of = of if type(of := space(x)) is Space else _shape_of(x)
             return primal(x, *xs, **options), (pull, links, options, of, *xs)
 
         first = linear[0] and sum(linear) == 1

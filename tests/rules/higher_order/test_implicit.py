@@ -609,6 +609,37 @@ def test_without_a_config_the_installed_engine_serves():
     assert y_dot == pytest.approx(0.25)
 
 
+def turned(z):
+    return dict(reversed(z.items()))
+
+
+SOLVED = {
+    "root": lambda p, turned: root(
+        lambda z: turned({"a": z["a"] ** 2 - p, "b": z["b"] - z["a"]}), {"a": 1.0, "b": 1.0}
+    ),
+    "fixed_point": lambda p, turned: fixed_point(
+        lambda z: turned({"a": 0.5 * z["a"], "b": 0.3 * z["b"] + p}), {"a": 1.0, "b": 1.0}
+    ),
+    "linear_solve": lambda p, turned: linear_solve(
+        lambda z: turned({"a": 2.0 * z["a"], "b": p * z["b"] + z["a"]}), {"a": 1.0, "b": 1.0}
+    ),
+    "a solver of one's own": lambda p, turned: root(
+        lambda z: {"a": z["a"] - 2.0 * p, "b": z["b"] - p},
+        {"a": 1.0, "b": 1.0},
+        solver=lambda residual, z: turned({"a": 2.0 * 3.0, "b": 3.0}),
+    ),
+}
+
+
+@pytest.mark.parametrize("solve", SOLVED.values(), ids=SOLVED)
+def test_functions_may_return_the_keys_of_a_dict_in_any_order(solve):
+    def f(turn):
+        return lambda p: (lambda z: z["a"] + 10.0 * z["b"])(solve(p, turn))
+
+    for of in (lambda f: f(3.0), lambda f: grad(f)(3.0), lambda f: jvp(f, (3.0,), (1.0,))[1]):
+        assert of(f(turned)) == pytest.approx(of(f(dict)), rel=1e-12)
+
+
 def test_nothing_to_solve_for():
     assert root(lambda x: x, np.zeros((0, 2))).shape == (0, 2)
     assert linear_solve(lambda y: y, ()) == ()

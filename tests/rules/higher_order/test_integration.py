@@ -249,6 +249,16 @@ def test_numbers_and_integers():
     )
 
 
+def test_rate_may_have_the_keys_of_a_dict_in_any_order():
+    def angle(w):
+        rate = lambda y, t: {"v": -w * w * y["x"], "x": y["v"]}
+        return odeint(rate, {"x": 1.0, "v": 0.0}, T, **TIGHT)["x"][-1]
+
+    assert angle(2.0) == pytest.approx(np.cos(1.0), rel=1e-9)
+    for slope in (grad(angle)(2.0), jvp(angle, (2.0,), (1.0,))[1]):
+        assert slope == pytest.approx(-0.5 * np.sin(1.0), rel=1e-8)
+
+
 def test_steps_are_not_recorded():
     with Tape(persistent=True) as tape:
         k = tape.variable(1.5)
