@@ -254,3 +254,14 @@ def test_results_are_nobody_elses():
     np.testing.assert_array_equal(ys[2], x[:, ::-1] + 1.0)
     np.testing.assert_array_equal(ys[3], np.full((3, 40, 50), 2.0))
     np.testing.assert_array_equal(constant, np.ones((40, 50)))
+
+
+def test_examples_may_give_the_keys_of_a_dict_in_any_order():
+    def branches(x):
+        return {"p": x, "q": -x} if x < 2.0 else {"q": -x, "p": x}
+
+    found = vmap(branches)(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(found["p"], [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(found["q"], [-1.0, -2.0, -3.0])
+    with pytest.raises(NotDifferentiableError, match="whose parts are not the same"):
+        vmap(lambda x: {"p": x} if x < 2.0 else {"q": x})(np.array([1.0, 3.0]))

@@ -115,8 +115,8 @@ def _axes(f: Any, axes: Axes, n: int) -> list[Axis]:
     return [*axes]
 
 
-def _pairs(operands: Sequence[Any], axes: Sequence[Axis]) -> list[tuple[Any, Axis]]:
-    return list(zip(operands, axes, strict=True))
+def _pairs(xs: Sequence[Any], each: Sequence[Any]) -> list[tuple[Any, Any]]:
+    return list(zip(xs, each, strict=True))
 
 
 def _each(x: Any, axis: Axis, make: Callable[[Any], Any]) -> Any:
@@ -175,10 +175,14 @@ def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
 
 
 def _stacked(ys: list[Any], axis: int) -> Any:
-    """Stack results of single examples, leaf by leaf."""
+    """Stack results of single examples, leaf by leaf; dicts may have their keys in any order."""
     trees = [flatten(y) for y in ys]
-    columns = zip(*[leaves for leaves, _ in trees], strict=True)
-    return unflatten(trees[0][1], [_stack(list(column), axis) for column in columns])
+    found = [dict(zip(tree.paths(), leaves, strict=True)) for leaves, tree in trees]
+    if any([by.keys() != found[0].keys() for by in found]):
+        raise NotDifferentiableError(
+            f"examples give {describe(ys[0])} and others, whose parts are not the same"
+        )
+    return unflatten(trees[0][1], [_stack([by[at] for by in found], axis) for at in found[0]])
 
 
 def _stack(ys: list[Any], axis: int) -> Any:
@@ -310,7 +314,7 @@ class Batch(ArrayLike):
         if not deeper:
             if primitive in _MADE:
                 return f(
-                    *[v.index(x.payload, 0) if m else x for x, m in _marked(operands, mine)],
+                    *[v.index(x.payload, 0) if m else x for x, m in _pairs(operands, mine)],
                     **options,
                 )
             call = _at_once(primitive, operands, options, mine)
@@ -348,10 +352,6 @@ def _classes_of_one(cls: type) -> Any:
 _ones: dict[type, type] = {}
 
 
-def _marked(xs: Sequence[Any], marks: Sequence[bool]) -> list[tuple[Any, bool]]:
-    return list(zip(xs, marks, strict=True))
-
-
 _classes = Classes(Batch, lambda value, *_: value)
 _MADE = {getattr(v, name) for name in creation.__all__ if name.endswith("_like")}
 """Operations that read only the library, shape and dtype of their first operand."""
@@ -372,14 +372,14 @@ def _at_once(
     rule = find_rule(operation, classes)
     statement: Any = None if rule is None else rule.reverse or rule.forward
     recipe: Any = None if statement is None else statement.recipe
-    payloads = [x.payload if m else x for x, m in _marked(operands, mine)]
+    payloads = [x.payload if m else x for x, m in _pairs(operands, mine)]
     if operation is v.astype:
         return lambda f: f(*payloads, **options)
     if operation is v.matmul:
         return lambda f: _product(f, *payloads, *mine)
     if not options and (operation in _PLAIN or getattr(recipe, "is_elementwise", False)):
         ndim = max([getattr(x, "ndim", 0) for x in operands])
-        aligned = [_aligned(x, ndim) if m else x for x, m in _marked(payloads, mine)]
+        aligned = [_aligned(x, ndim) if m else x for x, m in _pairs(payloads, mine)]
         return lambda f: f(*aligned, **options)
     ways = getattr(recipe, "batched", False)
     if recipe is None or not recipe.is_linear or ways is False or ways == "broadcast":
@@ -387,7 +387,7 @@ def _at_once(
     linear = recipe.stated_in(len(operands))
     if any([m and not flag for m, flag in zip(mine, linear, strict=True)]):
         return None
-    n = next(x.payload.shape[0] for x, m in _marked(operands, mine) if m)
+    n = next(x.payload.shape[0] for x, m in _pairs(operands, mine) if m)
     long = [
         v.broadcast_to(x, shape=(n, *x.shape)) if flag and not m and _is_array(x) else x
         for x, m, flag in zip(payloads, mine, linear, strict=True)
