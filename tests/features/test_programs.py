@@ -128,6 +128,13 @@ def test_what_does_not_invert_is_an_error():
     assert show_saved(lambda x: np.sum(right(x)), np.ones(1000)).nbytes < 20_000
 
 
+def test_reversible_states_of_numbers_and_keys_in_any_order():
+    step = lambda s, _: {"p": s["p"] + s["q"], "q": s["q"]}
+    inverse = lambda s, _: {"q": s["q"], "p": s["p"] - s["q"]}
+    f = lambda x: reversible(step, inverse, 3)({"p": x, "q": 2.0 * x})["p"]
+    assert grad(f)(5.0) == 7.0
+
+
 @feature(59, "a tape, and a pullback, is a value of its own", page="tape",
          best="autograd: tape in a closure; JAX: a pullback is a pytree")  # fmt: skip
 def test_tapes_are_values():

@@ -7,7 +7,7 @@ from typing import Any
 
 import chainrules_py.ops as v
 from chainrules_py import Config, ReverseMode, RuleError, ZeroTangent, add_tangents, rrule
-from chainrules_py.extend import HigherOrder, flatten, kind_of, name_of
+from chainrules_py.extend import HigherOrder, Tree, kind_of, name_of
 
 
 def reversible(
@@ -80,10 +80,11 @@ def _march_rrule(config: Config, step: object, inverse: object, x: object, *, n:
 
 def _compare(inverse: Any, z: Any, x: Any) -> None:
     """Raise if the inverses do not end at the first state."""
-    for found, wanted in zip(flatten(z)[0], flatten(x)[0], strict=True):
+    for found, wanted in zip(Tree(z).leaves, Tree(x).leaves, strict=True):
         if kind_of(wanted) not in ("real", "complex") or 0 in getattr(wanted, "shape", ()):
             continue
-        away, size = v.max(v.abs(found - wanted)), v.max(v.abs(wanted))
+        both = v.abs(found - wanted), v.abs(wanted)
+        away, size = [v.max(t) if getattr(t, "shape", ()) else t for t in both]
         if not away <= 1e-5 * (1.0 + size):
             raise RuleError(
                 f"{name_of(inverse)} does not invert the steps: going back does not end where it "
