@@ -94,7 +94,7 @@ def canonical(t: Any, of: Any, statement: Any) -> Any:
             given = fields_of(t)
             if cls in (tuple, list) and len(given) == len(keys):
                 given = list(zip(keys, t, strict=True))
-            entries = dict(given) if [key for key, _ in given] == keys else None
+            entries = dict(given) if {key for key, _ in given} == {*keys} else None
         if entries is not None:
             made = {k: canonical(unthunk(x), of.fields[k], statement) for k, x in entries.items()}
             return Tangent.of(of.primal_type, made, of.length)

@@ -778,3 +778,20 @@ def f_jvp(primals, tangents):
         exec(cell, {"f": f, "factor": factor, "__name__": "a_notebook"})
         assert jvp(f, (1.0,), (1.0,))[1] == factor
         assert grad(f)(1.0) == factor
+
+
+def test_dicts_that_a_function_gives_may_have_their_keys_in_any_order():
+    @custom_vjp
+    def weighed(p):
+        return 2.0 * p["a"] + 5.0 * p["b"]
+
+    weighed.defvjp(lambda p: (weighed(p), None), lambda _, c: ({"b": 5.0 * c, "a": 2.0 * c},))
+    assert grad(weighed)({"a": 1.0, "b": 2.0}) == {"a": 2.0, "b": 5.0}
+
+    @custom_jvp
+    def both(x):
+        return {"a": 2.0 * x, "b": 5.0 * x}
+
+    both.defjvp(lambda xs, ts: (both(*xs), {"b": 5.0 * ts[0], "a": 2.0 * ts[0]}))
+    assert jvp(lambda x: both(x)["b"], (1.0,), (1.0,)) == (5.0, 5.0)
+    assert grad(lambda x: both(x)["b"])(1.0) == 5.0
