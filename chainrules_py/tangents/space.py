@@ -357,8 +357,11 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
             f"Tangent[{of.primal_type.__qualname__}](...), or a plain container like it"
         )
     items = dict(fields_of(t))
-    if type(t) is not dict:  # a tuple for a namedtuple: by position
+    if not issubclass(type(t), dict):  # a tuple for a namedtuple: by position
         items = dict(zip(of.fields, items.values(), strict=True))
+    check_keys(of.primal_type, items, of.fields)
+    if gone := [k for k, part in of.fields.items() if k not in items and not is_zero(part)]:
+        raise ProjectionError(f"{describe(t)} has no {gone[0]!r}; write ZeroTangent() for zero")
     return Tangent.of(of.primal_type, items, of.length)
 
 

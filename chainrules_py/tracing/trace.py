@@ -194,7 +194,8 @@ class Trace(ABC):
                 raise
             y = (primal or primitive)(*payloads, **options)
         self.note(at, (primitive, primal, opened, options), links, y, out)
-        arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
+        leaves = flatten(operands)[0] if self.keeps else []
+        arrays = [leaf for leaf in leaves if type_info(type(leaf)).memory is not None]
         made = self.leave(at, y, out, arrays, bound)
         if primitive in converting and kind_of(y) == "bool":
             return y  # like the result of a comparison
@@ -552,11 +553,6 @@ def _lifting(run: Any, scalar: Any, first: bool) -> Callable[..., Any]:
         return run(links, pair[1], b) if first else run(links, a, pair[1])
 
     return lifted
-
-
-def plain_arrays(x: Any) -> list[Any]:
-    """Return the arrays with memory to guard that a value is, or holds in its fields."""
-    return [leaf for leaf in flatten(x)[0] if type_info(type(leaf)).memory is not None]
 
 
 def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:

@@ -109,7 +109,13 @@ def strong_pull(
         # The pull of a product fits its result to the shape of the saved values.
         shape = getattr(alive, "shape", ())
         fits = [not strong or getattr(x, "shape", None) == shape for x in saved]
-        saved = tuple([_safe(x, alive) if f else x for x, f in zip(saved, fits, strict=True)])
+        # No partial counts where the cotangent is dead.
+        saved = tuple(
+            [
+                where(alive, x, 1.0) if f and _is_number(x) else x
+                for x, f in zip(saved, fits, strict=True)
+            ]
+        )
     bars = listed(y_bar, saved)
     product = isinstance(recipe, BilinearRecipe) and not strong
     if product and not whole:
@@ -139,11 +145,6 @@ def _ones(x: Any) -> Any:
     """Return ones like a saved value, if it is an array or a number."""
     info, plain = type_info(type(x)), untraced(x)
     return info.namespace.ones_like(plain) if info.is_array else 1.0 if info.is_number else x
-
-
-def _safe(x: Any, alive: Any) -> Any:
-    """Return a saved value with 1 where the cotangent is dead, so that no partial counts there."""
-    return where(alive, x, 1.0) if _is_number(x) else x
 
 
 def _summed(probe: Any, bar: Any) -> Any:

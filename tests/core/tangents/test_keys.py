@@ -1,5 +1,7 @@
 """Rules that read or give a key which a dict has not: an error, and no zero."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import ops as v
-from chainrules_tape import grad, jvp
+from chainrules_tape import grad, jvp, linearize
 
 X = np.array([0.5, 1.0])
 
@@ -101,6 +103,28 @@ def test_a_push_that_reads_another_key_is_an_error(way):
     np.testing.assert_allclose(way(scaled("w")), X * (X + 1))
     with pytest.raises(KeyError, match="'ww'"):
         way(scaled("ww"))
+
+
+def doubled(cls, push):
+    @primitive
+    def f(x):
+        return cls(a=2.0 * x, b=5.0 * x)
+
+    rule(f)(lambda x: (f(x), (LinearMap(push, lambda c: 2.0 * c["a"] + 5.0 * c["b"]),)))
+    return f
+
+
+@pytest.mark.parametrize("cls", [dict, OrderedDict])
+def test_a_push_may_give_the_keys_in_any_order(cls):
+    f = doubled(cls, lambda t: cls(b=5.0 * t, a=2.0 * t))
+    assert jvp(lambda x: f(x)["b"], (1.0,), (1.0,)) == (5.0, 5.0)
+    assert linearize(lambda x: f(x)["b"], 1.0)[1](1.0) == 5.0
+
+
+def test_a_push_that_leaves_out_a_key_is_an_error():
+    f = doubled(dict, lambda t: {"a": 2.0 * t})
+    with pytest.raises(ProjectionError, match="has no 'b'; write ZeroTangent"):
+        jvp(lambda x: f(x)["b"], (1.0,), (1.0,))
 
 
 def test_a_rule_that_gives_another_key_is_an_error():

@@ -18,7 +18,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
-from chainrules_py.tracing.trace import note_rule, plain_arrays
+from chainrules_py.tracing.trace import note_rule
 from chainrules_tape import grad, jvp, linearize, vjp
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point, leaves
@@ -131,12 +131,6 @@ def test_a_body_is_traced_and_without_one_the_rule_is_missed(values):
     assert run == [("add", 0)]
     with pytest.raises(NoRuleError, match="closed"):
         closed(value("x"))
-
-
-def test_arrays_to_watch_are_found_in_structures():
-    a, b = np.ones(2), np.ones(3)
-    assert [id(x) for x in plain_arrays([a, (1.0, {"b": b})])] == [id(a), id(b)]
-    assert plain_arrays(2.0) == []
 
 
 def test_a_note_names_the_rule_or_says_nothing():
