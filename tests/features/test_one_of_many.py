@@ -125,6 +125,29 @@ def test_each_example_draws_for_itself():
     assert a.random() == b.random()
 
 
+class Noise:
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def times(self, x):
+        return x * self.rng.standard_normal()
+
+
+@pytest.mark.parametrize(
+    "f, make",
+    [
+        (lambda rng, x: x * rng.standard_normal(), np.random.default_rng),
+        (lambda d, x: x * d["rng"].standard_normal(), lambda n: {"rng": np.random.default_rng(n)}),
+        (lambda noise, x: noise.times(x), Noise),
+    ],
+    ids=["an operand", "in a dict", "in an object"],
+)
+def test_each_example_draws_from_a_generator_among_the_operands(f, make):
+    b = make(0)
+    expected = np.stack([f(b, x) for x in M])
+    np.testing.assert_array_equal(vmap(f, (None, 0))(make(0), M), expected)
+
+
 @pytest.mark.parametrize("way", ["vmap", "taylor"])
 def test_what_lives_on_is_an_error_or_what_it_stood_for(way):
     keep = {}

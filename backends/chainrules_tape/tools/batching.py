@@ -77,7 +77,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     def mapped(*operands: Any) -> Any:
         axes = _axes(f, in_axes, len(operands))
         n, level = _count(f, operands, axes), new_level()
-        drawing = Draws(f)
+        drawing = Draws(f, operands)
         _state[level] = OPEN
         try:
             given = [

@@ -7,18 +7,25 @@ import random
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py.extend import closed_and_generators
+import numpy as np
+
+from chainrules_py.extend import attributes, closed_and_generators, flatten, is_generator
 
 
 @final
 class Draws:
-    """States of the generators that a function or its module names, and of the global ones."""
+    """States of the generators that a function, its module or its operands hold, and of the global.
+
+    In an object among the operands they are its attributes.
+    """
 
     __slots__ = ("_before",)
 
-    def __init__(self, f: Callable[..., Any]) -> None:
-        found = [_access(g) for g in (*_shared(), *closed_and_generators(f)[1])]
-        self._before = [(get, put, get()) for get, put in filter(None, found)]
+    def __init__(self, f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+        held = [y for x in flatten(operands)[0] for y in (x, *attributes(x).values())]
+        found = [*closed_and_generators(f)[1], *[x for x in held if is_generator(type(x))]]
+        ways = map(_access, (np.random, random, *found))
+        self._before = [(get, put, get()) for get, put in filter(None, ways)]
 
     def went_on(self) -> bool:
         """Return whether a generator has advanced."""
@@ -28,12 +35,6 @@ class Draws:
         """Restore the states of the generators."""
         for _, put, state in self._before:
             put(state)
-
-
-def _shared() -> list[Any]:
-    import numpy as np
-
-    return [np.random, random]
 
 
 def _access(g: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]] | None:

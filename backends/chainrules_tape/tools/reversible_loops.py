@@ -83,8 +83,10 @@ def _compare(inverse: Any, z: Any, x: Any) -> None:
     for found, wanted in zip(Tree(z).leaves, Tree(x).leaves, strict=True):
         if kind_of(wanted) not in ("real", "complex") or 0 in getattr(wanted, "shape", ()):
             continue
-        both = v.abs(found - wanted), v.abs(wanted)
-        away, size = [v.max(t) if getattr(t, "shape", ()) else t for t in both]
+        away, size = [
+            v.max(t) if getattr(t, "shape", ()) else t
+            for t in (v.abs(found - wanted), v.abs(wanted))
+        ]
         if not away <= 1e-5 * (1.0 + size):
             raise RuleError(
                 f"{name_of(inverse)} does not invert the steps: going back does not end where it "
