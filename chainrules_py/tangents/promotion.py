@@ -62,8 +62,7 @@ class Whole(dict[Any, bool]):
         see(None, (like,))
 
     def __missing__(self, dtype: Any) -> bool:
-        found = self[dtype] = dtype_kind(dtype, self.like) not in ("real", "complex")
-        return found
+        return self.setdefault(dtype, dtype_kind(dtype, self.like) not in ("real", "complex"))
 
 
 whole_of: Any = functools.cache(lambda cls: Whole(type_info(cls).dispatch_type))

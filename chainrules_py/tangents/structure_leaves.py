@@ -44,29 +44,30 @@ class Tree:
     def __init__(self, like: Any) -> None:
         self.like = like
         found, self._treedef = partition(like, _moves)
-        self._order = _by_keys(self._treedef, iter(range(len(found))))
-        self.leaves = [found[i] for i in self._order]
+        # None for the order of the structure, which spares arrays some calls.
+        self._order = _by_keys(self._treedef, iter(range(len(found)))) if len(found) > 1 else None
+        self.leaves = found if self._order is None else [found[i] for i in self._order]
 
     def _placed(self, leaves: Iterable[Any]) -> list[Any]:
         """Return leaves in the order of the structure."""
-        pairs = zip(self._order, leaves, strict=True)
+        pairs = zip(self._order or (), leaves, strict=True)
         return [x for _, x in sorted(pairs, key=lambda pair: pair[0])]
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """Build the structure around other arrays and numbers."""
-        return unflatten(self._treedef, self._placed(leaves))
+        return unflatten(self._treedef, self._placed(leaves) if self._order else leaves)
 
     def tangent(self, leaves: Iterable[Any]) -> Any:
         """Build the tangent of the structure with these entries."""
         # A number in place of a 0-d array would not be broadcast.
         pairs = zip(leaves, self.leaves, strict=True)
         ts = [arrayed(t, x) if hasattr(x, "dtype") else t for t, x in pairs]
-        return unflatten_tangent(self._treedef, self._placed(ts))
+        return unflatten_tangent(self._treedef, self._placed(ts) if self._order else ts)
 
     def read(self, t: Any) -> list[Any]:
         """List the entries of a tangent, or of a plain container like it, with dense zeros."""
         ts = flatten_tangent(self._treedef, canonicalize(self.like, t))
-        pairs = zip([ts[i] for i in self._order], self.leaves, strict=True)
+        pairs = zip([ts[i] for i in self._order] if self._order else ts, self.leaves, strict=True)
         return [zero_tangent(x) if is_zero(t) else _as_wide(t, x) for t, x in pairs]
 
     def __repr__(self) -> str:

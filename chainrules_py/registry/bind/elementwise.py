@@ -40,9 +40,10 @@ class ElementwiseRecipe(Pushes):
         self.singular = singular
         self.is_smooth = not singular
         self.complex = complex
-        n = len(partials)
-        self.used = tuple([() if p is None else _used(p, n) for p in partials])
-        self.forms = tuple([("none", None) if p is None else form_of(p, n) for p in partials])
+        self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
+        self.forms = tuple(
+            [("none", None) if p is None else form_of(p, len(partials)) for p in partials]
+        )
         if complex is None and any([type(c) is _COMPLEX for _, c in self.forms]):
             raise RuleError(
                 "a partial derivative of a real function is a complex number; give a real one"

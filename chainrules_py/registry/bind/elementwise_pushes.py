@@ -55,8 +55,7 @@ class ByDtype(dict[Any, Any]):
         self.make = make
 
     def __missing__(self, dtype: Any) -> Any:
-        pull = self[dtype] = self.make(dtype_kind(dtype, self.like), dtype)
-        return pull
+        return self.setdefault(dtype, self.make(dtype_kind(dtype, self.like), dtype))
 
 
 class Pushes(SharedRun):

@@ -143,10 +143,10 @@ class GeneralRecipe(_Written, SharedRun):
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            kept = [
-                (m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ())
-                for m in [maps[i] for i in active]
-            ]
+            kept = []
+            for i in active:
+                m = maps[i]
+                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
             return y, push(tangents, y if type(y) in with_dtype else space(y), *kept)
 
         return Bound(request, run)
