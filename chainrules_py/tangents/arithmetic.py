@@ -296,6 +296,7 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
         key
         for key, x in items
         if key not in entries
+        and not str(getattr(x, "dtype", type(x).__name__)).endswith("bool")  # as in gradients
         and (is_number_or_array(x) or is_structure_type(type(x)) or holds_numbers(x))
     ]:
         raise ProjectionError(

@@ -180,6 +180,13 @@ def test_seeds_that_no_float_holds():
                     door(x, t)
 
 
+@pytest.mark.parametrize("left_out", ["relu", None, True, np.array([True])])
+def test_a_gradient_is_a_direction(left_out):
+    p = {"w": np.ones(2), "left out": left_out}
+    f = lambda p: np.sum(p["w"] ** 3)
+    np.testing.assert_array_equal(hvp(f, p, grad(f)(p))["w"], [18.0, 18.0])
+
+
 def test_a_missing_key_is_no_zero():
     f = lambda d: d["a"] * d["b"]
     with pytest.raises(ProjectionError, match="'b' is missing"):
