@@ -34,9 +34,8 @@ from chainrules_scipy.installation import (
     F,
     is_asked_again,
     original,
-    our_module,
     place,
-    public_module,
+    taken_from,
 )
 
 _OTHERS = frozenset("efgFG")
@@ -207,11 +206,7 @@ def stands_for(
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
         place(native, function)
-        home, name = public_module(native), function.__name__
-        advise(
-            native,
-            f"use {name}, which takes the same, after 'from {our_module(home)} import {name}'",
-        )
+        advise(native, taken_from(native))
         return function
 
     return enter

@@ -312,11 +312,11 @@ def public_module(native: Callable[..., Any]) -> str:
     return ".".join(parts[: next((i for i, p in enumerate(parts) if p[0] == "_"), len(parts))])
 
 
-def our_module(home: str) -> str:
-    """Return our module for a module of SciPy, or for a part of one."""
-    while home not in OURS:
-        home = home.rpartition(".")[0]
-    return OURS[home]
+def taken_from(native: Any) -> str:
+    """Return the advice to import ours in place of an object of SciPy."""
+    name, home = native.__name__, public_module(native)
+    ours = OURS.get(home) or OURS[home.rpartition(".")[0]]
+    return f"use {name}, which takes the same, after 'from {ours} import {name}'"
 
 
 def _enter(new: _Place) -> None:

@@ -27,7 +27,7 @@ from chainrules_scipy.composites_and_refusals import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installation import place_constructor, place_method
+from chainrules_scipy.installation import place_constructor, place_method, taken_from
 from chainrules_scipy.source_copies import follow_all, follow_class
 
 __all__ = [
@@ -125,11 +125,7 @@ def constructs(
         place_constructor(cls, made)
         for name in methods if made_of else ():
             place_method(cls, of_instances(name, getattr(cls, name)), name)
-        advise(
-            cls.__init__,
-            f"use {cls.__name__}, which takes the same, by "
-            f"'from chainrules_scipy.interpolate import {cls.__name__}'",
-        )
+        advise(cls.__init__, taken_from(cls))
         made.__doc__, made.__module__ = function.__doc__, function.__module__
         return described(made, cls)
 

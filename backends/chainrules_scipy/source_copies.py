@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, closed, shortcuts, untraced
+from chainrules_py.extend import Tracer, advise, closed, shortcuts, untraced
 from chainrules_scipy._private import helper_name, is_numpy
 from chainrules_scipy.composites_and_refusals import array_of, plainly, readable, stands_for
 from chainrules_scipy.installation import (
@@ -28,6 +28,7 @@ from chainrules_scipy.installation import (
     place_method,
     public_module,
     standing,
+    taken_from,
 )
 from chainrules_scipy.other_engines import in_our_words, run
 
@@ -386,6 +387,7 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
         place_method(cls, by_text(name, is_static), name)
         if is_static:
             setattr(make, name, by_text(name, True))
+            advise(getattr(cls, name), taken_from(cls))
     return make
 
 

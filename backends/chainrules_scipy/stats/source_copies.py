@@ -28,7 +28,7 @@ from chainrules_scipy.composites_and_refusals import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installation import choose
+from chainrules_scipy.installation import choose, taken_from
 from chainrules_scipy.source_copies import (
     follow,
     follow_all,
@@ -352,8 +352,4 @@ gaussian_kde = follow_class(
     gaussian_kernel_estimate_log=_Kernel(True),
     _get_output_dtype=lambda *_: (None, None),
 )
-advise(
-    native.gaussian_kde.__init__,
-    "use gaussian_kde, which takes the same, after "
-    "'from chainrules_scipy.stats import gaussian_kde'",
-)
+advise(native.gaussian_kde.__init__, taken_from(native.gaussian_kde))
