@@ -100,8 +100,9 @@ def stacked_list(node: ast.expr) -> ast.expr:
         nested = [stacked_list(e) if e in rows else e for e in node.elts]
         node = ast.List(nested, ast.Load())
         joiner = "np.concatenate" if ragged else joiner
-    if isinstance(node, ast.GeneratorExp):
-        node = ast.ListComp(node.elt, node.generators)
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        rows = isinstance(node.elt, (ast.List, ast.Tuple, ast.ListComp))
+        node = ast.ListComp(stacked_list(node.elt) if rows else node.elt, node.generators)
     return ast.Call(ast.parse(joiner, mode="eval").body, [node], [])
 
 
@@ -241,15 +242,17 @@ def alike(line: Line) -> str | None:
     module = line.value_of(called.value) if isinstance(called, ast.Attribute) else None
     if not isinstance(module, ModuleType):
         return None
-    root, _, inner = module.__name__.partition(".")
+    root, _, inner = module.__name__.replace("jax.numpy", "jax").partition(".")
+    theirs = ast.unparse(called.value).removesuffix(".linalg").removesuffix(".fft")
+    rest = f", and np for {theirs} throughout" * (root in _ARRAYS)
     if root in _ARRAYS and called.attr in (*_MAKERS, "as_tensor", "from_numpy", "tensor"):
         listed = isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
-        return f"use {ast.unparse(stacked_list(call.args[0]) if listed else call.args[0])}"
+        return f"use {ast.unparse(stacked_list(call.args[0]) if listed else call.args[0])}{rest}"
     home = f"np.{inner}." if inner in ("linalg", "fft") else "np."
     known = getattr(getattr(np, inner, np), called.attr, None)
     if call.keywords or not (callable(known) if root in _ARRAYS else isinstance(known, np.ufunc)):
         return None
-    return f"use {home}{called.attr}({', '.join(line.arguments)})"
+    return f"use {home}{called.attr}({', '.join(line.arguments)}){rest}"
 
 
 _ARRAYS = ("cupy", "jax", "mlx", "tensorflow", "torch")

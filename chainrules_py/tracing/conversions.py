@@ -16,9 +16,9 @@ from chainrules_py.primitives import advice
 from chainrules_py.primitives.advice import Line, advised_at, instead_of, remedy, told
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost_derivatives import note_refusal
-from chainrules_py.tracing.object_arrays import becomes_element
+from chainrules_py.tracing.object_arrays import becomes_element, objects
 from chainrules_py.values.arrays import Tracer, number_homes
-from chainrules_py.values.caller_frames import assigns, caller, is_of_library
+from chainrules_py.values.caller_frames import assigns, caller, is_of_library, root_module
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 
@@ -134,6 +134,8 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     note_refusal(x)
     line = Line(caller(2))
     write = instead_of(line)
+    if write is None and "numpy" in map(root_module, line.library) and x.level in objects:
+        raise TracerError(objects[x.level].refusal)  # NumPy's mean converts each element
     if (
         write is None
         and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript))
@@ -152,22 +154,23 @@ def picture(x: Any) -> str:
     return advice.picture(x.__payload__)
 
 
-def refuse_exchange(frame: Any) -> None:
-    """Raise if a C function, rather than an assignment, writes a view of x into x.
+def refuse_exchange(frame: Any, of_rows: bool) -> None:
+    """Raise if a C function, rather than an assignment, writes a part of x into x.
 
     NumPy's ``shuffle`` runs ``x[i], x[j] = x[j], x[i]`` on objects that are not its own arrays,
-    which duplicates rows. Numbers are right; NumPy warns of them as well.
+    which duplicates rows; of numbers it only warns. Others may exchange numbers.
 
     Raises
     ------
     TracerError
         With the line to write.
     """
-    if not assigns(frame):
-        line = Line(frame)
-        fact = "a function in C would exchange rows of a traced value in place, and duplicate some"
-        usual = "use x = x[rng.permutation(len(x))]"
-        raise TracerError(told(fact, line, advised_at(line) or usual))
+    if not assigns(frame) and (
+        write := advised_at(line := Line(frame)) or "use x = x[rng.permutation(len(x))]" * of_rows
+    ):
+        raise TracerError(
+            told("a function in C would exchange parts of a traced value in place", line, write)
+        )
 
 
 def refuse_plain(target: Any, x: Any) -> NoReturn:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.advice import Line, refuse_labelled, remedy
+from chainrules_py.primitives.advice import Line, refuse_labelled, remedy, told
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.caller_frames import caller
@@ -34,17 +34,20 @@ class Objects:
 
     Attributes
     ----------
-    file, line, shown, instead
-        Where the first was made, the line as a message shows it, and what to write there.
+    file, line, instead
+        Where the first was made, and what to write there.
+    refusal
+        The message that it was given to what takes numbers only.
     """
 
-    __slots__ = ("file", "instead", "line", "shown")
+    __slots__ = ("file", "instead", "line", "refusal")
 
     def __init__(self) -> None:
         line = Line(caller(2))
         self.file, self.line = line.place
-        self.shown = str(line)
         self.instead = remedy(line) or remedy(line, last=True) or _usual(line)
+        fact = "an array of objects, of traced values, is given to what takes numbers only"
+        self.refusal = told(fact, line, self.instead)
 
     def explain(self, error: BaseException) -> None:
         """Add a note to an error: which line made the array, and what to write.
@@ -55,10 +58,7 @@ class Objects:
             Instead of NumPy's error about a dtype.
         """
         if isinstance(error, (TypeError, RuntimeError)) and _OF_DTYPE.search(str(error)):
-            raise TracerError(
-                f"an array of objects, of traced values, is given to what takes numbers only\n"
-                f"  {self.shown}\n  {self.instead}"
-            ) from error
+            raise TracerError(self.refusal) from error
         error.add_note(
             f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
         )

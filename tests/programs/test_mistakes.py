@@ -353,8 +353,41 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "def g(v):\n    v = np.stack([v, v])\n    «np.random.default_rng(0).shuffle(v)»\n"
             "    return v[0, 0]\ngrad(g)(x)"
         ),
-        "a function in C would exchange rows of a traced value in place, and duplicate some",
+        "a function in C would exchange parts of a traced value in place\n  program.py:19: np.",
         "v = v[np.random.default_rng(0).permutation(len(v))]",
+    ),
+    "numbers in another order": (
+        (
+            "rng = np.random.default_rng(0)\ndef g(v):\n    v = v * v\n    «rng.shuffle(v)»\n"
+            "    return v[0]\ngrad(g)(x)"
+        ),
+        (
+            "a function in C would exchange parts of a traced value in place\n"
+            "  program.py:20: rng.shuffle(v)\n  use v = v[rng.permutation(len(v))]"
+        ),
+        "v = v[rng.permutation(len(v))]",
+    ),
+    "mean of objects that are made elsewhere": (
+        (
+            "def simulate(x):\n    y = [v * v for v in x]\n    return «np.array(y)»\n"
+            "grad(lambda x: np.mean((simulate(x) - 1.0) ** 2))(x)"
+        ),
+        (
+            "an array of objects, of traced values, is given to what takes numbers only\n"
+            "  program.py:19: np.array(y)\n  use np.stack(y)"
+        ),
+        "np.stack(y)",
+    ),
+    "rotation of SciPy": (
+        (
+            "from scipy.spatial.transform import Rotation as R\n«»"
+            "grad(lambda x: R.from_rotvec(x).magnitude())(np.ones(3))"
+        ),
+        (
+            "  program.py:18: R.from_rotvec(x)\n  use Rotation, which takes the same, after 'from "
+            "chainrules_scipy.rotation import Rotation'"
+        ),
+        "from chainrules_scipy.rotation import Rotation",
     ),
     "a stored value in JSON": (
         (
@@ -406,6 +439,7 @@ MENDED = {
     "forgotten return of a pullback": "return ",
     "forgotten return of a partial": "return ",
     "a vector": "np.sum(x**2)",
+    "rotation of SciPy": "from chainrules_scipy.rotation import Rotation as R\n",
     "hvp of a vector": "np.sum(x**2)",
     "after the gradient": "ignore_derivatives(np.sum(x**2))",
     "export to no engine": ", to='autograd'",

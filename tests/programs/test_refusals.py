@@ -171,7 +171,10 @@ APPLIED = {
     "pd.Series(x).median()": (TWO, "np.median(x)"),
     "pd.DataFrame({'a': x}).mean().iloc[0]": (TWO, "np.mean(np.stack([x], 1), axis=0)"),
     "pd.DataFrame({'a': x}).std().iloc[0]": (TWO, "np.std(np.stack([x], 1), ddof=1, axis=0)"),
-    "jnp.dot(x, x)": (TWO, "use np.dot(x, x)"),
+    "jnp.dot(x, x)": (TWO, "  use np.dot(x, x), and np for jnp throughout"),
+    "jnp.sum(jnp.sin(x))": (TWO, "  use np.sin(x), and np for jnp throughout"),
+    "jnp.sum(jnp.linalg.inv(x[:, None] * np.eye(2)))": (TWO, ", and np for jnp throughout"),
+    "np.var([[v * v, v] for v in x])": (TWO, "np.stack([np.stack([v * v, v]) for v in x])"),
     "torch.from_numpy(x).sum()": (TWO, "use x"),
     "torch.tensor([x[0], x[1]]).sum()": (TWO, "use np.stack([x[0], x[1]])"),
     "jnp.where(x > 1, x, 0).sum()": (TWO, "use np.where(x > 1, x, 0)"),
@@ -613,9 +616,11 @@ def mended_by(error, program):
     _, where, write = str(error).splitlines()
     assert where.startswith("  model.py:1: ")
     refused = where.removeprefix("  model.py:1: ")
-    instead = re.match(r"  use (.*?)(, which is|, whose|, without|, after '|$)", write)[1]
+    instead = re.match(r"  use (.*?)(, and np|, which is|, whose|, without|, after '|$)", write)[1]
     left_out = re.search(r"(?:, without (\.\S+))?$", write)[1] or ""
-    return ast.unparse(ast.parse(program)).replace(refused + left_out, instead)
+    mended = ast.unparse(ast.parse(program)).replace(refused + left_out, instead)
+    throughout = re.search(r", and np for (\S+) throughout$", write)
+    return mended if throughout is None else mended.replace(f"{throughout[1]}.", "np.")
 
 
 @pytest.mark.parametrize("program", TOLD)
