@@ -101,8 +101,8 @@ def stacked_list(node: ast.expr) -> ast.expr:
         node = ast.List(nested, ast.Load())
         joiner = "np.concatenate" if ragged else joiner
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-        rows = isinstance(node.elt, (ast.List, ast.Tuple, ast.ListComp))
-        node = ast.ListComp(stacked_list(node.elt) if rows else node.elt, node.generators)
+        of_rows = isinstance(node.elt, (ast.List, ast.Tuple, ast.ListComp))
+        node = ast.ListComp(stacked_list(node.elt) if of_rows else node.elt, node.generators)
     return ast.Call(ast.parse(joiner, mode="eval").body, [node], [])
 
 
@@ -243,8 +243,7 @@ def alike(line: Line) -> str | None:
     if not isinstance(module, ModuleType):
         return None
     root, _, inner = module.__name__.replace("jax.numpy", "jax").partition(".")
-    theirs = ast.unparse(called.value).removesuffix(".linalg").removesuffix(".fft")
-    rest = f", and np for {theirs} throughout" * (root in _ARRAYS)
+    rest = f", and np for {re.sub('.(linalg|fft)$', '', ast.unparse(called.value))} throughout"
     if root in _ARRAYS and called.attr in (*_MAKERS, "as_tensor", "from_numpy", "tensor"):
         listed = isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
         return f"use {ast.unparse(stacked_list(call.args[0]) if listed else call.args[0])}{rest}"
@@ -252,7 +251,7 @@ def alike(line: Line) -> str | None:
     known = getattr(getattr(np, inner, np), called.attr, None)
     if call.keywords or not (callable(known) if root in _ARRAYS else isinstance(known, np.ufunc)):
         return None
-    return f"use {home}{called.attr}({', '.join(line.arguments)}){rest}"
+    return f"use {home}{called.attr}({', '.join(line.arguments)}){rest * (root in _ARRAYS)}"
 
 
 _ARRAYS = ("cupy", "jax", "mlx", "tensorflow", "torch")
