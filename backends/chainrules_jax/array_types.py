@@ -5,6 +5,7 @@ Both are one lazy type, `JaxArray`: a rule for it, or for ``jax.Array``, applies
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 from collections.abc import Callable
@@ -26,11 +27,10 @@ from chainrules_py.ops.matrix_functions import LUFactors
 _kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", _private.ARRAY))
 if TYPE_CHECKING:
     JaxArray: TypeAlias = Any
-    _Numeric: TypeAlias = Any
 else:
     JaxArray = _kind
-    _Numeric = JaxArray | Scalar
 """Annotation of rules for JAX; ``jax.Array`` means the same."""
+_Numeric: Any = _kind | Scalar
 
 # The type of an array would show the class, but creating one initialises JAX's devices.
 _classes = [c for c in jax.Array.__subclasses__() if c.__name__ == "ArrayImpl"]
@@ -205,13 +205,11 @@ def lstsq_jax(x1: JaxArray, x2: JaxArray, *, rcond: float | None = None) -> Any:
 
 def _scanned(f: Any, initial: Any, xs: Any, *, length: int | None = None) -> Any:
     """Run the loop as `lax.scan`, or step by step if carried values change their type."""
-    if length not in (None, len(xs)) or not len(xs):
-        return v.scan.__wrapped__(f, initial, xs, length=length)
-    try:
-        # A new object: JAX refers to functions weakly.
-        return lax.scan(functools.partial(f), initial, xs)
-    except TypeError:
-        return v.scan.__wrapped__(f, initial, xs, length=length)
+    with contextlib.suppress(TypeError):
+        if length in (None, len(xs)) and len(xs):
+            # A new object: JAX refers to functions weakly.
+            return lax.scan(functools.partial(f), initial, xs)
+    return v.scan.__wrapped__(f, initial, xs, length=length)
 
 
 v.scan.implement(_scanned, types=(object, object, JaxArray))

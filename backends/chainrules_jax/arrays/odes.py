@@ -160,8 +160,7 @@ def odeint_frule_jax(
         lambda both, time: rate(both[0], time, both[1]), (tree.like, dots), t, **options
     )
     at = lambda i: Tree(f(Tree(ys).build([x[i] for x in Tree(ys).leaves]), t[i], *params)).leaves
-    columns = zip(*[at(i) for i in range(t.shape[0])], strict=True)
-    rates = [v.stack(*column) for column in columns]
+    rates = [v.stack(*column) for column in zip(*map(at, range(t.shape[0])), strict=True)]
     return ys, Tree(ys).tangent(
         [
             dot + k * t_dot.reshape(-1, *(1,) * (k.ndim - 1))
@@ -205,14 +204,15 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
 
         nothing = [v.zeros_like(x[0]) for x in states]
         zero = [v.zeros_like(x) for x in known]
-        along = ([x[1:] for x in states], [s[1:] for s in seeds], times[1:], times[:-1])
-        is_traced = find_tracers((known, times, states, seeds))
-        back_to_front = (
-            _scan_backwards if is_traced else functools.partial(jax.lax.scan, reverse=True)
-        )
-        (adjoint, sums), t_bars = back_to_front(back, (nothing, zero), along)
+        adjoint, sums, t_bars = nothing, zero, times[1:]
+        if t.shape[0] > 1:
+            along = [x[:0:-1] for x in states], [s[:0:-1] for s in seeds], times[:0:-1]
+            # JAX's own loop takes no arrays that another engine traces.
+            is_traced = find_tracers((known, times, states, seeds))
+            scan: Any = v.scan.__wrapped__ if is_traced else jax.lax.scan
+            (adjoint, sums), t_bars = scan(back, (nothing, zero), (*along, times[-2::-1]))
         first = _product(adjoint, Tree(f(tree.like, times[0], *params)).leaves)
-        t_bar = v.astype(v.concat(-first[None], t_bars), dtype=times.dtype)
+        t_bar = v.astype(v.concat(-first[None], t_bars[::-1]), dtype=times.dtype)
         y_bar = [a + s[0] for a, s in zip(adjoint, seeds, strict=True)]
         bars = unflatten_tangent(treedef, sums)
         f_bar, p_bars = (bars, bars) if is_zero(bars) else (bars[0], bars[1])
@@ -225,17 +225,6 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
         )
 
     return ys, pullback
-
-
-def _scan_backwards(step: Callable[..., Any], carried: Any, along: tuple[Any, ...]) -> Any:
-    """Do what `lax.scan` does in reverse, for values of any library."""
-    states, seeds, ends, starts = along
-    found = []
-    for i in reversed(range(ends.shape[0])):
-        here = [x[i] for x in states], [s[i] for s in seeds], ends[i], starts[i]
-        carried, y = step(carried, here)
-        found.append(y)
-    return carried, v.stack(*reversed(found)) if found else ends
 
 
 def _product(bars: list[Any], leaves: list[Any]) -> Array:

@@ -12,14 +12,15 @@ from typing import Any, TypeAlias, final
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy import optimize
 from jax.scipy.sparse import linalg as sparse
 
 from chainrules_jax.engine.linear_primitive import floating
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.values import COMPUTED
-from chainrules_kit.solvers import SMALL, Coordinates
+from chainrules_kit.solvers.systems import SMALL, System
 from chainrules_py import ops as v
-from chainrules_py.extend import Gradient, Residual, Tree, describe
+from chainrules_py.extend import Gradient, Residual, Tree
 
 Function: TypeAlias = Callable[..., Any]
 Array: TypeAlias = Any
@@ -27,35 +28,20 @@ Array: TypeAlias = Any
 
 @final
 class Problem:
-    """Equations f(x, *params) = 0 in real coordinates, on the last axis of an array."""
+    """A system of equations in real coordinates, on the last axis of an array."""
 
-    def __init__(self, f: Function, like: Any, params: tuple[Any, ...], batch: int) -> None:
-        tree = Tree(like)
-        leaves = [floating(x) for x in tree.leaves]
-        self.tree = Tree(tree.build(leaves))
-        self.f = f
-        self.params = params
-        self.coordinates = Coordinates(leaves, batch)
-        self.batch = batch
-        self.start: Array = self.coordinates.flat(leaves)
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.coordinates = system.coordinates
+        self.start: Array = self.coordinates.flat(system.start)
 
     def built(self, x: Array) -> Any:
         """Rebuild the structure of the unknown from coordinates."""
-        return self.tree.build(self.coordinates.vector(x))
-
-    def read(self, x: Any) -> Array:
-        """Return the coordinates of a value that has the structure of the unknown."""
-        leaves = Tree(x).leaves
-        if [jnp.shape(a) for a in leaves] != [jnp.shape(a) for a in self.tree.leaves]:
-            raise ValueError(
-                f"the unknown is {describe(self.tree.like)}, and its function gave {describe(x)}; "
-                f"it has to give as many numbers, in the same shapes and order"
-            )
-        return self.coordinates.flat(leaves)
+        return self.system.tree.build(self.coordinates.vector(x))
 
     def residual(self, x: Array) -> Array:
         """Evaluate the equations at some coordinates."""
-        return self.read(self.f(self.built(x), *self.params))
+        return self.coordinates.flat(self.system.residual(self.coordinates.vector(x)))
 
     def matrix(self, function: Callable[[Array], Array], x: Array) -> Array:
         """Compute the Jacobian of each of the independent problems separately."""
@@ -130,21 +116,23 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
     return jnp.where(done[..., None], x, jnp.nan)
 
 
-def _computed(compute: Function, *named: str) -> Function:
+def _computed(operation: Any, compute: Function, *named: str) -> Function:
     """Return an operation: by a solver that is given, or by `compute` of a problem and options."""
 
     def solved(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
-        problem, solver = Problem(f, x0, params, options["batch"]), options["solver"]
-        if not problem.tree.leaves:
+        tree, solver = Tree(x0), options["solver"]
+        if not tree.leaves:
             return x0
+        x0 = tree.build([floating(x) for x in tree.leaves])
+        problem = Problem(System(f, x0, params, operation.__name__, options["batch"]))
         if callable(solver):
-            x = problem.read(solver(lambda x: f(x, *params), problem.tree.like))
-        elif solver is not None and solver not in named:
+            return problem.system.tree.build(
+                problem.system.read(solver(problem.system.at, problem.system.tree.like))
+            )
+        if solver is not None and solver not in named:
             told = ", ".join(map(repr, named)) or "ours"
             raise ValueError(f"solver={solver!r} is none of {told}, and no function either")
-        else:
-            x = compute(problem, solver, options["tol"], options["max_steps"])
-        return problem.built(x)
+        return problem.built(compute(problem, solver, options["tol"], options["max_steps"]))
 
     return solved
 
@@ -155,7 +143,7 @@ def _root(problem: Problem, _: Any, tol: float | None, max_steps: int | None) ->
 
 def _fixed_point(problem: Problem, solver: Any, tol: float | None, max_steps: int | None) -> Array:
     if solver == "newton":
-        problem.f = Residual(problem.f)
+        problem.system.f = Residual(problem.system.f)
         return _root(problem, None, tol, max_steps)
     eps = float(jnp.finfo(problem.start.dtype).eps)
     tol = 32 * eps if tol is None else tol
@@ -179,25 +167,20 @@ def _fixed_point(problem: Problem, solver: Any, tol: float | None, max_steps: in
 
 
 def _minimize(problem: Problem, _: Any, tol: float | None, max_steps: int | None) -> Array:
-    f, start = problem.f, problem.start
-    value = lambda x: jnp.sum(f(problem.built(x.reshape(start.shape)), *problem.params))
-    problem.f = Gradient(config, f)
-    rough = _descended(value, start.reshape(-1), 1000 if max_steps is None else max_steps)
+    system, start = problem.system, problem.start
+    f, params = system.f, system.params
+    value = lambda x: jnp.sum(f(problem.built(x.reshape(start.shape)), *params))
+    system.f = Gradient(config, f)
+    how = {"maxiter": 1000 if max_steps is None else max_steps}
+    rough = optimize.minimize(value, start.reshape(-1), method="BFGS", options=how).x
     x = _newton(problem, rough.reshape(start.shape), tol, 50)
     return jnp.where(value(x.reshape(-1)) <= value(start.reshape(-1)), x, jnp.nan)
-
-
-def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
-    """Find an approximate minimum by BFGS."""
-    from jax.scipy.optimize import minimize
-
-    return minimize(value, x, method="BFGS", options={"maxiter": steps}).x
 
 
 def _linear_solve(problem: Problem, solver: Any, tol: float | None, max_steps: int | None) -> Array:
     rhs, size = problem.start, problem.coordinates.size
     if solver is None:
-        solver = "dense" if problem.batch or size <= SMALL else "gmres"
+        solver = "dense" if problem.system.batch or size <= SMALL else "gmres"
     if solver == "dense":
         return _solved(problem.matrix(problem.residual, jnp.zeros_like(rhs)), rhs)
     eps = float(jnp.finfo(rhs.dtype).eps)
@@ -215,11 +198,10 @@ def _linear_solve(problem: Problem, solver: Any, tol: float | None, max_steps: i
     return jnp.where(close, x, jnp.nan)
 
 
-COMPUTED.update(
-    {
-        v.root: _computed(_root),
-        v.fixed_point: _computed(_fixed_point, "newton"),
-        v.minimize: _computed(_minimize),
-        v.linear_solve: _computed(_linear_solve, "dense", "gmres", "cg"),
-    }
-)
+for _operation, _compute, *_named in (
+    (v.root, _root),
+    (v.fixed_point, _fixed_point, "newton"),
+    (v.minimize, _minimize),
+    (v.linear_solve, _linear_solve, "dense", "gmres", "cg"),
+):
+    COMPUTED[_operation] = _computed(_operation, _compute, *_named)

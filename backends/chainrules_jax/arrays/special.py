@@ -15,6 +15,7 @@ from chainrules_jax.engine.callback import called_back, compute_by, like_one_ele
 from chainrules_jax.engine.values import OURS
 from chainrules_py import Primitive
 from chainrules_py import ops as v
+from chainrules_py.extend import kind_of
 from chainrules_py.ops import bessel, log_exp_functions, special
 
 chainrules_contract = 1
@@ -63,16 +64,12 @@ def _by_numpy(operation: Primitive[..., Any]) -> Callable[..., Any]:
     return called_back(operation, body, like_one_element(body), vectorized=True, elementwise=True)
 
 
-def _is_complex(x: Any) -> bool:
-    return isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
-
-
 def _computed(operation: Primitive[..., Any]) -> Callable[..., Any]:
     other = _by_numpy(operation)
     if operation.__name__ not in _OF_JAX:
         return other
     own: Callable[..., Any] = getattr(jax_special, operation.__name__)
-    return lambda *xs, **options: (other if any(map(_is_complex, xs)) else own)(*xs, **options)
+    return lambda *xs, **options: (other if "complex" in map(kind_of, xs) else own)(*xs, **options)
 
 
 _OF_AXES = (v.logsumexp, v.softmax, v.log_softmax)

@@ -33,7 +33,6 @@ from chainrules_jax.engine.linear_primitive import (
     as_array,
     batch_tracer,
     batched,
-    batched_type,
     element_type,
     floating,
     is_moved,
@@ -86,10 +85,7 @@ class Mapped:
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the results, with the axis of the calls in front."""
-        if self.name is not None:  # an axis of that name may no longer be bound
-            return list(jax.make_jaxpr(self.value)(*ins).out_avals)
-        one = [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
-        return [batched_type(a, self.size) for a in self.program.avals(*one)]
+        return list(jax.make_jaxpr(self.value)(*ins).out_avals)
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Compute value and derivative; residuals that all calls share have no batch axis."""
@@ -216,9 +212,7 @@ define_series(linear_p)
 # ----------------------------------------------------------------------------------- a call
 
 _programs = Cache()
-"""Programs by their calls; cleared when a rule is added."""
-
-_KEPT = 2048
+"""Programs by their calls; cleared when a rule is added, and when there are too many."""
 
 
 def run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -261,7 +255,7 @@ def _run(operation: Operation, operands: tuple[Any, ...], options: dict[str, Any
         if operation in _SOLVING and (hidden := [y for y in ys if is_traced(y)]):
             raise not_found(operation, hidden[0])
         return program.closed(ys)
-    if program.is_looked_into(program.operands(leaves)):
+    if program.is_looked_into(leaves):
         try:  # JAX differentiates through the body
             return program.closed(program.value(*leaves))
         except ValueError as error:
@@ -304,8 +298,5 @@ def _program(operation: Operation, treedef: TreeDef, options: dict[str, Any]) ->
     except TypeError:  # an operand is not hashable
         return Program(operation, treedef, options)
     except KeyError:
-        table = _programs.open()
-        if len(table) >= _KEPT:
-            table.clear()
-        made = table[key] = Program(operation, treedef, options)
+        made = _programs.open()[key] = Program(operation, treedef, options)
         return made

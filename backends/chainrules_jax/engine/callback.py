@@ -86,18 +86,13 @@ def callback(
 
 def compute_by(operation: Primitive[..., Any], computed: Body) -> None:
     """Register a function for an operation with a JAX array among its operands."""
-    COMPUTED[operation] = computed
-
-    @functools.wraps(operation.__wrapped__)
-    def entered(*operands: Any, **options: Any) -> Any:
-        return computed(*operands, **options)
-
+    COMPUTED[operation] = computed = functools.wraps(operation.__wrapped__)(computed)
     operand: Any = JaxArray | Scalar | np.ndarray
     other: Any = Scalar | np.ndarray
     n = len(operation.operands)
     rows = [(*[other] * first, JaxArray, *[operand] * (n - first - 1)) for first in range(n)]
     for types in [(*[operand] * n, JaxArray)] if operation.variadic else rows:
-        operation.implement(entered, types=types)
+        operation.implement(computed, types=types)
 
 
 def called_back(

@@ -23,7 +23,7 @@ from chainrules_kit import (
     stated,
     supported,
 )
-from chainrules_py import Primitive, rules_for
+from chainrules_py import Primitive
 from chainrules_py.extend import made, name_of, primal_of, unbind
 
 
@@ -101,7 +101,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Support(grad=True, jvp=True, vmap=True, jit=True, order=0)
     """
     if not operands:
-        return _stated(f)
+        return _stated(f, options)
     return supported(
         export(f),
         as_values(operands),
@@ -112,23 +112,13 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     )
 
 
-def _stated(f: Callable[..., Any]) -> Support:
+def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:
     operation = primal_of(unbind(f, ())[0])
     if operation is None:  # code that consists of several operations
         return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
-    statements = [s for s in rules_for(f) if s.recipe is not None and config.meets(s.requires)]
-    modes = {mode for s in statements for mode in s.modes}
-    if not statements and operation.has_body and not operation.opaque:
-        modes = {"forward", "reverse"}  # JAX differentiates through the body
+    operands = (jnp.zeros(()),) * max(1, len(operation.operands))
     shaped = not operation.shape_from_data
-    is_constant = not modes or (statements and all(s.recipe.is_constant for s in statements))
-    return Support(
-        grad="reverse" in modes,
-        jvp="forward" in modes,
-        vmap=shaped,
-        jit=shaped,
-        order=0 if is_constant else math.inf,
-    )
+    return stated(operation, operands, options, config)._replace(vmap=shaped, jit=shaped)
 
 
 def _rows(z: Any, u: Any) -> Any:

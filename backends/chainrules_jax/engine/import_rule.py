@@ -149,8 +149,8 @@ def _entered(x: Any) -> Any:
     """Convert an array of another library to a JAX array, sharing memory if possible."""
     if _is_key(x):
         return x
-    if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.isnative:
-        return jnp.asarray(x.astype(x.dtype.newbyteorder("=")))
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = x.astype(x.dtype.newbyteorder("="), copy=False)
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):
         return jnp.asarray(x)
     try:

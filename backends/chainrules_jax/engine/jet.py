@@ -27,8 +27,6 @@ def _series(
     ys = primitive.bind(*primals, **params)
     coefficients = [[] if is_inexact(y) else [jnp.zeros_like(y) for _ in series[0]] for y in ys]
     moving = [terms for terms, y in zip(coefficients, ys, strict=True) if is_inexact(y)]
-    reals = [jnp.finfo(x.dtype).dtype for x in primals if is_inexact(x)]
-    start = jnp.zeros((), jnp.result_type(*reals) if reals else None)
 
     def along(t: Any) -> list[Any]:
         pairs = zip(primals, series, strict=True)
@@ -37,8 +35,8 @@ def _series(
 
     derivative: Callable[[Any], list[Any]] = along
     for order, _ in enumerate(series[0], 1):
-        derivative = _derivative(derivative)
-        for terms, y in zip(moving, derivative(start), strict=True):
+        derivative = functools.partial(_derivative, derivative)
+        for terms, y in zip(moving, derivative(0.0), strict=True):
             terms.append(y / math.factorial(order))
     return ys, coefficients
 
@@ -48,8 +46,8 @@ def _point(x: Any, terms: Sequence[Any], t: Any) -> Any:
     return sum([term * t**n for n, term in enumerate(terms, 1)], x).astype(x.dtype)
 
 
-def _derivative(f: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
-    return lambda t: jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
+def _derivative(f: Callable[[Any], list[Any]], t: Any) -> Any:
+    return jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
 
 
 def define_series(primitive: Primitive) -> None:

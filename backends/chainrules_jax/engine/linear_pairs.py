@@ -195,7 +195,9 @@ class Program:
         """Compute the arrays of the result by JAX's operations."""
         traced, given = _any_traced(leaves), self._given(leaves)
         f = COMPUTED.get(self.operation) if traced else None
-        f = f or _implementation(self.operation, classes_of(given))
+        classes, of = classes_of(given), self.operation
+        # The last call loads missing modules, and raises.
+        f = f or of.implementation(classes) or of.plain_implementation(classes)
         if traced and self._leaves_jax:
             return self._called_back(leaves, None)
         try:
@@ -272,37 +274,35 @@ class Program:
 
     # ------------------------------------------------------------------------------ its rule
 
-    def find(self, operands: tuple[Any, ...]) -> Rule | None:
+    def find(self, leaves: Leaves) -> Rule | None:
         """Find the rule, or None; for 0-d operands, a rule for numbers applies as well.
 
-        The rule is stored at the call, so that a later derivative uses the same rule.
+        The rule is stored at the call, so that a later derivative uses the same rule. The structure
+        of the operands is that of the program; what differs are the arrays.
         """
-        classes = classes_of(operands)
-        key = classes, tuple([getattr(x, "ndim", None) for x in operands])
+        key = tuple([(x.ndim, x.dtype) for x in leaves])
         if key not in self._rules:
+            operands = self.operands(leaves)
+            classes = classes_of(operands)
             pairs = zip(operands, classes, strict=True)
             numbers = [_number(x) if is_value(x) and not x.ndim else cls for x, cls in pairs]
             rule = find_rule(self.operation, classes, config)
             self._rules[key] = rule or find_rule(self.operation, tuple(numbers), config)
         return self._rules[key]
 
-    def is_looked_into(self, operands: tuple[Any, ...]) -> bool:
+    def is_looked_into(self, leaves: Leaves) -> bool:
         """Return whether JAX differentiates through the body, or through its own function."""
         if self.operation is v.scan:
             return True
-        rule = self.find(operands)
-        if self.operation in JAXS:
-            return rule is not None and rule.is_core
-        return rule is None and looked_into(self.operation, tuple(map(type, operands)), config)
-
-    def _rule(self, operands: tuple[Any, ...]) -> Rule:
-        return self.find(operands) or demand_rule(  # raises, and lists the rules that exist
-            self.operation, classes_of(operands), config, "reverse"
-        )
+        rule = self.find(leaves)
+        if rule is not None:
+            return self.operation in JAXS and rule.is_core
+        classes = tuple(map(type, self.operands(leaves)))
+        return self.operation not in JAXS and looked_into(self.operation, classes, config)
 
     def is_elementwise(self, leaves: Leaves) -> bool:
         """Return whether a batch of calls is, by its rule, one call with a further axis."""
-        return self.operation not in COMPUTED and is_elementwise(self.find(self.operands(leaves)))
+        return self.operation not in COMPUTED and is_elementwise(self.find(leaves))
 
     def stays(self, ins: Leaves) -> bool:
         """Return whether the implementation runs on JAX's values of these shapes and dtypes."""
@@ -327,7 +327,9 @@ class Program:
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Return value and derivative with respect to the arrays that have tangents."""
         operands = self._given(leaves)
-        rule = self._rule(operands)
+        rule = self.find(leaves) or demand_rule(  # raises, and lists the rules that exist
+            self.operation, classes_of(operands), config, "reverse"
+        )
         classes = tuple(map(type, operands))
         bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
@@ -468,12 +470,6 @@ class Program:
 
     def __repr__(self) -> str:
         return self.operation.__name__
-
-
-def _implementation(operation: Operation, classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Find the function that computes an operation for concrete JAX arrays."""
-    # The second call loads missing modules, and raises.
-    return operation.implementation(classes) or operation.plain_implementation(classes)
 
 
 def _any_traced(leaves: Leaves) -> bool:

@@ -8,6 +8,7 @@ keeps them as residuals, and differentiates with respect to them.
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
@@ -131,11 +132,9 @@ _private.held_weakly.add(LinearPair)
 
 def _silent(half: Map) -> Map:
     def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
-        before = silent.set(True)
-        try:
-            return half(res, ts)
-        finally:
-            silent.reset(before)
+        context = contextvars.copy_context()
+        context.run(silent.set, True)
+        return context.run(half, res, ts)
 
     return mapped
 

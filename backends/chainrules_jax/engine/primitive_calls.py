@@ -71,8 +71,7 @@ def host(
 ) -> Callable[..., Any] | None:
     """Return the function that runs a call whose operands are, or hold, values JAX traces."""
     here = tuple([Concrete if issubclass(cls, _VALUES) else cls for cls in classes])
-    if any([issubclass(cls, _NUMPYS) for cls in classes]):
-        implementation = _converting(operation.implementation(here))
+    implementation = _beside_numpy(operation, classes, implementation)
     rule = find_rule(operation, here, config)
     if rule is None:  # JAX differentiates through it, if it is all that there is
         is_own = implementation is not None and is_ruleless(operation, here, config)
@@ -91,17 +90,16 @@ def host_of_arrays(
         operation, HigherOrder
     ):  # function operands may be written in JAX's own operations
         return export(operation)
-    if any([issubclass(cls, _NUMPYS) for cls in classes]):
-        here = [Concrete if issubclass(cls, _NUMPYS) else cls for cls in classes]
-        return _converting(operation.implementation(tuple(here)))
-    return implementation  # type: ignore[no-any-return]
+    return _beside_numpy(operation, classes, implementation)  # type: ignore[no-any-return]
 
 
-def _converting(implementation: Any) -> Callable[..., Any] | None:
-    """Make an implementation accept NumPy arrays beside JAX arrays; None stays None."""
-    if implementation is None:
-        return None
-    return lambda *operands, **options: implementation(*as_values(operands), **options)
+def _beside_numpy(operation: Primitive[..., Any], classes: tuple[type, ...], found: Any) -> Any:
+    """Return an implementation; for JAX arrays beside NumPy arrays, one that converts these."""
+    if not any([issubclass(cls, _NUMPYS) for cls in classes]):
+        return found
+    here = [Concrete if issubclass(cls, _VALUES) else cls for cls in classes]
+    of_jax = operation.implementation(tuple(here))
+    return of_jax and (lambda *operands, **options: of_jax(*as_values(operands), **options))
 
 
 register_host(

@@ -48,11 +48,11 @@ class JaxConfig(EngineConfig):
         along = of_some(whole, leaves, moved)
         if not moved:
             ys = along()
-            return out.closed(ys), out.tangent([ZeroTangent()] * len(ys), ys)
+            return unflatten(out.layout, ys), out.tangent([ZeroTangent()] * len(ys), ys)
         ys, dots = jax.jvp(
             along, tuple([leaves[i] for i in moved]), tuple([dense(t[i], leaves[i]) for i in moved])
         )
-        return out.closed(ys), out.tangent(dots, ys)
+        return unflatten(out.layout, ys), out.tangent(dots, ys)
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
@@ -64,7 +64,9 @@ class JaxConfig(EngineConfig):
         whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
         ys, transpose = jax.vjp(of_some(whole, leaves, places), *[leaves[i] for i in places])
         avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
-        return out.closed(ys), JaxPullback(*jax.tree.flatten(transpose), layout, out, places, avals)
+        return unflatten(out.layout, ys), JaxPullback(
+            *jax.tree.flatten(transpose), layout, out, places, avals
+        )
 
     def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
         """Raise unless JAX can transpose a function, which requires that it is linear."""
@@ -94,9 +96,6 @@ class _Out:
         leaves, self.layout = split(y, numbers=True)
         return leaves
 
-    def closed(self, ys: list[Any]) -> Any:
-        return unflatten(self.layout, ys)
-
     def tangent(self, dots: list[Any], ys: list[Any]) -> Any:
         given = [t if is_inexact(y) else NoTangent() for t, y in zip(dots, ys, strict=True)]
         return unflatten_tangent(self.layout, given)
@@ -116,7 +115,7 @@ class JaxPullback:
 
     def __call__(self, y_bar: Any) -> tuple[Any, ...]:
         """Return one cotangent per operand."""
-        y = self.out.closed(self.avals)
+        y = unflatten(self.out.layout, self.avals)
         parts = flatten_tangent(self.out.layout, canonicalize(y, unthunk(y_bar)))
         cts = [
             conjugate(dense(t, a)) if is_inexact(a) else np.zeros(a.shape, jax.dtypes.float0)

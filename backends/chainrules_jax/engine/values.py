@@ -90,19 +90,15 @@ def settled(arrays: Sequence[Any]) -> Sequence[Any]:
     JAX tracks weak types, and NumPy, which receives the arrays, does not.
     """
     real = [*filter(is_inexact, arrays)]
-    strong = [x.dtype for x in real if not _gives_way(x)] if len(real) > 1 else []
+    strong = [x.dtype for x in real if not jax.typeof(x).weak_type] if len(real) > 1 else []
     if not strong or len(strong) == len(real):
         return arrays
     return [
         jax.lax.convert_element_type(x, jnp.result_type(*strong, x))
-        if is_inexact(x) and _gives_way(x)
+        if is_inexact(x) and jax.typeof(x).weak_type
         else x
         for x in arrays
     ]
-
-
-def _gives_way(x: Any) -> bool:
-    return bool(jax.typeof(x).weak_type)
 
 
 def _is_number_or_value(x: Any) -> bool:
