@@ -50,6 +50,18 @@ def test_select_gives_the_dtypes_of_numpy():
         assert vjp(f, x)[0].dtype == np.select(conditions, choices, default).dtype
 
 
+def test_python_numbers_of_select_have_the_precision_of_its_arrays():
+    x = X.astype(np.float32)
+    for f in (
+        lambda x: np.select([x < 0, x > 1], [x, -1.5]),
+        lambda x: np.select([x < 0, x < 1, x > 1], [0.1, 2, x]),
+        lambda x: np.select([x < 0, x > 1], [x, 2], 0.1),
+    ):
+        y = vjp(f, x)[0]
+        assert y.dtype == np.float32
+        assert np.array_equal(y, f(x))
+
+
 @pytest.mark.parametrize(
     "f, error",
     [

@@ -79,9 +79,13 @@ def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def select_call(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """Call np.select with lists."""
+    """Call np.select with lists; two Python numbers would meet in double precision."""
     conditions = [low.array_of(c) for c in condlist]
-    return low.in_array(e.select(conditions, [operand(x) for x in choicelist], operand(default)))
+    *choices, default = [operand(x) for x in (*choicelist, default)]
+    if all(map(low.is_numpys, (*choices, default))):
+        dtype = np.result_type(*map(untraced, (*choices, default)))
+        choices = [v.astype(low.array_of(x), dtype=dtype) for x in choices]
+    return low.in_array(e.select(conditions, choices, default))
 
 
 def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:
@@ -181,17 +185,6 @@ alias(np.real, to=v.real, rename={"val": "x"})
 alias(np.imag, to=v.imag, rename={"val": "x"})
 alias(np.angle, to=e.angle)
 row(np.real_if_close, v.real_if_close)
-
-
-def sort_complex_call(a: Any) -> Any:
-    """Sort, with a complex result."""
-    y = v.sort(low.array_of(a), axis=-1)
-    if kind_of(y) == "complex":
-        return y
-    return v.astype(y, dtype=np.dtype(np.complex64 if y.dtype.char in "bhBH" else np.complex128))
-
-
-alias(np.sort_complex, to=sort_complex_call)
 
 
 # --------------------------------------------------------------------------------- the rest

@@ -64,7 +64,7 @@ row(
     stable=ignored,
 )
 row(np.argsort, argsort, refuse=("order",))
-row(np.sort_complex, sort_complex)
+row(np.sort_complex, sort_complex, a=low.as_array("x"))
 row(
     np.partition,
     v.partition,
