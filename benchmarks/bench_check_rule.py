@@ -7,7 +7,7 @@ import time
 
 from chainrules_py import Primitive, ops
 from chainrules_py.testing import backend, check_rule
-from chainrules_py.testing.data.calls_from_samples import Instance, instances
+from chainrules_py.testing.cases.calls_from_samples import Instance, instances
 
 EVERY = 20
 """Of so many samples one is checked."""

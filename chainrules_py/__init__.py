@@ -30,16 +30,16 @@ _HOMES = {
     ),
     "registry.removal_and_preference": "overriding settle unregister",
     "tangents.arithmetic": "add_tangents",
-    "tangents.user_tangents": "ignore_derivatives",
+    "tangents.user_tangent_checks": "ignore_derivatives",
     "tangents.linear_map": "LinearMap identity",
     "tangents.gathered_rows": "Rows",
     "tangents.space": "project space zero_tangent",
     "tangents.structural": "Tangent",
     "tangents.thunks": "unthunk",
     "tangents.zeros": "NoTangent NotImplementedTangent UndefinedTangent ZeroTangent is_zero",
-    "values.arrays": "Array Numeric Scalar",
+    "values.dispatch_types": "Array Numeric Scalar",
     "values.structure": "register_structure",
-    "ops.undetermined": "strict",
+    "ops.degeneracy_reports": "strict",
 }
 """The names exported here, by module; `__init__.pyi` lists them with their types."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

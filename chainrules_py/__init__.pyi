@@ -47,7 +47,7 @@ from chainrules_py.errors import (
 from chainrules_py.errors import (
     UnsupportedKeywordError as UnsupportedKeywordError,
 )
-from chainrules_py.ops.undetermined import strict as strict
+from chainrules_py.ops.degeneracy_reports import strict as strict
 from chainrules_py.primitives.primitive import (
     Primitive as Primitive,
 )
@@ -130,7 +130,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.structural import Tangent as Tangent
 from chainrules_py.tangents.thunks import unthunk as unthunk
-from chainrules_py.tangents.user_tangents import ignore_derivatives as ignore_derivatives
+from chainrules_py.tangents.user_tangent_checks import ignore_derivatives as ignore_derivatives
 from chainrules_py.tangents.zeros import (
     NoTangent as NoTangent,
 )
@@ -146,13 +146,13 @@ from chainrules_py.tangents.zeros import (
 from chainrules_py.tangents.zeros import (
     is_zero as is_zero,
 )
-from chainrules_py.values.arrays import (
+from chainrules_py.values.dispatch_types import (
     Array as Array,
 )
-from chainrules_py.values.arrays import (
+from chainrules_py.values.dispatch_types import (
     Numeric as Numeric,
 )
-from chainrules_py.values.arrays import (
+from chainrules_py.values.dispatch_types import (
     Scalar as Scalar,
 )
 from chainrules_py.values.structure import register_structure as register_structure

@@ -32,29 +32,31 @@ from typing import Any
 _HOMES: dict[str, str] = {
     "chainrules_py.errors": "ContractError advisers describe refusers",
     "chainrules_py.rule_config": "Always",
-    "chainrules_py.values.arrays": (
+    "chainrules_py.values.dispatch_types": (
         "Tracer beside called_beside lazy_array_type number_home number_homes number_readers"
         " set_class stood_for"
     ),
     "chainrules_py.values.caches": "Made by_name forgets made made_again",
     "chainrules_py.values.caller_frames": "caller is_library warn_program",
     "chainrules_py.values.library": "Library Memory",
-    "chainrules_py.values.locks": "Lock Mode at_once in_own_context",
+    "chainrules_py.values.locks_and_modes": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap share_memory undecided viewers wrapping"
     ),
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef build exactly flatten map_leaves partition unflatten"
     ),
-    "chainrules_py.values.array_likes": "as_array as_arrays register_table tables",
+    "chainrules_py.values.array_conversion": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (
         "as_result fields_of is_structure_type rebuild register_leaf structure_of"
     ),
-    "chainrules_py.values.generators": "is_generator register_generator states with_generators",
-    "chainrules_py.values.members": (
+    "chainrules_py.values.random_generators": (
+        "is_generator register_generator states with_generators"
+    ),
+    "chainrules_py.values.object_contents": (
         "attributes cells content elements holds holds_numbers inside parts_of slots"
     ),
-    "chainrules_py.values.tracers": (
+    "chainrules_py.values.find_tracers": (
         "call_plain captured find_tracers hidden highest_tracer in_operations is_opaque knows "
         "moves untraced varies"
     ),
@@ -62,7 +64,7 @@ _HOMES: dict[str, str] = {
         "finite_tests hosts is_mutable_destination namespace namespace_of "
         "refuse_type register_array_type register_host register_scalar_type type_info"
     ),
-    "chainrules_py.rules.special.densities": "beta_density gamma_density",
+    "chainrules_py.rules.special.gamma_beta_densities": "beta_density gamma_density",
     "chainrules_py.rules.special.orders": "around",
     "chainrules_py.rules.special.quadrature": (
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
@@ -70,9 +72,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.convert": (
         "Closure Hole Operator closed closed_and_generators refuse_traced settled"
     ),
-    "chainrules_py.primitives.closures.function_operands": "HigherOrder",
+    "chainrules_py.primitives.closures.higher_order_primitive": "HigherOrder",
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
-    "chainrules_py.primitives.advice": (
+    "chainrules_py.primitives.conversion_advice": (
         "Line advise advised advised_at gives picture refuse_labelled remedies told"
     ),
     "chainrules_py.primitives.plugins": (
@@ -83,13 +85,13 @@ _HOMES: dict[str, str] = {
         "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
     "chainrules_py.primitives.signature": "REQUIRED parameters_of tell_parameters",
-    "chainrules_py.tangents.user_tangents": (
+    "chainrules_py.tangents.user_tangent_checks": (
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),
     "chainrules_py.tangents.linear_map": "PullInto",
     "chainrules_py.tangents.custom_space": "declares_space register_tangent",
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
-    "chainrules_py.tangents.promotion": "real_numbers",
+    "chainrules_py.tangents.operand_promotion": "real_numbers",
     "chainrules_py.tangents.rule_results": "brought_home check_result",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_given",
     "chainrules_py.tangents.structural": "map_fields",
@@ -98,10 +100,10 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.zeros": "ZEROS AbstractTangent AbstractZero missing",
     "chainrules_py.tangents.thunks": "Thunk",
     "chainrules_py.tangents.arithmetic": "accumulate canonicalize move scale",
-    "chainrules_py.registry.bind.batch": (
+    "chainrules_py.registry.bind.batched_tangents": (
         "basis batched block column count direction gather row zero_block"
     ),
-    "chainrules_py.registry.bind.zero_propagation": "leaves_out probe_like selects strong_pull",
+    "chainrules_py.registry.bind.strong_zero": "leaves_out probe_like selects strong_pull",
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.user_map_checks": "flowing functions_in refuse_functions",
@@ -109,62 +111,60 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.one_mode_rules": "OneMode state",
     "chainrules_py.registry.statement_checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
-    "chainrules_py.registry.normal_form": "scalar_at_home",
+    "chainrules_py.registry.call_normalization": "scalar_at_home",
     "chainrules_py.registry.constructors": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
-    "chainrules_py.tracing.lost_derivatives": (
+    "chainrules_py.tracing.lost_derivative_notes": (
         "Notes comparing note_step notes shortcuts warn_unused"
     ),
     "chainrules_py.tracing.object_arrays": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange refuse_plain",
     "chainrules_py.tracing.creation": "asarray full",
-    "chainrules_py.tracing.foreign_errors": "explain_error",
+    "chainrules_py.tracing.array_library_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
     "chainrules_py.tracing.foreign_arrays": "asks_first moved read_for",
     "chainrules_py.tracing.tracebacks": "shorten_traceback",
     "chainrules_py.tracing.trace": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
-    "chainrules_py.engines.guard": "Guard GuardMode",
-    "chainrules_py.composites.decompositions": (
-        "cholesky_tangent_standard solve_triangular_standard"
-    ),
+    "chainrules_py.engines.mutation_guard": "Guard GuardMode",
+    "chainrules_py.composites.linalg": ("cholesky_tangent_standard solve_triangular_standard"),
     "chainrules_kit.fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
-    "chainrules_kit.fallbacks.manipulation": "vander_standard",
-    "chainrules_kit.fallbacks.matrices": (
+    "chainrules_kit.fallbacks.manipulation_and_creation": "vander_standard",
+    "chainrules_kit.fallbacks.linalg_and_polynomials": (
         "dot_standard inner_standard matrix_rank_standard outer_standard roots_standard"
     ),
     "chainrules_kit.fallbacks.reductions": "nanmax_standard nanmin_standard",
     "chainrules_kit.fallbacks.statistics": "interp_standard",
-    "chainrules_kit.fallbacks.composites.indexing": "compress",
-    "chainrules_kit.fallbacks.composites.padding": "pad",
+    "chainrules_kit.numpy_composites.indexing": "compress",
+    "chainrules_kit.numpy_composites.padding": "pad",
     "chainrules_py.composites.products": "adjugate_by_svd",
-    "chainrules_kit.fallbacks.composites.reductions": "array_of",
+    "chainrules_kit.numpy_composites.reductions": "array_of",
     "chainrules_py.rules.higher_order.integration": "started",
-    "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
-    "chainrules_py.ops.matrices": "adjoint",
+    "chainrules_py.rules.higher_order.residuals_and_jacobians": "Gradient Residual applied",
+    "chainrules_py.ops.hermitian_and_block_matrices": "adjoint",
     "chainrules_py.rules.linalg.linear_systems": "as_given columns",
 }
 """Names, by the module that defines them."""
 
 _MODULES = {
-    "creation_composites": "chainrules_kit.fallbacks.composites.creation",
-    "decompositions_composites": "chainrules_py.composites.decompositions",
+    "creation_composites": "chainrules_kit.numpy_composites.creation",
+    "decompositions_composites": "chainrules_py.composites.linalg",
     "elementwise_composites": "chainrules_py.composites.elementwise",
-    "fourier_composites": "chainrules_kit.fallbacks.composites.fourier",
-    "indexing_composites": "chainrules_kit.fallbacks.composites.indexing",
-    "joining_composites": "chainrules_kit.fallbacks.composites.joining",
+    "fourier_composites": "chainrules_kit.numpy_composites.fourier",
+    "indexing_composites": "chainrules_kit.numpy_composites.indexing",
+    "joining_composites": "chainrules_kit.numpy_composites.joining",
     "manipulation_composites": "chainrules_py.composites.manipulation",
     "mapping_composites": "chainrules_py.composites.mapping",
-    "polynomials_composites": "chainrules_kit.fallbacks.composites.polynomials",
+    "polynomials_composites": "chainrules_kit.numpy_composites.polynomials",
     "products_composites": "chainrules_py.composites.products",
-    "quantiles_composites": "chainrules_kit.fallbacks.composites.quantiles",
-    "reductions_composites": "chainrules_kit.fallbacks.composites.reductions",
-    "statistics_composites": "chainrules_kit.fallbacks.composites.statistics",
+    "quantiles_composites": "chainrules_kit.numpy_composites.quantiles",
+    "reductions_composites": "chainrules_kit.numpy_composites.reductions",
+    "statistics_composites": "chainrules_kit.numpy_composites.statistics",
     "cholesky_rules": "chainrules_py.rules.decompositions.cholesky",
     "product_rules": "chainrules_py.rules.linalg.products",
     "solving_rules": "chainrules_py.rules.linalg.linear_systems",

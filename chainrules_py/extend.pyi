@@ -1,36 +1,19 @@
 # The names of extend.py for type checkers: written from the same table, and compared by a test.
 
-from chainrules_kit.fallbacks.composites import creation as creation_composites
-from chainrules_kit.fallbacks.composites import fourier as fourier_composites
-from chainrules_kit.fallbacks.composites import indexing as indexing_composites
-from chainrules_kit.fallbacks.composites import joining as joining_composites
-from chainrules_kit.fallbacks.composites import polynomials as polynomials_composites
-from chainrules_kit.fallbacks.composites import quantiles as quantiles_composites
-from chainrules_kit.fallbacks.composites import reductions as reductions_composites
-from chainrules_kit.fallbacks.composites import statistics as statistics_composites
-from chainrules_kit.fallbacks.composites.indexing import (
-    compress,
-)
-from chainrules_kit.fallbacks.composites.padding import (
-    pad,
-)
-from chainrules_kit.fallbacks.composites.reductions import (
-    array_of,
-)
 from chainrules_kit.fallbacks.elementwise import (
     choose_standard,
     nan_to_num_standard,
     unwrap_standard,
 )
-from chainrules_kit.fallbacks.manipulation import (
-    vander_standard,
-)
-from chainrules_kit.fallbacks.matrices import (
+from chainrules_kit.fallbacks.linalg_and_polynomials import (
     dot_standard,
     inner_standard,
     matrix_rank_standard,
     outer_standard,
     roots_standard,
+)
+from chainrules_kit.fallbacks.manipulation_and_creation import (
+    vander_standard,
 )
 from chainrules_kit.fallbacks.reductions import (
     nanmax_standard,
@@ -39,12 +22,29 @@ from chainrules_kit.fallbacks.reductions import (
 from chainrules_kit.fallbacks.statistics import (
     interp_standard,
 )
-from chainrules_py.composites import decompositions as decompositions_composites
+from chainrules_kit.numpy_composites import creation as creation_composites
+from chainrules_kit.numpy_composites import fourier as fourier_composites
+from chainrules_kit.numpy_composites import indexing as indexing_composites
+from chainrules_kit.numpy_composites import joining as joining_composites
+from chainrules_kit.numpy_composites import polynomials as polynomials_composites
+from chainrules_kit.numpy_composites import quantiles as quantiles_composites
+from chainrules_kit.numpy_composites import reductions as reductions_composites
+from chainrules_kit.numpy_composites import statistics as statistics_composites
+from chainrules_kit.numpy_composites.indexing import (
+    compress,
+)
+from chainrules_kit.numpy_composites.padding import (
+    pad,
+)
+from chainrules_kit.numpy_composites.reductions import (
+    array_of,
+)
 from chainrules_py.composites import elementwise as elementwise_composites
+from chainrules_py.composites import linalg as decompositions_composites
 from chainrules_py.composites import manipulation as manipulation_composites
 from chainrules_py.composites import mapping as mapping_composites
 from chainrules_py.composites import products as products_composites
-from chainrules_py.composites.decompositions import (
+from chainrules_py.composites.linalg import (
     cholesky_tangent_standard,
     solve_triangular_standard,
 )
@@ -54,7 +54,7 @@ from chainrules_py.composites.products import (
 from chainrules_py.engines.default import (
     any_engine,
 )
-from chainrules_py.engines.guard import (
+from chainrules_py.engines.mutation_guard import (
     Guard,
     GuardMode,
 )
@@ -64,19 +64,8 @@ from chainrules_py.errors import (
     describe,
     refusers,
 )
-from chainrules_py.ops.matrices import (
+from chainrules_py.ops.hermitian_and_block_matrices import (
     adjoint,
-)
-from chainrules_py.primitives.advice import (
-    Line,
-    advise,
-    advised,
-    advised_at,
-    gives,
-    picture,
-    refuse_labelled,
-    remedies,
-    told,
 )
 from chainrules_py.primitives.aliases.alias import (
     UFUNC_KEYWORDS,
@@ -97,8 +86,19 @@ from chainrules_py.primitives.closures.convert import (
     refuse_traced,
     settled,
 )
-from chainrules_py.primitives.closures.function_operands import (
+from chainrules_py.primitives.closures.higher_order_primitive import (
     HigherOrder,
+)
+from chainrules_py.primitives.conversion_advice import (
+    Line,
+    advise,
+    advised,
+    advised_at,
+    gives,
+    picture,
+    refuse_labelled,
+    remedies,
+    told,
 )
 from chainrules_py.primitives.method_table import (
     Cache,
@@ -124,7 +124,7 @@ from chainrules_py.primitives.signature import (
     parameters_of,
     tell_parameters,
 )
-from chainrules_py.registry.bind.batch import (
+from chainrules_py.registry.bind.batched_tangents import (
     basis,
     batched,
     block,
@@ -159,16 +159,19 @@ from chainrules_py.registry.bind.one_mode_rules import (
     OneMode,
     state,
 )
+from chainrules_py.registry.bind.strong_zero import (
+    leaves_out,
+    probe_like,
+    selects,
+    strong_pull,
+)
 from chainrules_py.registry.bind.user_map_checks import (
     flowing,
     functions_in,
     refuse_functions,
 )
-from chainrules_py.registry.bind.zero_propagation import (
-    leaves_out,
-    probe_like,
-    selects,
-    strong_pull,
+from chainrules_py.registry.call_normalization import (
+    scalar_at_home,
 )
 from chainrules_py.registry.constructors import (
     register_frule,
@@ -177,9 +180,6 @@ from chainrules_py.registry.constructors import (
 from chainrules_py.registry.explain import (
     demand_rule,
     rules_in,
-)
-from chainrules_py.registry.normal_form import (
-    scalar_at_home,
 )
 from chainrules_py.registry.statement import (
     Rule,
@@ -211,7 +211,7 @@ from chainrules_py.rules.decompositions import cholesky as cholesky_rules
 from chainrules_py.rules.higher_order.integration import (
     started,
 )
-from chainrules_py.rules.higher_order.operators import (
+from chainrules_py.rules.higher_order.residuals_and_jacobians import (
     Gradient,
     Residual,
     applied,
@@ -222,7 +222,7 @@ from chainrules_py.rules.linalg.linear_systems import (
     as_given,
     columns,
 )
-from chainrules_py.rules.special.densities import (
+from chainrules_py.rules.special.gamma_beta_densities import (
     beta_density,
     gamma_density,
 )
@@ -249,7 +249,7 @@ from chainrules_py.tangents.custom_space import (
 from chainrules_py.tangents.linear_map import (
     PullInto,
 )
-from chainrules_py.tangents.promotion import (
+from chainrules_py.tangents.operand_promotion import (
     real_numbers,
 )
 from chainrules_py.tangents.pytree import (
@@ -282,7 +282,7 @@ from chainrules_py.tangents.sum_to_shape import (
 from chainrules_py.tangents.thunks import (
     Thunk,
 )
-from chainrules_py.tangents.user_tangents import (
+from chainrules_py.tangents.user_tangent_checks import (
     check_cotangent,
     deliver,
     leaf_cotangents,
@@ -296,6 +296,9 @@ from chainrules_py.tangents.zeros import (
     AbstractTangent,
     AbstractZero,
     missing,
+)
+from chainrules_py.tracing.array_library_errors import (
+    explain_error,
 )
 from chainrules_py.tracing.array_like import (
     ArrayLike,
@@ -315,14 +318,11 @@ from chainrules_py.tracing.foreign_arrays import (
     moved,
     read_for,
 )
-from chainrules_py.tracing.foreign_errors import (
-    explain_error,
-)
 from chainrules_py.tracing.library_calls import (
     Site,
     call_native,
 )
-from chainrules_py.tracing.lost_derivatives import (
+from chainrules_py.tracing.lost_derivative_notes import (
     Notes,
     comparing,
     note_step,
@@ -352,22 +352,11 @@ from chainrules_py.tracing.trace import (
 from chainrules_py.tracing.tracebacks import (
     shorten_traceback,
 )
-from chainrules_py.values.array_likes import (
+from chainrules_py.values.array_conversion import (
     as_array,
     as_arrays,
     register_table,
     tables,
-)
-from chainrules_py.values.arrays import (
-    Tracer,
-    beside,
-    called_beside,
-    lazy_array_type,
-    number_home,
-    number_homes,
-    number_readers,
-    set_class,
-    stood_for,
 )
 from chainrules_py.values.caches import (
     Made,
@@ -381,32 +370,39 @@ from chainrules_py.values.caller_frames import (
     is_library,
     warn_program,
 )
-from chainrules_py.values.generators import (
-    is_generator,
-    register_generator,
-    states,
-    with_generators,
+from chainrules_py.values.dispatch_types import (
+    Tracer,
+    beside,
+    called_beside,
+    lazy_array_type,
+    number_home,
+    number_homes,
+    number_readers,
+    set_class,
+    stood_for,
+)
+from chainrules_py.values.find_tracers import (
+    call_plain,
+    captured,
+    find_tracers,
+    hidden,
+    highest_tracer,
+    in_operations,
+    is_opaque,
+    knows,
+    moves,
+    untraced,
+    varies,
 )
 from chainrules_py.values.library import (
     Library,
     Memory,
 )
-from chainrules_py.values.locks import (
+from chainrules_py.values.locks_and_modes import (
     Lock,
     Mode,
     at_once,
     in_own_context,
-)
-from chainrules_py.values.members import (
-    attributes,
-    cells,
-    content,
-    elements,
-    holds,
-    holds_numbers,
-    inside,
-    parts_of,
-    slots,
 )
 from chainrules_py.values.memory import (
     has_known_layout,
@@ -416,6 +412,17 @@ from chainrules_py.values.memory import (
     undecided,
     viewers,
     wrapping,
+)
+from chainrules_py.values.object_contents import (
+    attributes,
+    cells,
+    content,
+    elements,
+    holds,
+    holds_numbers,
+    inside,
+    parts_of,
+    slots,
 )
 from chainrules_py.values.pytree import (
     LEAF,
@@ -428,6 +435,12 @@ from chainrules_py.values.pytree import (
     partition,
     unflatten,
 )
+from chainrules_py.values.random_generators import (
+    is_generator,
+    register_generator,
+    states,
+    with_generators,
+)
 from chainrules_py.values.structure import (
     as_result,
     fields_of,
@@ -435,19 +448,6 @@ from chainrules_py.values.structure import (
     rebuild,
     register_leaf,
     structure_of,
-)
-from chainrules_py.values.tracers import (
-    call_plain,
-    captured,
-    find_tracers,
-    hidden,
-    highest_tracer,
-    in_operations,
-    is_opaque,
-    knows,
-    moves,
-    untraced,
-    varies,
 )
 from chainrules_py.values.type_info import (
     finite_tests,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_py.composites.functional import root
+from chainrules_py.composites.higher_order import root
 from chainrules_tape import grad, value_and_grad
 
 ENDS = np.array([[0.0, 0.0], [1.0, 0.2]])

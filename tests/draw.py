@@ -44,7 +44,7 @@ RUN = {
     "tests/house/": WHOLE,
     # The same numbers by other libraries, and examples.
     "tests/testing/test_samples.py::test_strict_gives_the_numbers_of_numpy": CASES,
-    "tests/rules/linalg/test_svd.py::test_jax_agrees_on_real_matrices": CASES,
+    "tests/rules/decompositions/test_svd.py::test_jax_agrees_on_real_matrices": CASES,
     "tests/rules/test_elementwise.py::test_binary_against_jax": CASES,
     "tests/rules/test_elementwise.py::test_unary_against_jax": CASES,
     "tests/rules/test_interpolation.py::test_against_jax": CASES,

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from chainrules_py.extend import Classes
-from chainrules_tape import assembly
+from chainrules_tape import tape
 
 ROOM = "chainrules_tape.fast."
 FILES = tuple(
     base.__module__.removeprefix(ROOM)
-    for base in assembly.FastVariable.__bases__
+    for base in tape.FastVariable.__bases__
     if base.__module__.startswith(ROOM)
 )
 """The files of the room, in the order in which they are plugged in."""
@@ -28,7 +28,7 @@ FILES = tuple(
 def plain_classes(files: tuple[str, ...] = FILES) -> Any:
     """Return the classes of variables without some files of `fast`."""
     out = {ROOM + file for file in files}
-    bases = tuple([b for b in assembly.FastVariable.__bases__ if b.__module__ not in out])
+    bases = tuple([b for b in tape.FastVariable.__bases__ if b.__module__ not in out])
     made: Any = type("Variable", bases, {"__slots__": ()})
     made.results = Classes(made, made.tracing.wrap_fields)
     return made.results
@@ -36,18 +36,18 @@ def plain_classes(files: tuple[str, ...] = FILES) -> Any:
 
 def unplug(*files: str) -> None:
     """Leave files of `fast` out of all tapes that are made from now on."""
-    assembly.FastVariable.results = plain_classes(files or FILES)
+    tape.FastVariable.results = plain_classes(files or FILES)
 
 
 @contextlib.contextmanager
 def without(*files: str) -> Iterator[None]:
     """Leave files of `fast` out of the tapes that are made inside."""
-    plugged = assembly.FastVariable.results
+    plugged = tape.FastVariable.results
     unplug(*files)
     try:
         yield
     finally:
-        assembly.FastVariable.results = plugged
+        tape.FastVariable.results = plugged
 
 
 ASKED = os.environ.get("CHAINRULES_WITHOUT", "")

@@ -11,7 +11,6 @@ modules that import autograd use these modules.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from chainrules_autograd.aliases import as_autograd
 from chainrules_autograd.builtins import dict, isinstance, list, tuple, type
 from chainrules_autograd.differential_operators import (
     checkpoint,
@@ -35,6 +34,7 @@ from chainrules_autograd.differential_operators import (
     vector_jacobian_product,
 )
 from chainrules_autograd.extend import primitive
+from chainrules_autograd.module_aliases import as_autograd
 
 if TYPE_CHECKING:
     from chainrules_autograd.engine import (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import chainrules_tape as tape
-from chainrules_autograd.trees import conjugated, is_complex, leaves, tree_map
+from chainrules_autograd.tree_map import conjugated, is_complex, leaves, tree_map
 
 Function = Callable[..., Any]
 

@@ -12,7 +12,7 @@ import numpy as np
 import chainrules_tape as tape
 from chainrules_autograd.core import make_jvp as _make_jvp
 from chainrules_autograd.core import make_vjp as _make_vjp
-from chainrules_autograd.trees import conjugated, is_complex
+from chainrules_autograd.tree_map import conjugated, is_complex
 from chainrules_autograd.wrap_util import unary_to_nary
 
 Function = Callable[..., Any]

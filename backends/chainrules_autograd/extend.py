@@ -8,10 +8,10 @@ from typing import Any
 
 from chainrules_autograd.core import VSpace, vspace
 from chainrules_autograd.tracer import Box
-from chainrules_autograd.trees import tree_map
+from chainrules_autograd.tree_map import tree_map
 from chainrules_kit.custom_derivatives import CustomFunction
 from chainrules_kit.custom_derivatives.augmented_rule import enter
-from chainrules_kit.custom_derivatives.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_kit.custom_derivatives.custom_rule_binding import AugmentedRecipe, PushedRecipe
 from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, non_differentiable
 from chainrules_py import primitive as _plain
 from chainrules_py.extend import find_tracers

@@ -17,10 +17,10 @@ from chainrules_compile.guards import Guards
 from chainrules_compile.passes import Pass
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.recorder import Recorder
-from chainrules_compile.refusals import defects
+from chainrules_compile.recording_refusals import defects
 from chainrules_compile.result_checks import check_results, raise_first
 from chainrules_compile.scope import Scope
-from chainrules_compile.writers.writer import Writer
+from chainrules_compile.writers.interface import Writer
 from chainrules_py.extend import Lock, TreeDef, flatten, joined, map_leaves
 from chainrules_py.program import Program
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
 
-from chainrules_compile import refusals
+from chainrules_compile import recording_refusals
 from chainrules_compile.compile_one_call import CompiledProgram, Making, Plain, Setting
 from chainrules_compile.entry_and_exit_source import checked_static
 from chainrules_compile.error_origin import blame, place
@@ -32,7 +32,7 @@ from chainrules_compile.recompilation_reasons import none_fits, why_in_a_row
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.result_checks import close, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
-from chainrules_compile.scans import with_scans
+from chainrules_compile.scan_primitive import with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError, debug_hooks
 from chainrules_py.extend import (
@@ -105,7 +105,7 @@ class Compiled(Generic[P, R]):
         )
         self._lock = Lock()
         self._runs: tuple[Callable[..., Any], ...] = ()
-        self.as_it_is, self._why = False, refusals.NOT_CALLED
+        self.as_it_is, self._why = False, recording_refusals.NOT_CALLED
         self._rolling = "loose" if getattr(write, "loops", False) else "never"
         self._unkept, self._age = 0, 0
         self._strict = strict
@@ -175,9 +175,9 @@ class Compiled(Generic[P, R]):
         except Written as changes:
             return self._changing(changes.names, plain.result())
         except Unfit as unfit:
-            return self._as_before(refusals.of_this_call(unfit), plain)
+            return self._as_before(recording_refusals.of_this_call(unfit), plain)
         except Exception as error:
-            said = refusals.refusal(self.__name__, error, plain.result)
+            said = recording_refusals.refusal(self.__name__, error, plain.result)
             return self._as_before(said, plain)
         y, raised = MISS, None
         try:
@@ -187,13 +187,15 @@ class Compiled(Generic[P, R]):
         expected = plain.result()
         if is_traced(expected):  # through an object that an argument holds
             return expected
-        if y is MISS and refusals.may_fit_others(raised, self._target):
+        if y is MISS and recording_refusals.may_fit_others(raised, self._target):
             self._unkept += 1
-            self._why = f"ran as it is, and is not a program yet: {refusals.OF_OTHER_NUMBERS}"
+            self._why = (
+                f"ran as it is, and is not a program yet: {recording_refusals.OF_OTHER_NUMBERS}"
+            )
             return expected
         if y is MISS or not alike(y, plain):
             if age == self._age:  # no rule was redefined meanwhile
-                self._stay(refusals.another_result(raised))
+                self._stay(recording_refusals.another_result(raised))
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")

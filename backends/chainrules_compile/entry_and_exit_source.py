@@ -12,9 +12,9 @@ import numpy as np
 
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.guards import PLAIN, equal
-from chainrules_compile.parameters import gathered, parameters_of
-from chainrules_compile.recording import Notes
-from chainrules_compile.refusals import has_own, recordable
+from chainrules_compile.parameter_names import gathered, parameters_of
+from chainrules_compile.recorded_calls import Notes
+from chainrules_compile.recording_refusals import has_own, recordable
 from chainrules_compile.scope import SMALL, Form, Scope, identifier, name_of_dtype
 from chainrules_py import RuleError
 from chainrules_py.extend import LEAF, TreeDef, build, describe, flatten, type_info, unflatten

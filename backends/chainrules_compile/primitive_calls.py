@@ -12,7 +12,7 @@ from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_compile.internal_functions import made_again
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder, shares
-from chainrules_compile.scans import rolled_scan
+from chainrules_compile.scan_primitive import rolled_scan
 from chainrules_kit import listeners
 from chainrules_py import Primitive, ops
 from chainrules_py.extend import flatten, plain, register_host

@@ -19,10 +19,10 @@ from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.internal_functions import Through, Written, laid_out, name_of
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import flat
+from chainrules_compile.recorded_calls import UNSURE, Notes
 from chainrules_compile.recorded_types import METADATA
 from chainrules_compile.recorded_values import Noted, Reading, plain
-from chainrules_compile.recording import UNSURE, Notes
-from chainrules_compile.refusals import parts_of
+from chainrules_compile.recording_refusals import parts_of
 from chainrules_py.extend import flatten, type_info
 from chainrules_py.ops.engine_operations import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value

@@ -13,7 +13,7 @@ from chainrules_compile.errors import Unfit, refused
 from chainrules_compile.guards import PLAIN, Guards, equal
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder
-from chainrules_compile.refusals import recordable
+from chainrules_compile.recording_refusals import recordable
 from chainrules_py.extend import flatten, unflatten
 
 

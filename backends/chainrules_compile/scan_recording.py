@@ -18,10 +18,10 @@ from chainrules_compile.internal_functions import expect, is_finite
 from chainrules_compile.layouts import layout_of
 from chainrules_compile.loop_node import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
+from chainrules_compile.recorded_calls import ELSEWHERE
 from chainrules_compile.recorded_types import classes
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder
-from chainrules_compile.recording import ELSEWHERE
 from chainrules_compile.scan_iteration import Leaves, Run, Turn, renamed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write

@@ -5,7 +5,7 @@ Importing this package registers them.
 
 from chainrules_cupy import (
     aliases,
-    arrays,
+    array_types,
     indexing,
     matrices,
     namespace,
@@ -16,7 +16,7 @@ from chainrules_cupy.indexing import deterministic
 from chainrules_cupy.operations import debug
 
 __all__ = [
-    "arrays",
+    "array_types",
     "debug",
     "deterministic",
     "indexing",

@@ -25,7 +25,7 @@ from chainrules_py.extend import (
     unwrap_standard,
     vander_standard,
 )
-from chainrules_py.ops import undetermined
+from chainrules_py.ops import degeneracy_reports
 
 _ARRAY: Any = cupy.ndarray
 _NUMERIC: Any = cupy.ndarray | Scalar
@@ -211,5 +211,5 @@ def debug(on: bool = True) -> Iterator[None]:
 @v.report.implement
 def report_cupy(condition: cupy.ndarray, *, message: str) -> None:
     """Check a condition only under `debug` or `strict`."""
-    if _debugging.get() or undetermined.is_strict():
+    if _debugging.get() or degeneracy_reports.is_strict():
         v.report.__wrapped__(condition, message=message)

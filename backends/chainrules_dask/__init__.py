@@ -4,11 +4,11 @@ Importing this package registers them. A program over Dask arrays is recorded wi
 anything; its gradients are Dask arrays as well, in one graph with the value.
 """
 
-from chainrules_dask import aliases, arrays, indexing, mapreduce, namespace, operations
+from chainrules_dask import aliases, array_types, indexing, mapreduce, namespace, operations
 from chainrules_dask.mapreduce import map_reduce_grad, row_blocks
 
 __all__ = [
-    "arrays",
+    "array_types",
     "indexing",
     "map_reduce_grad",
     "mapreduce",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import dask.array as da
 import numpy as np
 
-from chainrules_dask.arrays import check_known
+from chainrules_dask.array_types import check_known
 from chainrules_dask.namespace import refusal
 from chainrules_dask.operations import pad_dask, reshape_dask
 from chainrules_py import ops as v

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import dask.array as da
 import numpy as np
 
-from chainrules_dask.arrays import check_known
+from chainrules_dask.array_types import check_known
 from chainrules_dask.namespace import refusal
 from chainrules_py import Primitive, Scalar
 from chainrules_py import ops as v
-from chainrules_py.ops import undetermined
+from chainrules_py.ops import degeneracy_reports
 
 if TYPE_CHECKING:
     DaskArray: TypeAlias = Any
@@ -247,7 +247,7 @@ _OTHERWISE: dict[Any, Callable[..., Any]] = {
     v.lift: lambda x, *, to: x,
     v.diagonal: lambda x, *, offset=0: da.diagonal(x, offset, -2, -1),
     v.trace: lambda x, *, offset=0: da.diagonal(x, offset, -2, -1).sum(-1),
-    undetermined.report: lambda condition, *, message: None,
+    degeneracy_reports.report: lambda condition, *, message: None,
 }
 for _operation, _function in _OTHERWISE.items():
     _operation.implement(_function, types=(DaskArray,))

@@ -205,9 +205,9 @@ class KernelOp(Op):
 
 def _jax() -> Any:
     """Import the module for mode "JAX" lazily: importing JAX takes a second."""
-    from chainrules_engines import pytensor_by_jax
+    from chainrules_engines import pytensor_jax_mode
 
-    return pytensor_by_jax
+    return pytensor_jax_mode
 
 
 @node_rewriter([KernelOp])  # type: ignore[untyped-decorator]

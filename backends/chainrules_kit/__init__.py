@@ -25,15 +25,17 @@ _HOMES = {
     ),
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_aliases": "derive rows_of",
-    "directions": "deliver_many many_directions",
-    "tangent_entries": "assembled canonical conjugated dense flat opened",
-    "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",
+    "batched_tangent_checks": "deliver_many many_directions",
+    "tangent_conversions": "assembled canonical conjugated dense flat opened",
+    "call_resolution": "Kernel Resolved Support check_options is_captured lookups resolved stated",
     "unregistered_objects": "check_hidden",
     "imported_functions": "imported_from of_own own_function refuse_traced_captures",
-    "numpy_halves": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
+    "numpy_pulls_and_pushes": (
+        "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half"
+    ),
     "structures": "cotangents_in of_some tangents_in wanted_in",
-    "engine_config": "EngineConfig",
-    "engine_support": "supported",
+    "rule_config": "EngineConfig",
+    "supported_transformations": "supported",
     "transformation_list": "Transformation Transformations nestings",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -1,8 +1,5 @@
-from chainrules_kit.derived_aliases import derive, rows_of
-from chainrules_kit.directions import deliver_many, many_directions
-from chainrules_kit.engine_config import EngineConfig
-from chainrules_kit.engine_support import supported
-from chainrules_kit.export import (
+from chainrules_kit.batched_tangent_checks import deliver_many, many_directions
+from chainrules_kit.call_resolution import (
     Kernel,
     Resolved,
     Support,
@@ -12,6 +9,7 @@ from chainrules_kit.export import (
     resolved,
     stated,
 )
+from chainrules_kit.derived_aliases import derive, rows_of
 from chainrules_kit.host_callbacks import (
     UNFIT,
     check_promised,
@@ -30,7 +28,7 @@ from chainrules_kit.imported_functions import (
     refuse_traced_captures,
 )
 from chainrules_kit.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
-from chainrules_kit.numpy_halves import (
+from chainrules_kit.numpy_pulls_and_pushes import (
     AskedError,
     array_like,
     pulled_on_arrays,
@@ -43,8 +41,10 @@ from chainrules_kit.rerun_checks import (
     making_again,
     samples,
 )
+from chainrules_kit.rule_config import EngineConfig
 from chainrules_kit.structures import cotangents_in, of_some, tangents_in, wanted_in
-from chainrules_kit.tangent_entries import (
+from chainrules_kit.supported_transformations import supported
+from chainrules_kit.tangent_conversions import (
     assembled,
     canonical,
     conjugated,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.export import Resolved, lookups
+from chainrules_kit.call_resolution import Resolved, lookups
 from chainrules_kit.imported_functions import imported_from
 from chainrules_py import (
     ChainRulesError,

@@ -12,17 +12,17 @@ if tuple(map(int, np.__version__.split(".")[:2])) < (2, 4):
     tell()
 
 from chainrules_numpy import (
+    array_types,
     broadcast_sums,
     linalg,
     list_and_index_advice,
     memory,
     object_array_methods,
-    plain_number_errors,
     refused_array_types,
-    registration,
+    translated_errors,
     ufuncs,
 )
-from chainrules_numpy.functions import (
+from chainrules_numpy.function_aliases import (
     elementwise,
     indexing,
     joining,
@@ -34,7 +34,7 @@ from chainrules_py.extend import later
 __all__ = [
     "broadcast_sums",
     "elementwise",
-    "registration",
+    "array_types",
     "indexing",
     "joining",
     "linalg",
@@ -44,28 +44,28 @@ __all__ = [
     "object_array_methods",
     "reductions",
     "ufuncs",
-    "plain_number_errors",
+    "translated_errors",
     "list_and_index_advice",
 ]
 
 chainrules_contract = 1
 
 _WAITING = {
-    "functions.polynomials_ascending": ("numpy.polynomial.polynomial",),
-    "functions.creation": ("numpy",),
-    "functions.decompositions": ("numpy.linalg",),
-    "functions.nondifferentiable": ("numpy",),
-    "functions.fourier": ("numpy.fft",),
-    "functions.higher_order": ("numpy",),
-    "functions.polynomials": ("numpy",),
-    "functions.products": ("numpy", "numpy.linalg"),
-    "functions.sets": ("numpy",),
-    "functions.sorting": ("numpy",),
-    "functions.statistics": ("numpy",),
+    "function_aliases.polynomials_ascending": ("numpy.polynomial.polynomial",),
+    "function_aliases.creation": ("numpy",),
+    "function_aliases.decompositions": ("numpy.linalg",),
+    "function_aliases.nondifferentiable": ("numpy",),
+    "function_aliases.fourier": ("numpy.fft",),
+    "function_aliases.higher_order": ("numpy",),
+    "function_aliases.polynomials": ("numpy",),
+    "function_aliases.products_and_norms": ("numpy", "numpy.linalg"),
+    "function_aliases.sets": ("numpy",),
+    "function_aliases.sorting": ("numpy",),
+    "function_aliases.statistics": ("numpy",),
     "masked_array_advice": ("numpy.ma.core", "numpy.ma.extras"),
     "methods": ("numpy.generic", "numpy.ndarray"),
     "plain_number_advice": ("cmath", "math"),
-    "random": ("numpy.random",),
+    "random_draw_advice": ("numpy.random",),
     "ufunc_methods": ("numpy",),
     "in_place_functions": ("numpy", "numpy.generic", "numpy.ndarray"),
 }
@@ -73,7 +73,7 @@ _WAITING = {
 
 _COMPUTED = {
     "adjoints": ("decompositions", "linalg", "reductions"),
-    "arrays": (
+    "manipulation_and_reductions": (
         "creation",
         "indexing",
         "joining",
@@ -82,10 +82,10 @@ _COMPUTED = {
         "reductions",
         "sorting",
     ),
-    "decompositions": ("decompositions",),
+    "triangular_and_cholesky": ("decompositions",),
     "elementwise": ("elementwise", "predicates", "selection"),
     "products": ("contraction",),
-    "special": ("log_exp_functions",),
+    "softmax_and_logsumexp": ("sigmoid_softmax_entropy",),
     "statistics": ("statistics",),
 }
 """Files with implementations for which NumPy has no function of the same name and parameters."""

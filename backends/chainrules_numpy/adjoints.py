@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy import registration
-from chainrules_numpy.decompositions import cotangent_of_small, solve_again_numpy
+from chainrules_numpy import array_types
+from chainrules_numpy.triangular_and_cholesky import cotangent_of_small, solve_again_numpy
 from chainrules_py.extend import cholesky_rules as cholesky
 from chainrules_py.extend import product_rules as products
 from chainrules_py.extend import reduction_rules as reductions
@@ -89,11 +89,11 @@ def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:
     return _cholesky.cholesky_pull(y_bar, y, upper) if x_bar is None else x_bar
 
 
-registration.half |= {
+array_types.half |= {
     _solving.solve_pull: solve_pull_numpy,
     _cholesky.cholesky_pull: cholesky_pull_numpy,
 }
-registration.adjoint |= {
+array_types.adjoint |= {
     _reductions.sum_transpose: sum_transpose_numpy,
     _reductions.mean_transpose: mean_transpose_numpy,
     _products.matmul_left: matmul_left_numpy,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
-from chainrules_numpy.aliases import alias
-from chainrules_numpy.functions.alias_constructors import row
+from chainrules_numpy.function_aliases.alias_constructors import row
+from chainrules_numpy.late_alias import alias
 from chainrules_numpy.methods import refused
 from chainrules_py import TracerError
 from chainrules_py import ops as v

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
-from chainrules_numpy.aliases import alias
+from chainrules_numpy.late_alias import alias
 from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import Call

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
-from chainrules_numpy.aliases import alias
-from chainrules_numpy.functions.alias_constructors import axes, axis, ignored, one_axis
-from chainrules_numpy.functions.indexing import out_of_bounds
-from chainrules_numpy.functions.manipulation import copied, ravel
-from chainrules_numpy.functions.sorting import argsort
+from chainrules_numpy.function_aliases.alias_constructors import axes, axis, ignored, one_axis
+from chainrules_numpy.function_aliases.indexing import out_of_bounds
+from chainrules_numpy.function_aliases.manipulation import copied, ravel
+from chainrules_numpy.function_aliases.sorting import argsort
+from chainrules_numpy.late_alias import alias
 from chainrules_numpy.value_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
-from chainrules_numpy.aliases import alias
-from chainrules_numpy.functions.alias_constructors import axes
+from chainrules_numpy.function_aliases.alias_constructors import axes
+from chainrules_numpy.late_alias import alias
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
 from chainrules_numpy.value_by_numpy import always, asks
 from chainrules_py import ops as v

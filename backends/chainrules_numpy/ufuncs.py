@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy._private import hidden_ufuncs
-from chainrules_numpy.aliases import alias
+from chainrules_numpy.late_alias import alias
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site

@@ -22,8 +22,13 @@ importlib.import_module("scipy")  # raises if SciPy is missing: the modules here
 
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)
-later("chainrules_scipy.ufuncs", "scipy.special")
-for _operations in ("special", "log_exp_functions", "bessel", "matrix_functions"):
+later("chainrules_scipy.ufunc_rules", "scipy.special")
+for _operations in (
+    "gamma_and_erf",
+    "sigmoid_softmax_entropy",
+    "bessel_and_hypergeometric",
+    "matrix_functions",
+):
     later("chainrules_scipy.implementations", f"chainrules_py.ops.{_operations}")
 
 # A sparse array that is passed to a function loads its module; one that a function only multiplies

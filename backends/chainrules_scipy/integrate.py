@@ -31,8 +31,7 @@ from chainrules_py import (
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.agreement_with_scipy import Beside, answer, plain, unstated
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     anchored,
     array_of,
     attribute,
@@ -45,6 +44,7 @@ from chainrules_scipy.composites_and_refusals import (
     stands_for,
 )
 from chainrules_scipy.interpolate import CubicHermiteSpline
+from chainrules_scipy.result_checks import Beside, answer, plain, unstated
 from chainrules_scipy.source_copies import (
     FLOAT64,
     follow,

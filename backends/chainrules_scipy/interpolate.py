@@ -15,8 +15,7 @@ import scipy.interpolate as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
-from chainrules_scipy.agreement_with_scipy import Beside, agreeing, of_both, plainly
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     along,
     anchored,
     array_of,
@@ -28,6 +27,7 @@ from chainrules_scipy.composites_and_refusals import (
     stands_for,
 )
 from chainrules_scipy.installation import place_constructor, place_method, taken_from
+from chainrules_scipy.result_checks import Beside, agreeing, of_both, plainly
 from chainrules_scipy.source_copies import follow_all, follow_class
 
 __all__ = [

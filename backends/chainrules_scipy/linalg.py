@@ -19,7 +19,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import alias, kind_of, namespace_of, products_composites, untraced, varies
 from chainrules_py.ops.linalg import resolution
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     added_up,
     adjoint,
     anchored,
@@ -874,11 +874,11 @@ def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
 def _solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
     import scipy.sparse  # takes as long to import as everything else here
 
-    from chainrules_scipy.sparse import patterns
+    from chainrules_scipy.sparse import patterns_and_products
 
     n = b.shape[0]
-    pattern = patterns.Pattern(scipy.sparse.coo_array, "coo", (rows, columns), (n, n))
-    return patterns.sparse_solve(data, b, pattern=pattern)
+    pattern = patterns_and_products.Pattern(scipy.sparse.coo_array, "coo", (rows, columns), (n, n))
+    return patterns_and_products.sparse_solve(data, b, pattern=pattern)
 
 
 def _both_sides(ab: Any, lower: bool) -> tuple[Any, Any, Any]:

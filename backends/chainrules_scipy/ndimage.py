@@ -14,8 +14,7 @@ import scipy.ndimage as native
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.agreement_with_scipy import agreeing, plainly, refuse_output
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     along,
     array_of,
     attribute,
@@ -25,6 +24,7 @@ from chainrules_scipy.composites_and_refusals import (
     refused,
     stands_for,
 )
+from chainrules_scipy.result_checks import agreeing, plainly, refuse_output
 from chainrules_scipy.source_copies import follow, follow_all, followed, instead_of, numpy_with
 
 _Compute = Callable[..., Any]

@@ -20,8 +20,7 @@ import scipy.optimize as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, default_engine, varies
-from chainrules_scipy.agreement_with_scipy import answer
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     anchored,
     array_of,
     attribute,
@@ -34,6 +33,7 @@ from chainrules_scipy.composites_and_refusals import (
     reject,
     stands_for,
 )
+from chainrules_scipy.result_checks import answer
 from chainrules_scipy.source_copies import follow_all
 
 __all__ = [

@@ -19,7 +19,7 @@ import numpy as np
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, advise, closed, shortcuts, untraced
 from chainrules_scipy._private import helper_name, is_numpy
-from chainrules_scipy.composites_and_refusals import array_of, plainly, readable, stands_for
+from chainrules_scipy.declarations import array_of, plainly, readable, stands_for
 from chainrules_scipy.installation import (
     HOLDS,
     is_traced,

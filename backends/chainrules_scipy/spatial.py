@@ -11,8 +11,7 @@ import scipy.spatial as native
 
 from chainrules_py import ops as v
 from chainrules_py.extend import varies
-from chainrules_scipy.agreement_with_scipy import Beside, plainly
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     array_of,
     attribute,
     of_precision,
@@ -21,6 +20,7 @@ from chainrules_scipy.composites_and_refusals import (
     stands_for,
 )
 from chainrules_scipy.installation import place_constructor, place_method
+from chainrules_scipy.result_checks import Beside, plainly
 from chainrules_scipy.source_copies import follow, follow_all, with_shortcuts
 
 with_shortcuts(native.minkowski_distance_p)

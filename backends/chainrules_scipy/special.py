@@ -13,7 +13,7 @@ import scipy.special as native
 from chainrules_py import UnsupportedKeywordError, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, moves
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     array_of,
     asked,
     attribute,
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 if not isinstance(native.betainc, np.ufunc):  # SciPy's array-API dispatch hides the ufuncs
-    import chainrules_scipy.ufuncs  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    import chainrules_scipy.ufunc_rules  # noqa: F401  # pyright: ignore[reportUnusedImport]
 with_shortcuts(native.roots_gegenbauer, native.roots_jacobi)
 FOLLOWED: dict[str, Any] = follow_all(
     native,

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py import ignore_derivatives
 from chainrules_py.extend import asarray, full
-from chainrules_tape.assembly import Tape, Variable
-from chainrules_tape.checkpoint.policies import checkpoint, name
-from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
-from chainrules_tape.inspect.saved_calls import debug_nans
+from chainrules_tape.checkpoint.checkpointed_calls import checkpoint, name
+from chainrules_tape.functions.grad_vjp_jvp import (
+    grad,
+    jvp,
+    linearize,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+)
+from chainrules_tape.inspect.kept_calls import debug_nans
+from chainrules_tape.tape import Tape, Variable
 
 if TYPE_CHECKING:
     from chainrules_kit.sparsity import DensePatternWarning, Plan

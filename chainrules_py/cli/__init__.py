@@ -5,7 +5,7 @@ same command. Some commands are functions as well: `obstacles_in` and `migrated`
 program.
 """
 
-from chainrules_py.cli.command import main
+from chainrules_py.cli.entry_point import main
 from chainrules_py.cli.migrate_from_autograd import migrated
 from chainrules_py.cli.untraceable_code import OBSTACLES, Obstacle, obstacles_in
 from chainrules_py.cli.versions import show_versions

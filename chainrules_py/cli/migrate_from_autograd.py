@@ -91,7 +91,7 @@ def _renamed(module: str) -> str:
 
 
 def _note(module: str, line: int, notes: list[str]) -> None:
-    from chainrules_autograd.aliases import MODULES  # loads the tape: only where needed
+    from chainrules_autograd.module_aliases import MODULES  # loads the tape: only where needed
 
     inner = module.removeprefix(THERE)
     if inner not in MODULES and not inner.startswith(".scipy.stats."):

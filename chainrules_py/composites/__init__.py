@@ -7,7 +7,7 @@ operations is first looked up, as the files with rules are.
 from chainrules_py.primitives.plugins import later
 
 COMPUTED = {
-    "chainrules_py.composites.python_numbers": (
+    "chainrules_py.composites.python_number_implementations": (
         "creation",
         "elementwise",
         "manipulation",
@@ -15,7 +15,7 @@ COMPUTED = {
         "selection",
         "trigonometry",
     ),
-    "chainrules_py.composites.decompositions": ("decompositions", "matrix_functions"),
+    "chainrules_py.composites.linalg": ("decompositions", "matrix_functions"),
     "chainrules_py.composites.elementwise": ("selection",),
     "chainrules_kit.fallbacks.elementwise": (
         "elementwise",
@@ -24,9 +24,18 @@ COMPUTED = {
         "trigonometry",
     ),
     "chainrules_kit.fallbacks.indexing": ("indexing",),
-    "chainrules_kit.fallbacks.log_exp_functions": ("log_exp_functions",),
-    "chainrules_kit.fallbacks.manipulation": ("creation", "manipulation", "polynomials"),
-    "chainrules_kit.fallbacks.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
+    "chainrules_kit.fallbacks.sigmoid_softmax_entropy": ("sigmoid_softmax_entropy",),
+    "chainrules_kit.fallbacks.manipulation_and_creation": (
+        "creation",
+        "manipulation",
+        "polynomials",
+    ),
+    "chainrules_kit.fallbacks.linalg_and_polynomials": (
+        "contraction",
+        "decompositions",
+        "linalg",
+        "polynomials",
+    ),
     "chainrules_kit.fallbacks.reductions": ("reductions", "selection", "sorting"),
     "chainrules_kit.fallbacks.statistics": ("interpolation", "statistics"),
     "chainrules_py.composites.products": ("contraction",),

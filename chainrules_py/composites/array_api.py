@@ -5,7 +5,7 @@ from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 from chainrules_py.values.type_info import namespace
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array, Numeric
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.dispatch_types import Array, Numeric
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.type_info import namespace
 
 

@@ -13,7 +13,7 @@ from chainrules_py import ops as v
 from chainrules_py.composites.manipulation import broadcast_shapes
 from chainrules_py.ops.engine_operations import stacked
 from chainrules_py.values.caches import made
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.type_info import namespace_of, type_info
 
 Function = Callable[..., Any]

@@ -7,9 +7,9 @@ from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.ops.matrices import adjoint
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 from chainrules_py.values.type_info import namespace_of
 
 

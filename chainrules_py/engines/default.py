@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.function_operands import HigherOrder
+from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
 from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.statement import Rule
 from chainrules_py.registry.table import find_rule

@@ -7,24 +7,24 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.engines.default import demand, pull_through, push_through
-from chainrules_py.engines.guard import check_watched, watched
+from chainrules_py.engines.mutation_guard import check_watched, watched
 from chainrules_py.errors import ChainRulesError, ProjectionError, advise, describe
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.registry.bind.bind import bind, part
+from chainrules_py.registry.call_normalization import normalise_call
 from chainrules_py.registry.constructors import register_frule, register_rrule
-from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.rule_config import Config
 from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.user_tangents import check_tangent_of, deliver, own
+from chainrules_py.tangents.user_tangent_checks import check_tangent_of, deliver, own
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import find_tracers
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
 

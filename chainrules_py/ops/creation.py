@@ -7,7 +7,7 @@ shape if none is passed, so no derivative flows to it.
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values.arrays import Array, Numeric
+from chainrules_py.values.dispatch_types import Array, Numeric
 
 __all__ = [
     "arange_like",

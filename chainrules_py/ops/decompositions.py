@@ -7,7 +7,7 @@ triangle, or the upper one with ``upper``. The other triangle has no influence, 
 from typing import Any, NamedTuple
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 __all__ = [
     "EigResult",

@@ -32,8 +32,8 @@ from chainrules_py.ops.predicates import round_decimals
 from chainrules_py.ops.reductions import cumulative_sum, mean, sum
 from chainrules_py.ops.selection import where as select
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.tracers import untraced, varies
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import untraced, varies
 from chainrules_py.values.type_info import type_info
 
 __all__ = [

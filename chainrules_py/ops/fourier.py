@@ -3,7 +3,7 @@
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 __all__ = ["fft", "ifft", "irfft", "rfft"]
 

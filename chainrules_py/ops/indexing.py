@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives.primitive import primitive, static_types
-from chainrules_py.values.array_likes import as_array, is_read, is_table
-from chainrules_py.values.arrays import Array, Numeric, Tracer
+from chainrules_py.values.array_conversion import as_array, is_read, is_table
+from chainrules_py.values.dispatch_types import Array, Numeric, Tracer
 from chainrules_py.values.type_info import type_info
 
 __all__ = [

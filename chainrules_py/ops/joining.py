@@ -5,7 +5,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import Array, Numeric
+from chainrules_py.values.dispatch_types import Array, Numeric
 
 __all__ = ["concat", "stack"]
 

@@ -14,7 +14,7 @@ from chainrules_py.ops.decompositions import (
     qr,
 )
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values.arrays import Array, Numeric
+from chainrules_py.values.dispatch_types import Array, Numeric
 from chainrules_py.values.type_info import type_info
 
 __all__ = [

@@ -6,7 +6,7 @@ The names are SciPy's.
 from typing import Any, NamedTuple
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 __all__ = [
     "LUFactors",

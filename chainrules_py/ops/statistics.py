@@ -6,7 +6,7 @@ from chainrules_py.ops.elementwise import subtract
 from chainrules_py.ops.predicates import greater_equal
 from chainrules_py.ops.selection import where
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.values.arrays import Array, Numeric
+from chainrules_py.values.dispatch_types import Array, Numeric
 
 __all__ = ["bincount", "convolve", "diff", "lerp", "order_statistics", "weighted_quantile"]
 

@@ -20,11 +20,11 @@ from typing import Any, Generic, TypeVar
 from chainrules_py.errors import AmbiguousRuleError, RuleError
 from chainrules_py.primitives.plugins import layer_of
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.values import arrays
+from chainrules_py.values import dispatch_types
 from chainrules_py.values.array_annotations import ArrayOf
-from chainrules_py.values.arrays import Numeric
 from chainrules_py.values.caches import filling, forgets, on_registration
-from chainrules_py.values.locks import Lock
+from chainrules_py.values.dispatch_types import Numeric
+from chainrules_py.values.locks_and_modes import Lock
 from chainrules_py.values.type_info import type_info
 
 T = TypeVar("T")
@@ -331,7 +331,7 @@ def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = 
     """Return an annotation that can be dispatched on; raise for others, with the reason."""
     if kinds and type(annotation) is ArrayOf:
         return annotation
-    annotation = arrays.replacement(annotation)
+    annotation = dispatch_types.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)
     if isinstance(annotation, type) and _is_plain_class(annotation):

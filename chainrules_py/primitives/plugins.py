@@ -128,7 +128,10 @@ def layer_of(module: str | None) -> Layer:
 
     Examples
     --------
-    >>> layer_of("chainrules_py.rules.linalg.matrices").name, layer_of("__main__").name
+    >>> (
+    ...     layer_of("chainrules_py.rules.linalg.diagonals_and_triangles").name,
+    ...     layer_of("__main__").name,
+    ... )
     ('CORE', 'USER')
     """
     root = (module or "").partition(".")[0]
@@ -257,7 +260,7 @@ def later(module: str, *about: str) -> None:
 
     Examples
     --------
-    >>> later("chainrules_py.rules.special.special", "chainrules_py.ops.special")
+    >>> later("chainrules_py.rules.special.gamma_and_erf", "chainrules_py.ops.gamma_and_erf")
     """
     for name in about:
         late.setdefault(module, set()).add(name)

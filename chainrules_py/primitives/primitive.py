@@ -37,11 +37,10 @@ from chainrules_py.primitives.plugins import (
     see_helpers,
 )
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
-from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import checked_name
 from chainrules_py.values.caller_frames import caller
-from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import (
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import (
     captured,
     find_host,
     find_tracers,
@@ -50,6 +49,7 @@ from chainrules_py.values.tracers import (
     seen_through,
     untraced,
 )
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import Host, type_info
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.method_table import checked_annotation
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind import choice_by_dtype as choice_by_dtype  # registers itself
 from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, RruleRecipe
@@ -36,8 +35,8 @@ from chainrules_py.registry.statement_checks import (
 from chainrules_py.registry.table import enter
 from chainrules_py.rule_config import Always, Capability
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values.arrays import Numeric
 from chainrules_py.values.caller_frames import caller
+from chainrules_py.values.dispatch_types import Numeric
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -17,7 +17,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.table import declare, name_of, primal_of
-from chainrules_py.values.arrays import Numeric
+from chainrules_py.values.dispatch_types import Numeric
 
 Types = tuple[Any, ...] | None
 """Dispatch types of a rule in place of annotations: one per operand, or None."""

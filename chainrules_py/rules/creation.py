@@ -14,9 +14,9 @@ from chainrules_py.ops import (
     sum,
     zeros_like,
 )
-from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.bind.batched_tangents import aligned
 from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule
-from chainrules_py.rules.support.leading_axes import moved
+from chainrules_py.rules.support.batching_rules import moved
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import ZeroTangent

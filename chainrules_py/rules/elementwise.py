@@ -68,7 +68,7 @@ from chainrules_py.registry.constructors import (
 from chainrules_py.tangents.linear_map import LinearMap, identity
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, NotImplementedTangent, ZeroTangent
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.dispatch_types import Tracer
 
 
 @primitive

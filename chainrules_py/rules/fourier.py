@@ -21,7 +21,7 @@ from chainrules_py.ops import (
     where,
 )
 from chainrules_py.registry.constructors import linear_rule
-from chainrules_py.rules.support.leading_axes import along_axis
+from chainrules_py.rules.support.batching_rules import along_axis
 
 ADJOINT_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 

@@ -21,7 +21,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.registry.bind.linear import unchanged
 from chainrules_py.registry.constructors import linear_rule
-from chainrules_py.rules.support.leading_axes import along_axis, along_places, indexed, scattered
+from chainrules_py.rules.support.batching_rules import along_axis, along_places, indexed, scattered
 from chainrules_py.tangents.space import kind_of
 
 

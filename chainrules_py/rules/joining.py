@@ -4,7 +4,7 @@ import math
 
 from chainrules_py.ops import concat, index, reshape, stack
 from chainrules_py.registry.constructors import linear_rule
-from chainrules_py.rules.support.leading_axes import along_axes, joined
+from chainrules_py.rules.support.batching_rules import along_axes, joined
 
 
 def concat_transpose(y_bar, *arrays, axis, argnum):

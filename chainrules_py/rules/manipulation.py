@@ -26,7 +26,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.registry.constructors import linear_rule, rule
 from chainrules_py.rules.indexing import take_transpose
-from chainrules_py.rules.support.leading_axes import (
+from chainrules_py.rules.support.batching_rules import (
     along_axes,
     along_axis,
     broadcasted,

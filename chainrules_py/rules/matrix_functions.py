@@ -29,13 +29,19 @@ from chainrules_py.ops import (
     unitary_factor,
     zeros_like,
 )
-from chainrules_py.ops.matrices import adjoint, blocks, bordered, corner, magnitude
+from chainrules_py.ops.hermitian_and_block_matrices import (
+    adjoint,
+    blocks,
+    bordered,
+    corner,
+    magnitude,
+)
 from chainrules_py.registry.constructors import rule
-from chainrules_py.rules.linalg.matrices import dense
+from chainrules_py.rules.linalg.diagonals_and_triangles import dense
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 # ---------------------------------------------------------------------------------- functions
 

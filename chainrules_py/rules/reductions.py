@@ -43,7 +43,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule
 from chainrules_py.rules.elementwise import over_root
-from chainrules_py.rules.support.leading_axes import along_axes, along_axis, from_end
+from chainrules_py.rules.support.batching_rules import along_axes, along_axis, from_end
 from chainrules_py.rules.support.tie_shares import equal_shares, shared
 from chainrules_py.tangents.linear_map import LinearMap
 

@@ -32,7 +32,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.registry.constructors import scalar_rule
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import is_traced
+from chainrules_py.values.find_tracers import is_traced
 
 
 # On branch cuts, the sign of a zero part of x determines the side of the cut. Adding a number loses

@@ -40,9 +40,9 @@ from chainrules_py.tangents.zeros import (
     Summand,
     missing,
 )
-from chainrules_py.values.array_likes import as_array
+from chainrules_py.values.array_conversion import as_array
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.members import holds_numbers
+from chainrules_py.values.object_contents import holds_numbers
 from chainrules_py.values.pytree import PLAIN
 from chainrules_py.values.structure import (
     fields_of,

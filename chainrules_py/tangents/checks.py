@@ -4,7 +4,7 @@ import operator
 from typing import Any, NoReturn
 
 from chainrules_py.errors import ProjectionError, describe
-from chainrules_py.values.array_likes import is_table
+from chainrules_py.values.array_conversion import is_table
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import check_tangent, type_info

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.find_tracers import find_tracers
 
 
 @final

@@ -12,9 +12,9 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.space import dtype_kind, kind_of, refuse_numbers
-from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.members import holds, is_real
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.object_contents import holds, is_real
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import namespace_of, type_info

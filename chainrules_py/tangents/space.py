@@ -22,8 +22,8 @@ from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.tangent_dtypes import default_dtype, widened_to
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
-from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import forgets
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.structure import (
     Structure,
     fields_of,

@@ -8,9 +8,9 @@ from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
 from chainrules_py.tangents.zeros import is_zero
+from chainrules_py.values.find_tracers import find_tracers, untraced
 from chainrules_py.values.pytree import TreeDef, partition, unflatten
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import namespace_of
 
 

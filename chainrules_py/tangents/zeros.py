@@ -251,7 +251,7 @@ class NotImplementedTangent(AbstractTangent):
 
     Examples
     --------
-    >>> from chainrules_py.tangents.user_tangents import deliver
+    >>> from chainrules_py.tangents.user_tangent_checks import deliver
     >>> t = NotImplementedTangent("besselj has no derivative in its order")
     >>> 1.0 + 2 * t
     NotImplementedTangent('besselj has no derivative in its order')

@@ -7,11 +7,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.testing.cases.backends import Backend, backend, backends, to_numpy
+from chainrules_py.testing.cases.calls_from_samples import Instance, instances
+from chainrules_py.testing.cases.coordinates import random_tangent
 from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
-from chainrules_py.testing.checks.tangent_types import check_tangent_type
-from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
-from chainrules_py.testing.data.calls_from_samples import Instance, instances
-from chainrules_py.testing.data.coordinates import random_tangent
+from chainrules_py.testing.checks.tangent_laws import check_tangent_type
 from chainrules_py.testing.debug_mode import DebugError, debug
 from chainrules_py.testing.diagnosis import Table
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
@@ -55,7 +55,7 @@ check_grads: Callable[..., Report]
 sample_tests: Callable[..., Callable[..., None]]
 _OUTSIDE = {
     "check_everywhere": "chainrules_py.testing.everywhere",
-    "check_grads": "chainrules_py.testing.everywhere.grads",
+    "check_grads": "chainrules_py.testing.gradcheck",
     "sample_tests": "chainrules_py.testing.pytest_samples",
 }
 

@@ -29,14 +29,14 @@ from chainrules_py.testing.call_arguments import (
     samples_wanted,
     shown_call,
 )
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.smaller_call import smaller
 from chainrules_py.testing.checks import batches, contract, derivatives, side_effects, variants
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.smaller_call import smaller
 from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, line_of
 from chainrules_py.testing.find_rule import is_ours, missing_mode
+from chainrules_py.testing.report.case_diagnosis import diagnose, jacobian_tables
 from chainrules_py.testing.report.large_jacobian import name_by_smaller
-from chainrules_py.testing.report.mistakes import diagnose, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 

@@ -28,14 +28,14 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.arithmetic import scale
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.testing.data.backends import to_numpy
-from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.structures import check_rebuilt
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.generators import is_generator, states
-from chainrules_py.values.locks import Mode
-from chainrules_py.values.members import cells
+from chainrules_py.testing.cases.backends import to_numpy
+from chainrules_py.testing.cases.coordinates import random_tangent
+from chainrules_py.testing.structure_checks import check_rebuilt
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.locks_and_modes import Mode
+from chainrules_py.values.object_contents import cells
 from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.random_generators import is_generator, states
 from chainrules_py.values.type_info import type_info
 
 

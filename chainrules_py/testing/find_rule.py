@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from chainrules_py.engines.default import demand
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.registry.bind.bind import bind
-from chainrules_py.registry.normal_form import normalise_call
+from chainrules_py.registry.call_normalization import normalise_call
 from chainrules_py.registry.table import find_rule
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.coordinates import Coordinates
 
 
 class Bound(NamedTuple):

@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests that need a GPU where there is none."""
     if item.get_closest_marker("gpu"):
-        from chainrules_py.testing.data.backends import KNOWN
+        from chainrules_py.testing.cases.backends import KNOWN
 
         (missing,) = [known.missing for known in KNOWN if known.name == "cupy"]
         if missing:

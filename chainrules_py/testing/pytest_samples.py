@@ -16,7 +16,7 @@ import pytest
 from chainrules_py import RuleError
 from chainrules_py.registry.table import name_of
 from chainrules_py.testing import Backend, Outcome, RuleCheckError
-from chainrules_py.testing.data.calls_from_samples import Instance
+from chainrules_py.testing.cases.calls_from_samples import Instance
 from chainrules_py.testing.report.summary import Depth, told
 from chainrules_py.testing.sample_runs import (
     Backends,

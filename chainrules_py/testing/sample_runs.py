@@ -19,13 +19,13 @@ from chainrules_py.registry.explain import rules_for, rules_in
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.testing.call_arguments import samples_wanted
+from chainrules_py.testing.cases.backends import Backend
+from chainrules_py.testing.cases.backends import backend as backend_named
+from chainrules_py.testing.cases.backends import backends as installed
+from chainrules_py.testing.cases.calls_from_samples import Instance, instances
+from chainrules_py.testing.cases.coordinates import random_tangent
+from chainrules_py.testing.cases.unsupported_operations import unsupported
 from chainrules_py.testing.check import CHECKS, DERIVED, Settings, judge
-from chainrules_py.testing.data.backends import Backend
-from chainrules_py.testing.data.backends import backend as backend_named
-from chainrules_py.testing.data.backends import backends as installed
-from chainrules_py.testing.data.calls_from_samples import Instance, instances
-from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.data.unsupported import unsupported
 from chainrules_py.testing.report.report import Finding, RuleCheckError
 from chainrules_py.testing.report.summary import Depth, Outcome, Summary
 from chainrules_py.testing.samples import operations_with_samples

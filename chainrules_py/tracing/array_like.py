@@ -28,10 +28,10 @@ from chainrules_py.tracing.library_calls import (
     find_step,
     steps,
 )
-from chainrules_py.tracing.lost_derivatives import comparing, note_comparison
-from chainrules_py.values.array_likes import as_array, tables
-from chainrules_py.values.arrays import Tracer, called_beside
+from chainrules_py.tracing.lost_derivative_notes import comparing, note_comparison
+from chainrules_py.values.array_conversion import as_array, tables
 from chainrules_py.values.caller_frames import caller
+from chainrules_py.values.dispatch_types import Tracer, called_beside
 from chainrules_py.values.memory import makers, wrapping
 from chainrules_py.values.type_info import type_info
 

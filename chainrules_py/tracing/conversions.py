@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.ops.engine_operations import duplicate
-from chainrules_py.primitives import advice
-from chainrules_py.primitives.advice import Line, advised_at, instead_of, remedy, told
+from chainrules_py.primitives import conversion_advice
+from chainrules_py.primitives.conversion_advice import Line, advised_at, instead_of, remedy, told
 from chainrules_py.primitives.plugins import see_roots
-from chainrules_py.tracing.lost_derivatives import note_refusal
+from chainrules_py.tracing.lost_derivative_notes import note_refusal
 from chainrules_py.tracing.object_arrays import becomes_element, objects
-from chainrules_py.values.arrays import Tracer, number_homes
 from chainrules_py.values.caller_frames import assigns, caller, is_of_library, root_module
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.dispatch_types import Tracer, number_homes
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.type_info import type_info
 
 
@@ -151,7 +151,7 @@ def _refuse(x: Any, kind: str) -> NoReturn:
 
 def picture(x: Any) -> str:
     """Return a description of a tracer, for messages."""
-    return advice.picture(x.__payload__)
+    return conversion_advice.picture(x.__payload__)
 
 
 def refuse_exchange(frame: Any, of_rows: bool) -> None:

@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 from chainrules_py.tracing.library_calls import call_native
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.find_tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
 

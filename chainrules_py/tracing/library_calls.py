@@ -16,24 +16,24 @@ from typing import Any, TypeAlias
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.ops.engine_operations import shaping, with_memory
-from chainrules_py.primitives.advice import Line, advised, advised_at, told
 from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
+from chainrules_py.primitives.conversion_advice import Line, advised, advised_at, told
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.registry.call_normalization import scalar_at_home
 from chainrules_py.registry.explain import public_name
-from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tracing.call_plans import composing, options_of, renaming
+from chainrules_py.tracing.alias_call_plans import composing, options_of, renaming
 from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
 from chainrules_py.tracing.object_arrays import guarded, joined, may_hold
-from chainrules_py.values.array_likes import as_array, is_asked, is_read, is_table
-from chainrules_py.values.arrays import Tracer, number_home
+from chainrules_py.values.array_conversion import as_array, is_asked, is_read, is_table
 from chainrules_py.values.caller_frames import caller
+from chainrules_py.values.dispatch_types import Tracer, number_home
+from chainrules_py.values.find_tracers import call_plain, find_tracers, untraced
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
-from chainrules_py.values.tracers import call_plain, find_tracers, untraced
 from chainrules_py.values.type_info import type_info
 
 
@@ -398,7 +398,7 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         if imports
         else f"write {short} = primitive({called}), and its derivative in @rule({short})"
         if short.isidentifier()
-        else "write it by vectorize of chainrules_py.composites.functional"
+        else "write it by vectorize of chainrules_py.composites.higher_order"
     )
     fact = [f"{name} has no derivative that is known"]
     fact += [said for said in not_loaded() if engine and said.startswith(f"{engine} ")]

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.advice import Line, refuse_labelled, remedy, told
+from chainrules_py.primitives.conversion_advice import Line, refuse_labelled, remedy, told
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.caller_frames import caller
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.dispatch_types import Tracer, number_home
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.type_info import type_info
 
 MOST_ELEMENTS = 100

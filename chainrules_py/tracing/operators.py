@@ -22,8 +22,8 @@ from chainrules_py.errors import (
 )
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
 from chainrules_py.ops.engine_operations import rounded, shape_back
-from chainrules_py.primitives.advice import Line, advised, instead_of, told
 from chainrules_py.primitives.aliases.alias import aliases
+from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
@@ -35,14 +35,14 @@ from chainrules_py.tracing.library_calls import (
     find_step,
     steps,
 )
-from chainrules_py.tracing.lost_derivatives import note_comparison, refuse_shortcut, shortcuts
+from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.object_arrays import element_methods
-from chainrules_py.values.array_likes import is_read, is_table
-from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
+from chainrules_py.values.array_conversion import is_read, is_table
 from chainrules_py.values.caches import forgets, on_registration
 from chainrules_py.values.caller_frames import caller, first_of_callers
+from chainrules_py.values.dispatch_types import Tracer, called_beside, number_home, stood_for
+from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_derived, type_info
 
 
@@ -349,7 +349,7 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, Any], Any]:
-    """Record a comparison for equality: see `chainrules_py.tracing.lost_derivatives`."""
+    """Record a comparison for equality: see `chainrules_py.tracing.lost_derivative_notes`."""
 
     def method(self: Any, other: Any) -> Any:
         frame = caller()

@@ -27,12 +27,12 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
-from chainrules_py.tracing.lost_derivatives import note_step
+from chainrules_py.tracing.lost_derivative_notes import note_step
 from chainrules_py.tracing.object_arrays import joined
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import find_tracers, highest_tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
-from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
 
 Recorder: TypeAlias = Callable[..., Any]

@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from chainrules_py.errors import ChainRulesError
-from chainrules_py.primitives.advice import tracebacks_of
+from chainrules_py.primitives.conversion_advice import tracebacks_of
 
 
 def shorten_traceback(error: BaseException) -> None:

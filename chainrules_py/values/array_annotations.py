@@ -6,7 +6,7 @@ import re
 from typing import Any, final
 
 from chainrules_py.errors import RuleError
-from chainrules_py.values.arrays import Tracer, of_kinds
+from chainrules_py.values.dispatch_types import Tracer, of_kinds
 
 _DTYPE = re.compile(r"(b?float|u?int|complex)\d+(_\w+)?|bool")
 _PYTHONS = {"int": "int64", "float": "float64", "complex": "complex128"}

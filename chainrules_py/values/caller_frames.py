@@ -1,7 +1,7 @@
 """Frames of callers: the source line for messages, and the calling module.
 
-Nothing else in the core reads frames, except `chainrules_py.primitives.advice`, which reads the
-line of a program for an error message.
+Nothing else in the core reads frames, except `chainrules_py.primitives.conversion_advice`, which
+reads the line of a program for an error message.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
 
 from chainrules_py.errors import RuleError, describe
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 Shape: TypeAlias = tuple[int, ...]
 

@@ -21,9 +21,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, final
 
 from chainrules_py import debug_hooks
 from chainrules_py.errors import RuleError, describe, register_description
-from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import entering, forget_all, forgets
-from chainrules_py.values.members import attributes, is_real, slots
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.object_contents import attributes, is_real, slots
 
 T = TypeVar("T")
 _NONE: dict[str, Any] = {}

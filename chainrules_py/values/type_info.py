@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
-from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
 from chainrules_py.values.caches import entering, forget_all, forgets
+from chainrules_py.values.dispatch_types import Array, Scalar, Tracer, number_home
 from chainrules_py.values.library import Library, check_library
-from chainrules_py.values.locks import Lock
+from chainrules_py.values.locks_and_modes import Lock
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
 

@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from chainrules_compile import compile as compile_
 from chainrules_py import ChainRulesError, Primitive, ops, rules_for, space
 from chainrules_py.testing import backend
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_tape import grad
 from chainrules_tape.pictures import formula
 from chainrules_tape.pictures.formulas import as_letter

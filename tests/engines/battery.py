@@ -24,7 +24,7 @@ from chainrules_py.registry.constructors import (
     rule,
     scalar_rule,
 )
-from chainrules_py.testing.data.calls_from_samples import draw
+from chainrules_py.testing.cases.calls_from_samples import draw
 from chainrules_py.testing.samples.decompositions import apart, eigenspaces_hermitian, positive
 from chainrules_py.testing.samples.sample import Draw
 from chainrules_py.values.pytree import flatten, unflatten

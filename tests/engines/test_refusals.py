@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from chainrules_py import ChainRulesError, NoRuleError, export, primitive
 from chainrules_py.testing import backend
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import operations_of
 from chainrules_py.values.pytree import flatten, unflatten
 
@@ -45,7 +45,7 @@ def of_mlx(operands):
 def refusals(operation, engine, most):
     """Yield what an engine refuses of an operation's samples, by the door that it was asked at."""
     table = importlib.import_module(f"chainrules_{engine}").transformations
-    as_vector = importlib.import_module("chainrules_kit.engine_support")._as_vector
+    as_vector = importlib.import_module("chainrules_kit.supported_transformations")._as_vector
     asarray, f = table.asarray or np.asarray, export(operation, to=engine)
     for instance in itertools.islice(instances(operation), most):
         operands, options = instance.build(backend(engine if engine in "jax torch" else "numpy"))

@@ -18,7 +18,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.composites.functional import vectorize
+from chainrules_py.composites.higher_order import vectorize
 from chainrules_py.extend import find_rule
 from chainrules_tape import (
     checkpoint,

@@ -12,10 +12,10 @@ import numpy as np
 from chainrules_compile import compile
 from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
 from chainrules_py.ops import strict
-from chainrules_py.ops.undetermined import is_strict
+from chainrules_py.ops.degeneracy_reports import is_strict
 from chainrules_py.primitives.method_table import lock
 from chainrules_tape import Tape, checkpoint, grad, hessian, jacobian, jvp, linearize, vjp
-from chainrules_tape.inspect.saved_calls import trap
+from chainrules_tape.inspect.kept_calls import trap
 
 X = np.linspace(0.1, 0.9, 12)
 LARGE = np.ones(1_000_001)

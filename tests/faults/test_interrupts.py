@@ -15,7 +15,7 @@ from chainrules_compile import compile
 from chainrules_py import ops as v
 from chainrules_py.primitives.method_table import Cache, invalidate
 from chainrules_py.values.caches import forget
-from chainrules_py.values.locks import Lock
+from chainrules_py.values.locks_and_modes import Lock
 from chainrules_tape import value_and_grad
 from tests.faults.interrupts import (
     AtPoint,

@@ -9,9 +9,9 @@ import threading
 import pytest
 
 from chainrules_py.ops import strict
-from chainrules_py.ops.undetermined import is_strict
+from chainrules_py.ops.degeneracy_reports import is_strict
 from chainrules_tape import debug_nans
-from chainrules_tape.inspect.saved_calls import trap_is_set
+from chainrules_tape.inspect.kept_calls import trap_is_set
 
 MODES = pytest.mark.parametrize("block, holds", [(strict, is_strict), (debug_nans, trap_is_set)])
 

@@ -18,7 +18,7 @@ import chainrules_compile
 import chainrules_py
 import chainrules_tape
 from chainrules_py import LinearMap, MutationError, TracerError, primitive, rrule, rule, scalar_rule
-from chainrules_py.composites import functional
+from chainrules_py.composites import higher_order
 from chainrules_py.extend import find_rule
 from chainrules_tape import grad, linearize, vjp
 from tests.faults import made_here
@@ -49,7 +49,7 @@ def test_in_a_process_that_was_started_anew():
     np.testing.assert_array_equal(gradients[1], grad(made_here.total)(2 * made_here.X))
 
 
-FACES = (chainrules_py, chainrules_tape, chainrules_compile, functional)
+FACES = (chainrules_py, chainrules_tape, chainrules_compile, higher_order)
 STATES = {"primitive", "rule", "scalar_rule", "linear_rule", "bilinear_rule", "non_differentiable"}
 STATES |= {"opt_out", "overriding", "register_structure", "strict"}
 ALSO = ((), (made_here.X,), (3,))

@@ -12,7 +12,7 @@ from chainrules_compile import compile
 from chainrules_compile.recorded_values import CLASSES
 from chainrules_py import Tangent
 from chainrules_py.extend import flatten
-from chainrules_scipy.agreement_with_scipy import Beside
+from chainrules_scipy.result_checks import Beside
 from chainrules_tape import value_and_grad
 from tests.faults.under_way import ask
 

@@ -23,7 +23,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import register_tangent
 from chainrules_tape import Tape, grad, hessian, jacobian, jvp, name, vjp
-from chainrules_tape.tools.json_export import oracle
+from chainrules_tape.tools.test_vectors import oracle
 from tests.features.rows import feature
 
 W = np.arange(4.0).reshape(2, 2)

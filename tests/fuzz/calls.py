@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.testing.data.backends import backend
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.backends import backend
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import operations_of
 from chainrules_py.testing.samples.sample import Draw
 from tests.fuzz.lines import Choices, Line, is_number

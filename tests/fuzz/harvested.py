@@ -20,7 +20,7 @@ import numpy as np
 import chainrules_scipy
 from chainrules_py import ChainRulesError
 from chainrules_py.extend import untraced
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_tape import jvp, value_and_grad, vjp
 from tests.engines.compile.shadow import ask
 from tests.fuzz.harvest import Harvested, size

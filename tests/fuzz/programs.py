@@ -24,7 +24,7 @@ except ImportError as error:
 
 from chainrules_py import MutationError, TracerError
 from chainrules_py.primitives import plugins
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from tests.fuzz.lines import Choices, Line, Maker
 from tests.fuzz.tables import LINES
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_py import MutationError
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_tape import Tape, jvp, linearize, vjp
 from tests.fuzz.smaller import without_one
 

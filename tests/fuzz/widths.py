@@ -18,8 +18,8 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py import NotDifferentiableError, TracerError
-from chainrules_py.testing.data.backends import backend
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.backends import backend
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import operations_of
 from chainrules_tape import jvp, vjp
 from tests.fuzz.smaller import without_one

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.testing.data.calls_from_samples import Instance
+from chainrules_py.testing.cases.calls_from_samples import Instance
 from tests.fuzz.calls import CALLS
 from tests.fuzz.lines import Choices
 from tests.fuzz.programs import Program, drawn

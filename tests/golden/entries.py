@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import frule, rrule
-from chainrules_py.testing.data.backends import backend
-from chainrules_py.testing.data.calls_from_samples import Instance, instances
-from chainrules_py.testing.data.coordinates import random_tangent
+from chainrules_py.testing.cases.backends import backend
+from chainrules_py.testing.cases.calls_from_samples import Instance, instances
+from chainrules_py.testing.cases.coordinates import random_tangent
 from chainrules_py.testing.sample_runs import operations_of
 from chainrules_tape import hvp, jvp, value_and_grad, vjp
 from tests.golden.draws import digest_of, program

@@ -22,7 +22,7 @@ from chainrules_py import ChainRulesError
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.plugins import see, see_all
 from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.find_tracers import find_tracers
 from chainrules_tape import jvp, vjp
 from tests.surface import coverage
 from tests.surface.calls import names_with_calls

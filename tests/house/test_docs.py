@@ -38,7 +38,7 @@ BLOCK = re.compile(r"^```(?:\{code-cell\} )?python3?\n(.*?)^```", re.MULTILINE |
 # Modules that anybody may import; entry points and settings name others.
 OPEN = (
     "chainrules_py",
-    "chainrules_py.composites.functional",
+    "chainrules_py.composites.higher_order",
     "chainrules_kit",
     "chainrules_kit.custom_derivatives",
     "chainrules_compile",

@@ -22,7 +22,7 @@ see_all()
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY = ROOT / "backends" / "chainrules_numpy"
 TABLES = [
-    *sorted((NUMPY / "functions").glob("*.py")),
+    *sorted((NUMPY / "function_aliases").glob("*.py")),
     *[
         NUMPY / f"{name}.py"
         for name in ("linalg", "methods", "ufunc_methods", "ufuncs", "in_place_functions")
@@ -80,7 +80,10 @@ def figures():
     }
 
 
-SHARED = ("chainrules_numpy.keyword_lowerings", "chainrules_numpy.functions.alias_constructors")
+SHARED = (
+    "chainrules_numpy.keyword_lowerings",
+    "chainrules_numpy.function_aliases.alias_constructors",
+)
 
 
 def is_numpys(native):
@@ -150,7 +153,7 @@ def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
         "def read(*_, **__): raise AssertionError('a signature was inspected')\n"
         "inspect.signature = read\n"
         "import chainrules_numpy\n"
-        "late = ('chainrules_py.rules.', 'chainrules_py.composites.python_numbers',"
+        "late = ('chainrules_py.rules.', 'chainrules_py.composites.python_number_implementations',"
         " 'chainrules_kit.solvers')\n"
         "print([m for m in sys.modules if m.startswith(late)])\n"
         "print([m for m in {*sys.modules} - before if m.startswith('numpy')])\n"

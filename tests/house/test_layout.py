@@ -92,7 +92,7 @@ def test_package_is_typed_and_states_its_api(package):
 STATED = (
     "chainrules_py/__init__.py",
     "chainrules_py/extend.py",
-    "chainrules_py/composites/functional.py",
+    "chainrules_py/composites/higher_order.py",
     "chainrules_py/cli/__init__.py",
     "chainrules_py/testing/__init__.py",
     "chainrules_py/testing/*/__init__.py",

@@ -12,7 +12,7 @@ import pytest
 
 from chainrules_py import rrule
 from chainrules_py.ops import odeint, sin
-from chainrules_py.testing.data.unsupported import REASONS, UNSUPPORTED
+from chainrules_py.testing.cases.unsupported_operations import REASONS, UNSUPPORTED
 from tests.fake_gpu.backend import backend
 from tests.surface import libraries
 

@@ -25,7 +25,7 @@ PLACES = {
     "backends/chainrules_dask": "tests/libraries/dask",
     "chainrules_py/testing/diagnosis": "tests/testing",
     "backends/chainrules_kit/fallbacks": "tests/core/composites",
-    "backends/chainrules_kit/fallbacks/composites": "tests/core/composites",
+    "backends/chainrules_kit/numpy_composites": "tests/core/composites",
     "backends/chainrules_tape/pictures": "tests/tape/inspect",
     "chainrules_py/testing/everywhere": "tests/testing",
     "backends/chainrules_jax": "tests/engines/jax",
@@ -66,7 +66,7 @@ ELSEWHERE = (
         "by what comes and goes",
     ),
     (
-        "chainrules_py/values/locks.py",
+        "chainrules_py/values/locks_and_modes.py",
         "tests/faults/test_modes.py",
         "by blocks that overlap",
     ),
@@ -76,7 +76,7 @@ ELSEWHERE = (
         "what locks is who asks it",
     ),
     (
-        "chainrules_py/values/tracers.py",
+        "chainrules_py/values/find_tracers.py",
         "tests/core/primitives/closures/test_closures.py",
         "by values that are searched",
     ),
@@ -117,7 +117,7 @@ ELSEWHERE = (
         "by what is made in another process",
     ),
     (
-        "backends/chainrules_kit/engine_config.py",
+        "backends/chainrules_kit/rule_config.py",
         "tests/engines/torch/test_given_functions.py",
         "by the solvers that ask an engine for derivatives",
     ),
@@ -154,14 +154,14 @@ ELSEWHERE = (
         "rules that call back use it",
     ),
     (
-        "backends/chainrules_kit/fallbacks/composites/creation.py",
+        "backends/chainrules_kit/numpy_composites/creation.py",
         "tests/rules/test_creation.py",
         USERS,
     ),
-    ("chainrules_py/composites/decompositions.py", "tests/rules/linalg/test_svd.py", USERS),
+    ("chainrules_py/composites/linalg.py", "tests/rules/decompositions/test_svd.py", USERS),
     ("chainrules_py/composites/elementwise.py", "tests/rules/test_elementwise.py", USERS),
     (
-        "chainrules_py/composites/functional.py",
+        "chainrules_py/composites/higher_order.py",
         "tests/programs/test_constrained.py",
         "a list of names, imported from there",
     ),
@@ -171,64 +171,67 @@ ELSEWHERE = (
         USERS,
     ),
     (
-        "backends/chainrules_kit/fallbacks/composites/indexing.py",
+        "backends/chainrules_kit/numpy_composites/indexing.py",
         "tests/rules/test_indexing.py",
         USERS,
     ),
     (
-        "backends/chainrules_kit/fallbacks/composites/joining.py",
+        "backends/chainrules_kit/numpy_composites/joining.py",
         "tests/rules/test_joining.py",
         USERS,
     ),
     ("chainrules_py/composites/manipulation.py", "tests/rules/test_manipulation.py", USERS),
     (
-        "backends/chainrules_kit/fallbacks/composites/polynomials.py",
+        "backends/chainrules_kit/numpy_composites/polynomials.py",
         "tests/rules/test_polynomials.py",
         USERS,
     ),
     ("chainrules_py/composites/products.py", "tests/rules/linalg/test_linalg.py", USERS),
     (
-        "backends/chainrules_kit/fallbacks/composites/quantiles.py",
+        "backends/chainrules_kit/numpy_composites/quantiles.py",
         "tests/rules/test_statistics.py",
         USERS,
     ),
     (
-        "backends/chainrules_kit/fallbacks/composites/reductions.py",
+        "backends/chainrules_kit/numpy_composites/reductions.py",
         "tests/rules/test_reductions.py",
         USERS,
     ),
     (
-        "backends/chainrules_kit/fallbacks/composites/statistics.py",
+        "backends/chainrules_kit/numpy_composites/statistics.py",
         "tests/rules/test_statistics.py",
         USERS,
     ),
     (
-        "backends/chainrules_kit/fallbacks/composites/*",
+        "backends/chainrules_kit/numpy_composites/*",
         "tests/libraries/numpy/test_surface.py",
         TABLE,
     ),
     ("backends/chainrules_kit/fallbacks/*", "tests/core/composites/test_fallbacks.py", ROOM),
     ("chainrules_py/composites/*", "tests/libraries/numpy/test_surface.py", TABLE),
     # ----------------------------------------------------------------------------- the rules
-    ("chainrules_py/rules/contraction/*", "tests/rules/contraction/test_contraction.py", ROOM),
     (
         "chainrules_py/rules/linalg/*",
         "tests/rules/linalg/test_linalg.py",
         "products, solving and matrices call each other",
     ),
     (
-        "chainrules_py/rules/higher_order/operators.py",
+        "chainrules_py/rules/higher_order/residuals_and_jacobians.py",
         "tests/rules/higher_order/test_implicit.py",
         "by the rules that are made of them",
     ),
-    ("chainrules_py/rules/special/bessel.py", "tests/rules/special/test_special.py", ROOM),
+    (
+        "chainrules_py/rules/special/bessel_and_hypergeometric.py",
+        "tests/rules/special/test_special.py",
+        ROOM,
+    ),
     (
         "chainrules_py/rules/support/spectra.py",
         "tests/rules/decompositions/test_eigen.py",
         "by the rules that it helps",
     ),
     (
-        "chainrules_py/rules/support/leading_axes.py",
+        "chainrules_py/rules/support/batching_rules.py",
         "tests/rules/decompositions/test_qr.py",
         "by the rules that it helps",
     ),
@@ -249,17 +252,17 @@ ELSEWHERE = (
         "data: every sample is a test",
     ),
     (
-        "chainrules_py/testing/data/unsupported.py",
+        "chainrules_py/testing/cases/unsupported_operations.py",
         "tests/testing/test_samples.py",
         "each is tried, and is refused",
     ),
     ("chainrules_py/testing/pytest_samples.py", "tests/testing/test_plugin.py", "tests for pytest"),
     (
-        "chainrules_py/testing/data/calls_from_samples.py",
+        "chainrules_py/testing/cases/calls_from_samples.py",
         "tests/testing/test_sample_runs.py",
         "runs build their calls",
     ),
-    ("chainrules_py/testing/data/*", "tests/testing/test_check.py", "what a check is made of"),
+    ("chainrules_py/testing/cases/*", "tests/testing/test_check.py", "what a check is made of"),
     (
         "chainrules_py/testing/report/summary.py",
         "tests/testing/test_sample_runs.py",
@@ -282,14 +285,18 @@ ELSEWHERE = (
     ),
     ("chainrules_py/testing/errors.py", "tests/testing/test_check.py", "the answers of checks"),
     # ---------------------------------------------------------------------------- the libraries
-    ("backends/chainrules_numpy/functions/*", "tests/libraries/numpy/test_surface.py", TABLE),
+    (
+        "backends/chainrules_numpy/function_aliases/*",
+        "tests/libraries/numpy/test_surface.py",
+        TABLE,
+    ),
     (
         "backends/chainrules_numpy/masked_array_advice.py",
         "tests/libraries/numpy/test_refused_array_types.py",
         ROOM,
     ),
     (
-        "backends/chainrules_numpy/registration.py",
+        "backends/chainrules_numpy/array_types.py",
         "tests/libraries/numpy/test_add_rows.py",
         "what is not NumPy's own in it",
     ),
@@ -300,7 +307,7 @@ ELSEWHERE = (
     ),
     (
         "backends/chainrules_numpy/in_place_functions.py",
-        "tests/tape/array_writes/test_write.py",
+        "tests/tape/array_writes/test_writes_and_views.py",
         "writes are the tape's",
     ),
     ("backends/chainrules_numpy/ufunc_methods.py", "tests/libraries/numpy/test_ufuncs.py", ROOM),
@@ -311,7 +318,7 @@ ELSEWHERE = (
     ),
     (
         "backends/chainrules_numpy/keyword_lowerings.py",
-        "tests/libraries/numpy/test_aliases.py",
+        "tests/libraries/numpy/test_late_alias.py",
         "rows are lowered by it",
     ),
     ("backends/chainrules_numpy/methods.py", "tests/libraries/numpy/test_surface.py", TABLE),
@@ -328,7 +335,7 @@ ELSEWHERE = (
     ("backends/chainrules_scipy/*", "tests/libraries/scipy/test_scipy.py", ROOM),
     (
         "backends/chainrules_kit/solvers/runge_kutta.py",
-        "tests/engines/kit/solvers/test_integration.py",
+        "tests/engines/kit/solvers/test_ode_integration.py",
         "an integration is made of steps",
     ),
     (
@@ -338,7 +345,7 @@ ELSEWHERE = (
     ),
     (
         "backends/chainrules_kit/*",
-        "tests/engines/kit/test_export.py",
+        "tests/engines/kit/test_call_resolution.py",
         "exported functions have entries",
     ),
     (
@@ -371,7 +378,7 @@ ELSEWHERE = (
     ("backends/chainrules_jax/arrays/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_jax/*", "tests/engines/jax/arrays/test_arrays.py", ROOM),
     (
-        "backends/chainrules_torch/engine/numpy_programs.py",
+        "backends/chainrules_torch/engine/opaque_programs.py",
         "tests/engines/torch/test_programs.py",
         "solvers and kernels run apart",
     ),
@@ -399,17 +406,17 @@ ELSEWHERE = (
     # -------------------------------------------------------------------------------- the tape
     (
         "backends/chainrules_tape/__init__.py",
-        "tests/engines/kit/sparsity/test_assembly.py",
+        "tests/engines/kit/sparsity/test_sparse_jacobian.py",
         "names of sparse Jacobians are imported on first use",
     ),
     (
-        "backends/chainrules_tape/assembly.py",
-        "tests/tape/core/test_tape.py",
+        "backends/chainrules_tape/tape.py",
+        "tests/tape/core/test_bare_tape.py",
         "what is plugged together is the tape",
     ),
     (
         "backends/chainrules_tape/rule_config.py",
-        "tests/tape/core/test_tape.py",
+        "tests/tape/core/test_bare_tape.py",
         "its settings are the tape's",
     ),
     (
@@ -419,8 +426,12 @@ ELSEWHERE = (
     ),
     ("backends/chainrules_tape/tools/*", "tests/features/test_tools.py", ROOM),
     ("backends/chainrules_tape/checkpoint/*", "tests/tape/test_checkpoint.py", ROOM),
-    ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
-    ("backends/chainrules_tape/array_writes/*", "tests/tape/array_writes/test_write.py", ROOM),
+    ("backends/chainrules_tape/core/*", "tests/tape/core/test_bare_tape.py", ROOM),
+    (
+        "backends/chainrules_tape/array_writes/*",
+        "tests/tape/array_writes/test_writes_and_views.py",
+        ROOM,
+    ),
     (
         "backends/chainrules_tape/fast/*",
         "tests/tape/fast/test_slices.py",
@@ -428,12 +439,12 @@ ELSEWHERE = (
     ),
     (
         "backends/chainrules_tape/forward/*",
-        "tests/tape/functions/test_grad.py",
+        "tests/tape/functions/test_grad_vjp_jvp.py",
         "by the functions that run them",
     ),
     (
         "backends/chainrules_tape/functions/*",
-        "tests/tape/functions/test_grad.py",
+        "tests/tape/functions/test_grad_vjp_jvp.py",
         "by the functions that are called",
     ),
 )

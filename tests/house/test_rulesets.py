@@ -18,7 +18,7 @@ from chainrules_py import ops as v
 from chainrules_py.testing import check_grads
 from chainrules_scipy.sparse import with_data
 from chainrules_tape import grad, stop_gradient
-from chainrules_tape.tools import chainrules_jl
+from chainrules_tape.tools import chainrules_jl_functions
 
 TABLE = Path(__file__).parents[2] / "docs" / "rulesets.csv"
 with TABLE.open(encoding="utf-8", newline="") as file:
@@ -40,7 +40,7 @@ def written(buffer: Any, x: Any) -> Any:
 
 NAMES = {
     "np": np,
-    "functions": chainrules_jl,
+    "functions": chainrules_jl_functions,
     "functools": functools,
     "linalg": scipy.linalg,
     "sparse": scipy.sparse,

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/tape-in-an-evening.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 TAPE = ROOT / "backends/chainrules_tape"
-CORE = ("tape", "variable", "cotangent_routing", "backward")
+CORE = ("bare_tape", "variable", "cotangent_routing", "backward")
 PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
 NAMES = sorted(
     {n for n in re.findall(r"`([^`\n]+)`", PROSE) if re.fullmatch(r"[A-Za-z_][\w.]*", n)}

@@ -29,7 +29,7 @@ from chainrules_py.ops import (
     negative,
     sin,
 )
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 from chainrules_tape import checkpoint, grad, hessian, jacobian, value_and_grad
 
 # One partial per operand, each of the result and the operands.

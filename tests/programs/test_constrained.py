@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py.composites.functional import minimize, root
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.composites.higher_order import minimize, root
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_tape import grad, jvp, vjp
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "chain.py"

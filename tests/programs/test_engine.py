@@ -11,7 +11,7 @@ import pytest
 
 from chainrules_py import ops as v
 from chainrules_py import zero_tangent
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from tests.engines.battery import CONSTANT, ONE_MODE, points
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "engine.py"

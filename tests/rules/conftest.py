@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import chainrules_tape
+from chainrules_py.testing.cases.coordinates import Coordinates
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_py.testing.checks.nesting import Loss
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad, jvp, vjp
 
 STEP = 1e-6

@@ -15,7 +15,7 @@ from chainrules_py import ops as v
 from chainrules_py.primitives import plugins
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.surface.names import library_of, listed_as
 from tests.surface.point import Point, dense, direct, leaves, parts, slope, vector

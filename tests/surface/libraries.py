@@ -2,9 +2,9 @@
 
 ``python -m tests.surface.libraries docs/libraries.csv`` runs two samples of every operation on
 every library and counts the checks that passed. A cell is that number, a reason out of
-`chainrules_py.testing.data.unsupported`, ``"refused"`` where the library itself takes none of the
-samples, or ``"FAILED"``. With ``--stale`` only operations and cells whose samples or reasons have
-changed are run.
+`chainrules_py.testing.cases.unsupported_operations`, ``"refused"`` where the library itself takes
+none of the samples, or ``"FAILED"``. With ``--stale`` only operations and cells whose samples or
+reasons have changed are run.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.testing import Backend
-from chainrules_py.testing.data.calls_from_samples import Instance, instances
-from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
+from chainrules_py.testing.cases.calls_from_samples import Instance, instances
+from chainrules_py.testing.cases.unsupported_operations import UNSUPPORTED, unsupported
 from chainrules_py.testing.sample_runs import operations_of, run_samples
 from tests.fake_gpu.backend import backend
 

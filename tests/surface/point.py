@@ -11,8 +11,8 @@ import numpy as np
 
 from chainrules_py.extend import joined, map_leaves
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.testing.data.calls_from_samples import draw
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.calls_from_samples import draw
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_py.testing.samples.sample import Draw
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.surface.calls.call import SurfaceCall

@@ -21,7 +21,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, check_frule, check_rrule, check_rule
-from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.cases.case import Case
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((2, 3))

@@ -25,7 +25,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.testing import DebugError, debug
-from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.cases.case import Case
 from chainrules_tape import grad, jacobian, jvp, linearize, value_and_grad, vjp
 from tests.testing.planted.corpora import RIGHT as CORPUS
 

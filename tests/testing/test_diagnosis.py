@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.cases.coordinates import Coordinates
 from chainrules_py.testing.diagnosis import Block, name_jacobian, name_ratio
 
 RNG = np.random.default_rng(5)

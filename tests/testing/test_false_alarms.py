@@ -8,7 +8,7 @@ import pytest
 from chainrules_py import Primitive, ops, primitive, rrule
 from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, backend, check_rule
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_tape import vjp
 
 OPERATIONS = sorted(

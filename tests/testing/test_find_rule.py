@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py import ops as v
 from chainrules_py import primitive, rrule
-from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.cases.case import Case
 from chainrules_py.testing.find_rule import missing_mode
 
 

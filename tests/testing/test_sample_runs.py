@@ -23,8 +23,8 @@ from chainrules_py.testing import (
     enter_samples,
     run_samples,
 )
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.check import CHECKS, DERIVED
-from chainrules_py.testing.data.calls_from_samples import instances
 from chainrules_py.testing.pytest_samples import NIGHTLY, sample_tests
 from chainrules_py.testing.sample_runs import CHEAP, operations_of
 from chainrules_py.testing.samples.sample import ENTERED

@@ -17,10 +17,10 @@ import pytest
 from chainrules_py import rrule
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.testing import backends, sample_tests, to_numpy
+from chainrules_py.testing.cases.calls_from_samples import instances
+from chainrules_py.testing.cases.coordinates import Coordinates
+from chainrules_py.testing.cases.unsupported_operations import UNSUPPORTED, unsupported
 from chainrules_py.testing.checks.nesting import Loss
-from chainrules_py.testing.data.calls_from_samples import instances
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.unsupported import UNSUPPORTED, unsupported
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_py.values.structure import fields_of, is_structure_type
 from tests.fake_gpu.backend import backend

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_autograd.core import make_vjp
-from chainrules_autograd.trees import leaves
+from chainrules_autograd.tree_map import leaves
 
 Function = Callable[..., Any]
 

@@ -2,6 +2,6 @@
 
 from chainrules_compile.c.cache import cache_info
 from chainrules_compile.c.cache_folder import CacheInfo
-from chainrules_compile.c.writer import write
+from chainrules_compile.c.native_writer import write
 
 __all__ = ["CacheInfo", "cache_info", "write"]

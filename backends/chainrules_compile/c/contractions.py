@@ -16,8 +16,8 @@ import numpy as np
 from chainrules_compile.c.buffers import Shape, UnwritableError, View, contiguous
 from chainrules_compile.c.expression_text import c_type
 from chainrules_compile.c.item_builder import Lowering, argument_of, form, is_array, only
-from chainrules_compile.c.kernel_calls import nest
-from chainrules_compile.c.sums import reduce, times
+from chainrules_compile.c.kernels import nest
+from chainrules_compile.c.reductions import reduce, times
 from chainrules_py import ops as v
 from chainrules_py.program import Call, Value
 

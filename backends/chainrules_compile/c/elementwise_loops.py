@@ -14,7 +14,7 @@ from chainrules_compile.c.buffer_assignment import Storage
 from chainrules_compile.c.buffers import Shape, Version, contiguous
 from chainrules_compile.c.expression_text import c_type, raw_type
 from chainrules_compile.c.item_builder import BLOCK, SLOT
-from chainrules_compile.c.kernel_calls import Kernels, at, nest
+from chainrules_compile.c.kernels import Kernels, at, nest
 from chainrules_compile.c.program_items import Argument, Group, Literal, Operand, Operation
 
 _PARALLEL = 1 << 16

@@ -9,7 +9,7 @@ from chainrules_compile.c.buffers import View
 from chainrules_compile.c.elementwise_loops import GroupWriter, converted, slots_of
 from chainrules_compile.c.expression_text import c_type, literal
 from chainrules_compile.c.item_builder import SLOT
-from chainrules_compile.c.kernel_calls import Kernels
+from chainrules_compile.c.kernels import Kernels
 from chainrules_compile.c.program_items import (
     RAISES,
     Argument,

@@ -18,9 +18,9 @@ from chainrules_compile.c.indexing import PLACES, gathered
 from chainrules_compile.c.item_builder import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_compile.c.program_items import RAISES, Guard, Literal
 from chainrules_compile.c.rearrangement import REARRANGED, part
+from chainrules_compile.c.reductions import SUMS
 from chainrules_compile.c.small_systems import LOG_DETERMINANTS, SMALL
 from chainrules_compile.c.strong_zero import STRONG
-from chainrules_compile.c.sums import SUMS
 from chainrules_compile.internal_functions import (
     Gathered,
     expect,

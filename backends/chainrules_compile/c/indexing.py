@@ -10,7 +10,7 @@ import numpy as np
 from chainrules_compile.c.buffers import UnwritableError, View
 from chainrules_compile.c.expression_text import c_type, literal, raw_type
 from chainrules_compile.c.item_builder import Lowering, argument_of, form, is_array, only
-from chainrules_compile.c.kernel_calls import at, nest
+from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.program_items import Literal
 from chainrules_compile.internal_functions import minus_at, plus_at, subtract_at
 from chainrules_compile.passes.buffer_reuse import Into

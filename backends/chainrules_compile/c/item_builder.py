@@ -23,7 +23,7 @@ from chainrules_compile.c.buffers import (
     together,
 )
 from chainrules_compile.c.expression_text import c_type, expression, literal, raw_type
-from chainrules_compile.c.kernel_calls import at, nest
+from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.native_programs import loop_of
 from chainrules_compile.c.program_items import (
     Argument,

@@ -10,7 +10,7 @@ import numpy as np
 from chainrules_compile.c.buffers import UnwritableError, View
 from chainrules_compile.c.expression_text import c_type
 from chainrules_compile.c.item_builder import Lowering, argument_of, form, is_array, only
-from chainrules_compile.c.kernel_calls import at, nest
+from chainrules_compile.c.kernels import at, nest
 from chainrules_py import ops as v
 from chainrules_py.program import Call, Value
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from chainrules_compile.c.buffers import UnwritableError, View
 from chainrules_compile.c.item_builder import Lowering, form, kind_of, resolved
-from chainrules_compile.c.sums import reduce, times
+from chainrules_compile.c.reductions import reduce, times
 from chainrules_compile.internal_functions import is_finite
 from chainrules_py import ops as v
 from chainrules_py.program import Call, Value

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chainrules_compile.passes.buffer_reuse import with_buffers
+from chainrules_compile.passes.checkpoint_marks import without_marks
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.ownership import with_own_outputs
+from chainrules_compile.passes.output_copies import with_own_outputs
 from chainrules_compile.passes.python_scalars import with_plain_numbers
-from chainrules_compile.passes.recomputation import without_marks
+from chainrules_compile.passes.row_additions import with_added_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
-from chainrules_compile.passes.scatter_add import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts

@@ -9,9 +9,9 @@ from typing import Any
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import changed
 from chainrules_compile.passes.buffer_reuse import with_buffers
+from chainrules_compile.passes.checkpoint_marks import without_marks
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.ownership import with_own_outputs
-from chainrules_compile.passes.recomputation import without_marks
+from chainrules_compile.passes.output_copies import with_own_outputs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
 from chainrules_compile.passes.statistics_expansion import with_steps

@@ -26,7 +26,7 @@ from chainrules_compile.passes.analysis import (
     is_real,
     replaced,
 )
-from chainrules_compile.passes.recomputation import Known
+from chainrules_compile.passes.checkpoint_marks import Known
 from chainrules_py.ops import (
     astype,
     conj,

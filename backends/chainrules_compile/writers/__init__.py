@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
+from chainrules_compile.writers.interface import Writer
 from chainrules_compile.writers.numpy_source import write
-from chainrules_compile.writers.writer import Writer
 from chainrules_py import RuleError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import chainrules_compile.writers.number_source  # noqa: F401  # pyright: ignore[reportUnusedImport]
+import chainrules_compile.writers.scalar_operation_source  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from chainrules_compile.internal_functions import expect, is_finite, plain_number
 from chainrules_compile.passes.buffer_reuse import writes
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS

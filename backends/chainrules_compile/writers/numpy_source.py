@@ -27,8 +27,8 @@ from chainrules_compile.passes.buffer_reuse import Into, writes
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
 from chainrules_compile.writers.expression_nesting import COMPARISONS, last_uses, nested
+from chainrules_compile.writers.interface import Body
 from chainrules_compile.writers.shortcuts import ASKING, entry_text, is_plain, takes_whole_numbers
-from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.ops import add_along_axis, add_at, scatter_add
 from chainrules_py.ops.engine_operations import Index, store
@@ -47,7 +47,7 @@ LARGE = 200
 
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
-    """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
+    """Write a program as statements of NumPy; see `chainrules_compile.writers.interface.Writer`."""
     return NumpyWriting(program, names, scope).body()
 
 

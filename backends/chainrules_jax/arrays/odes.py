@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from chainrules_jax.array_types import JaxArray
-from chainrules_jax.engine.values import as_values
+from chainrules_jax.engine.value_conversions import as_values
 from chainrules_kit.custom_derivatives.import_rule import moves
 from chainrules_kit.solvers.runge_kutta import Tableau, rate_of, stages, tableau, weighted
 from chainrules_kit.solvers.vectors import eps_of
@@ -69,7 +69,7 @@ def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
 
 
 class _Steps:
-    """The steps of `chainrules_kit.solvers.integration` as JAX loops."""
+    """The steps of `chainrules_kit.solvers.ode_integration` as JAX loops."""
 
     def __init__(self, method: Tableau, rate: Rate, rtol: float, atol: float) -> None:
         self.method, self.rate, self.rtol, self.atol = method, rate, rtol, atol

@@ -17,8 +17,8 @@ from jax.scipy.sparse import linalg as sparse
 
 from chainrules_jax.engine.linear_primitive import floating
 from chainrules_jax.engine.rule_config import config
-from chainrules_jax.engine.values import COMPUTED
-from chainrules_kit.solvers.systems import SMALL, System
+from chainrules_jax.engine.value_conversions import COMPUTED
+from chainrules_kit.solvers.root_finding import SMALL, System
 from chainrules_py import ops as v
 from chainrules_py.extend import Gradient, Residual, Tree
 

@@ -12,11 +12,11 @@ import jax.scipy.special as jax_special
 import numpy as np
 
 from chainrules_jax.engine.callback import called_back, compute_by, like_one_element
-from chainrules_jax.engine.values import OURS
+from chainrules_jax.engine.value_conversions import OURS
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
-from chainrules_py.ops import bessel, log_exp_functions, special
+from chainrules_py.ops import bessel_and_hypergeometric, gamma_and_erf, sigmoid_softmax_entropy
 
 chainrules_contract = 1
 
@@ -75,7 +75,7 @@ def _computed(operation: Primitive[..., Any]) -> Callable[..., Any]:
 _OF_AXES = (v.logsumexp, v.softmax, v.log_softmax)
 OURS.update(_OF_AXES)
 
-for _module in (special, bessel, log_exp_functions):
+for _module in (gamma_and_erf, bessel_and_hypergeometric, sigmoid_softmax_entropy):
     for _name in _module.__all__:
         _operation = getattr(_module, _name)
         if isinstance(_operation, Primitive) and _operation not in _OF_AXES:

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_jax.array_types import Concrete, JaxArray, is_traced
 from chainrules_jax.engine.rule_config import config
-from chainrules_jax.engine.values import COMPUTED, as_beside, is_value, settled, split
+from chainrules_jax.engine.value_conversions import COMPUTED, as_beside, is_value, settled, split
 from chainrules_kit import by_numpy, check_promised, tried
 from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py import ops as v

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from chainrules_jax.engine.call import run
-from chainrules_jax.engine.linear_pairs import LEAVES
+from chainrules_jax.engine.call_linearization import LEAVES
+from chainrules_jax.engine.call_primitive import run
 from chainrules_jax.engine.rule_config import config
-from chainrules_jax.engine.values import as_values
+from chainrules_jax.engine.value_conversions import as_values
 from chainrules_kit import (
     Support,
     Transformation,

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive
 
 from chainrules_jax.engine.linear_primitive import as_array
-from chainrules_jax.engine.values import is_inexact
+from chainrules_jax.engine.value_conversions import is_inexact
 
 
 def _series(

@@ -18,7 +18,7 @@ import numpy as np
 from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.export import export
 from chainrules_jax.engine.rule_config import config
-from chainrules_jax.engine.values import JAXS, OURS, as_values
+from chainrules_jax.engine.value_conversions import JAXS, OURS, as_values
 from chainrules_py import Primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import (

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_jax.engine.values import conjugate, dense, is_inexact, is_value, split
+from chainrules_jax.engine.value_conversions import conjugate, dense, is_inexact, is_value, split
 from chainrules_kit import EngineConfig, of_some
 from chainrules_py import (
     Capability,

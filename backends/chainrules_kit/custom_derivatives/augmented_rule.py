@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.custom_derivatives.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_kit.custom_derivatives.custom_rule_binding import AugmentedRecipe, PushedRecipe
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Source,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from chainrules_kit.custom_derivatives.augmented_rule import enter
-from chainrules_kit.custom_derivatives.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_kit.custom_derivatives.custom_rule_binding import AugmentedRecipe, PushedRecipe
 from chainrules_py import (
     NotDifferentiableError,
     Primitive,

@@ -12,9 +12,9 @@ one mode.
 
 from chainrules_kit.solvers.dense import Coordinates
 from chainrules_kit.solvers.implementations import fixed_point, linear_solve, minimize, odeint, root
+from chainrules_kit.solvers.root_finding import SMALL
+from chainrules_kit.solvers.rule_transposition import transpose
 from chainrules_kit.solvers.runge_kutta import Tableau, rate_of, tableau
-from chainrules_kit.solvers.systems import SMALL
-from chainrules_kit.solvers.transposition import transpose
 
 __all__ = [
     "SMALL",

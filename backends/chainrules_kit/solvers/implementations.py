@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.solvers.integration import Integration, Solution
 from chainrules_kit.solvers.lbfgs import descended
-from chainrules_kit.solvers.systems import (
+from chainrules_kit.solvers.ode_integration import Integration, Solution
+from chainrules_kit.solvers.root_finding import (
     SMALL,
     System,
     accepted,

@@ -10,7 +10,7 @@ import mlx.core as mx
 
 from chainrules_kit.fallbacks.elementwise import nan_to_num_standard
 from chainrules_mlx.array_types import alike, dtype_of, entered, implement
-from chainrules_mlx.arrays.select import select
+from chainrules_mlx.arrays.where import select
 from chainrules_mlx.namespace import kept, refuse_complex
 from chainrules_py import ops as v
 

@@ -8,7 +8,7 @@ import mlx.core as mx
 
 from chainrules_mlx.array_types import alike, entered, implement
 from chainrules_mlx.arrays.reductions import summed
-from chainrules_mlx.arrays.select import select
+from chainrules_mlx.arrays.where import select
 from chainrules_mlx.namespace import is_complex, linalg, refuse_complex
 from chainrules_py import NoRuleError
 from chainrules_py import ops as v

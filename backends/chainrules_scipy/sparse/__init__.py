@@ -2,11 +2,16 @@
 
 import functools
 
-from chainrules_scipy.composites_and_refusals import attribute
+from chainrules_scipy.declarations import attribute
 from chainrules_scipy.sparse import linalg
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
-from chainrules_scipy.sparse.patterns import Pattern, sampled, sparse_product, sparse_solve
-from chainrules_scipy.sparse.traced import MAKING, TracedSparse, with_data
+from chainrules_scipy.sparse.patterns_and_products import (
+    Pattern,
+    sampled,
+    sparse_product,
+    sparse_solve,
+)
+from chainrules_scipy.sparse.traced_sparse import MAKING, TracedSparse, with_data
 
 __all__ = [
     "Pattern",

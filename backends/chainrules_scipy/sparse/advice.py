@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chainrules_py.extend import advise
-from chainrules_scipy.sparse.patterns import SPARSE
+from chainrules_scipy.sparse.patterns_and_products import SPARSE
 
 _dispatch = getattr(SPARSE, "_matmul_dispatch", None)
 if _dispatch is not None:

@@ -18,7 +18,7 @@ from scipy.sparse import linalg as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_scipy.composites_and_refusals import (
+from chainrules_scipy.declarations import (
     adjoint,
     anchored,
     array_of,
@@ -30,8 +30,8 @@ from chainrules_scipy.composites_and_refusals import (
     reject,
 )
 from chainrules_scipy.installation import is_traced, place, place_constructor, place_method
-from chainrules_scipy.sparse.patterns import sparse_solve
-from chainrules_scipy.sparse.traced import TracedSparse, traced_of
+from chainrules_scipy.sparse.patterns_and_products import sparse_solve
+from chainrules_scipy.sparse.traced_sparse import TracedSparse, traced_of
 
 # SciPy's functions as of now: ours may replace them later, and would call themselves.
 NATIVE: Any = types.SimpleNamespace(**vars(native))

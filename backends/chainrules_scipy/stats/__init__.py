@@ -17,9 +17,9 @@ import numpy as np
 import scipy.stats
 
 from chainrules_py.extend import advise
-from chainrules_scipy.composites_and_refusals import of_precision
+from chainrules_scipy.declarations import of_precision
 from chainrules_scipy.installation import place_method
-from chainrules_scipy.stats import distributions, source_copies
+from chainrules_scipy.stats import distributions, multivariate_and_sample_statistics
 from chainrules_scipy.stats.distributions import (
     FITS,
     MOMENTS,
@@ -35,7 +35,7 @@ from chainrules_scipy.stats.distributions import (
     ppf,
     sf,
 )
-from chainrules_scipy.stats.source_copies import FOLLOWED, gaussian_kde
+from chainrules_scipy.stats.multivariate_and_sample_statistics import FOLLOWED, gaussian_kde
 
 __all__ = ["Distribution", "Frozen", "distributions", "source_copies", "gaussian_kde"]
 
@@ -153,8 +153,8 @@ def __getattr__(name: str) -> Any:
     native = getattr(scipy.stats, name, None)
     if isinstance(native, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
         return Distribution(native)
-    if name == "invwishart" or name in source_copies.OF:
-        return source_copies.Multivariate(native)
+    if name == "invwishart" or name in multivariate_and_sample_statistics.OF:
+        return multivariate_and_sample_statistics.Multivariate(native)
     line = f"; write 'from scipy.stats import {name}', after chainrules_scipy.install()"
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}{line if native is not None else ''}"

@@ -18,7 +18,7 @@ import scipy.special as sc
 
 from chainrules_py import ops as v
 from chainrules_py.extend import WIDE, half_line
-from chainrules_scipy.composites_and_refusals import asked, readable, truths
+from chainrules_scipy.declarations import asked, readable, truths
 
 _Formula = Callable[..., Any]
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -61,7 +61,7 @@ i0e, i1e = _from_0(sc.i0e, sc.i0), _from_0(sc.i1e, sc.i1)
 
 
 def _kstwobign(x: Any) -> Any:
-    from chainrules_scipy.ufuncs import kolmogorov_slope  # whose rules nothing else here needs
+    from chainrules_scipy.ufunc_rules import kolmogorov_slope  # whose rules nothing else here needs
 
     return np.log(-kolmogorov_slope(x))
 

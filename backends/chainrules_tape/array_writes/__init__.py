@@ -26,9 +26,9 @@ need no check. The memory layout decides whether reshaping gives a view. What is
                                                                                UNCLEAR
                                                           (a view in NumPy, or a copy)
 
-Memory is written to only where nothing else refers to it (`write.alone`); otherwise the functional
-operation makes a copy. The tape's guard (`chainrules_py.engines.guard`) watches arrays of the
-program that a record needs.
+Memory is written to only where nothing else refers to it (`writes_and_views.alone`); otherwise
+the functional operation makes a copy. The tape's guard (`chainrules_py.engines.mutation_guard`)
+watches arrays of the program that a record needs.
 
 Read `write` first, then `accumulating_links`.
 """

@@ -23,8 +23,8 @@ from chainrules_py.extend import (
     states,
     unflatten,
 )
-from chainrules_tape.array_writes.write import current
-from chainrules_tape.core.tape import BareTape, Fetch, Notes, frozen
+from chainrules_tape.array_writes.writes_and_views import current
+from chainrules_tape.core.bare_tape import BareTape, Fetch, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.rule_config import recorders
 

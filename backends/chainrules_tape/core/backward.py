@@ -7,8 +7,8 @@ from typing import Any
 
 from chainrules_py import is_zero
 from chainrules_py.extend import describe, note_rule
+from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import LEAF, NONE, ZERO, Cotangents, numbers, parents
-from chainrules_tape.core.tape import BareTape
 
 
 def backward(

@@ -15,8 +15,8 @@ from chainrules_py.extend import (
     rebuild,
     structure_of,
 )
+from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import INPUT, Links, Structured, two
-from chainrules_tape.core.tape import BareTape
 from chainrules_tape.rule_config import config
 
 

@@ -29,8 +29,8 @@ from chainrules_py.extend import (
     note_step,
     type_info,
 )
-from chainrules_tape.array_writes.accumulating_links import AddInto
-from chainrules_tape.array_writes.write import note_view
+from chainrules_tape.array_writes.in_place_cotangent_links import AddInto
+from chainrules_tape.array_writes.writes_and_views import note_view
 from chainrules_tape.core.cotangent_routing import DEEP, AddWhereSummed, Links, pair
 from chainrules_tape.core.variable import BareVariable
 

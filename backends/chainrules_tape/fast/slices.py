@@ -21,8 +21,8 @@ from chainrules_py.ops.engine_operations import (
     shape_back,
     subscripts,
 )
-from chainrules_tape.array_writes.accumulating_links import linked, rows_reader
-from chainrules_tape.array_writes.write import UNLIKE, View
+from chainrules_tape.array_writes.in_place_cotangent_links import linked, rows_reader
+from chainrules_tape.array_writes.writes_and_views import UNLIKE, View
 from chainrules_tape.core.variable import BareVariable
 
 Reader: TypeAlias = Callable[[Any, Any], Any]

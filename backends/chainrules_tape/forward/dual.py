@@ -21,8 +21,8 @@ from chainrules_py.extend import (
     missing,
 )
 from chainrules_py.ops.engine_operations import duplicate
-from chainrules_tape.array_writes.write import Writable, alone, fits
-from chainrules_tape.inspect.saved_calls import check_pushed, trap_is_set
+from chainrules_tape.array_writes.writes_and_views import Writable, alone, fits
+from chainrules_tape.inspect.kept_calls import check_pushed, trap_is_set
 from chainrules_tape.rule_config import config
 
 Run: TypeAlias = Callable[..., Any]
@@ -107,7 +107,7 @@ class Dual(SettledCalls, Writable):
         results = Unmixed(duals, primitive)
         return _step_of_written(bound.run, site.general, results, settled, *shared)
 
-    # -- writing in place (`chainrules_tape.array_writes.write`)
+    # -- writing in place (`chainrules_tape.array_writes.writes_and_views`)
 
     def own_memory(self) -> None:
         """Copy the value and the tangent."""

@@ -22,9 +22,9 @@ from chainrules_py.extend import (
     missing,
     note_rule,
 )
-from chainrules_tape.array_writes.write import Writable
+from chainrules_tape.array_writes.writes_and_views import Writable
+from chainrules_tape.core.bare_tape import BareTape, Closed
 from chainrules_tape.core.cotangent_routing import parents
-from chainrules_tape.core.tape import BareTape, Closed
 from chainrules_tape.core.variable import OnTape, Recording
 
 

@@ -54,7 +54,7 @@ from chainrules_tape.functions.arguments import (
     check_varies,
     unit,
 )
-from chainrules_tape.functions.grad import derivative, jvp, pulled, vjp
+from chainrules_tape.functions.grad_vjp_jvp import derivative, jvp, pulled, vjp
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun, is_lost
 
 if TYPE_CHECKING:

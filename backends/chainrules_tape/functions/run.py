@@ -58,9 +58,15 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_py.ops.engine_operations import joining, reads_rows, shape_back
-from chainrules_tape.array_writes.accumulating_links import SliceOf
-from chainrules_tape.array_writes.write import check_alone, check_unwritten, handed_out, settled
+from chainrules_tape.array_writes.in_place_cotangent_links import SliceOf
+from chainrules_tape.array_writes.writes_and_views import (
+    check_alone,
+    check_unwritten,
+    handed_out,
+    settled,
+)
 from chainrules_tape.core.backward import backward, play
+from chainrules_tape.core.bare_tape import BareTape, frozen
 from chainrules_tape.core.cotangent_routing import (
     INPUT,
     ZERO,
@@ -70,7 +76,6 @@ from chainrules_tape.core.cotangent_routing import (
     Structured,
     parents,
 )
-from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import OnTape
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
@@ -589,7 +594,7 @@ def as_rows(pieces: list[tuple[Any, Any]], x: Any) -> Any:
 # A backward pass that gave NaN is played again. It multiplied elements that a mask, an index or a
 # maximum left out with their partial derivatives, and 0 times infinity is NaN. Each gradient is
 # tested once; only if it has NaN, a probe is pulled along with each cotangent, which marks where
-# nothing can flow (`chainrules_py.registry.bind.zero_propagation`). NaN in forward mode stays NaN.
+# nothing can flow (`chainrules_py.registry.bind.strong_zero`). NaN in forward mode stays NaN.
 
 
 def is_lost(bar: Any) -> bool:

@@ -16,12 +16,12 @@ from chainrules_py.extend import (
     own_all,
     unflatten,
 )
+from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import INPUT, LEAF, parents
-from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.arguments import unit
 from chainrules_tape.functions.run import Recorded
-from chainrules_tape.inspect.saved_calls import replayed
+from chainrules_tape.inspect.kept_calls import replayed
 from chainrules_tape.inspect.text import name_of
 
 

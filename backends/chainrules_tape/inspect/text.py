@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py.extend import describe, type_info
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
+from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import parents
-from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 
 if TYPE_CHECKING:

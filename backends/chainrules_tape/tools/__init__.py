@@ -18,20 +18,20 @@
     Loops that keep few values and recompute the rest, and loops whose steps are inverted.
 ``oracle``
     Calls of operations, with their derivatives, as JSON.
-``chainrules_tape.tools.chainrules_jl``
+``chainrules_tape.tools.chainrules_jl_functions``
     Functions under the names of ChainRules.jl.
 """
 
 from chainrules_tape.tools.batching import vmap
 from chainrules_tape.tools.checkpoint_schedules import checkpoint_chain
 from chainrules_tape.tools.derived_rules import derive_rule
-from chainrules_tape.tools.json_export import oracle
 from chainrules_tape.tools.no_record import no_record
 from chainrules_tape.tools.numeric_rules import NumericDerivativeWarning, numeric_rule
 from chainrules_tape.tools.profiling import Profile, profile
 from chainrules_tape.tools.reversible_loops import reversible
-from chainrules_tape.tools.saved_values import Saved, SavedValue, show_saved
+from chainrules_tape.tools.saved_values_report import Saved, SavedValue, show_saved
 from chainrules_tape.tools.taylor_series import even, taylor
+from chainrules_tape.tools.test_vectors import oracle
 from chainrules_tape.tools.text_rules import text_rule
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any
 
 from chainrules_py import MutationError, TracerError
 from chainrules_py.ops import put_along_axis_add, put_at, scatter_add
+from chainrules_tape.core.bare_tape import BareTape
 from chainrules_tape.core.cotangent_routing import LEAF, parents
-from chainrules_tape.core.tape import BareTape
 from chainrules_tape.rule_config import recorders
 from chainrules_tape.tools._private import jax_traces
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import Bound, Classes
-from chainrules_tape.assembly import Variable
-from chainrules_tape.checkpoint.policies import nbytes
+from chainrules_tape.checkpoint.checkpointed_calls import nbytes
 from chainrules_tape.core.variable import Recording
 from chainrules_tape.functions.run import ReverseRun
-from chainrules_tape.inspect.saved_calls import source_line
+from chainrules_tape.inspect.kept_calls import source_line
+from chainrules_tape.tape import Variable
 
 
 class Row(NamedTuple):

@@ -1,5 +1,11 @@
 """Implementations of the operations for PyTorch's tensors."""
 
-from chainrules_torch.arrays import elementwise, indexing, linalg, manipulation, special
+from chainrules_torch.arrays import (
+    elementwise_and_reductions,
+    indexing,
+    linalg,
+    manipulation,
+    special,
+)
 
-__all__ = ["elementwise", "indexing", "linalg", "manipulation", "special"]
+__all__ = ["elementwise_and_reductions", "indexing", "linalg", "manipulation", "special"]

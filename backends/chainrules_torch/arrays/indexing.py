@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from chainrules_py import ops as v
-from chainrules_torch.tensors import TENSOR, alike, number_as
+from chainrules_torch.array_types import TENSOR, alike, number_as
 
 
 def _arranged(

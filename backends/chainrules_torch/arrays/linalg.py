@@ -11,8 +11,8 @@ from chainrules_py.extend import adjugate_by_svd, dot_standard, inner_standard
 from chainrules_py.ops.decompositions import EighResult, EigResult, QRResult
 from chainrules_py.ops.linalg import SVDResult
 from chainrules_py.ops.matrix_functions import LUFactors
-from chainrules_torch.engine.numpy_programs import is_hidden
-from chainrules_torch.tensors import alike, entered, implement, with_numbers
+from chainrules_torch.array_types import alike, entered, implement, with_numbers
+from chainrules_torch.engine.opaque_programs import is_hidden
 
 
 class SlogdetResult(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 import array_api_compat.torch as xp
 import torch
 
-from chainrules_kit.fallbacks.manipulation import pad_standard
+from chainrules_kit.fallbacks.manipulation_and_creation import pad_standard
 from chainrules_kit.fallbacks.statistics import bincount_standard
 from chainrules_py import ops as v
-from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, implement
+from chainrules_torch.array_types import TENSOR, alike, dtype_of, entered, implement
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:

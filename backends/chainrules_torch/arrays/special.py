@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from chainrules_py import ops as v
+from chainrules_torch.array_types import alike, entered, implement
 from chainrules_torch.arrays.manipulation import axes_of
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.rule_config import is_tensor
-from chainrules_torch.tensors import alike, entered, implement
 
 _special: Any = torch.special
 

@@ -35,10 +35,10 @@ from chainrules_py.extend import (
     where_defined,
 )
 from chainrules_torch import _private
+from chainrules_torch.array_types import PLAIN, entered, shown
 from chainrules_torch.engine.compilers import forget, refuse_captured
-from chainrules_torch.engine.numpy_programs import apart
+from chainrules_torch.engine.opaque_programs import apart
 from chainrules_torch.engine.rule_config import computing, is_differentiated, is_tensor
-from chainrules_torch.tensors import PLAIN, entered, shown
 
 
 def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:

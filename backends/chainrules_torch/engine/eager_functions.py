@@ -17,6 +17,7 @@ from torch.autograd.function import Function
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch import _private
+from chainrules_torch.array_types import PLAIN
 from chainrules_torch.engine.autograd_functions import (
     Plain,
     filled,
@@ -31,7 +32,6 @@ from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.outputs import written
 from chainrules_torch.engine.rule_config import asking, saved
-from chainrules_torch.tensors import PLAIN
 
 Tensor = torch.Tensor
 _ANSWERS = (Tensor, tuple)

@@ -38,6 +38,7 @@ from chainrules_py.extend import (
     partition,
 )
 from chainrules_torch import _private
+from chainrules_torch.array_types import beside_tensors
 from chainrules_torch.engine.autograd_functions import Transformed
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.compilers import (
@@ -51,7 +52,7 @@ from chainrules_torch.engine.compilers import (
 )
 from chainrules_torch.engine.eager_functions import eager
 from chainrules_torch.engine.import_rule import computed_by_torch
-from chainrules_torch.engine.numpy_programs import is_hidden
+from chainrules_torch.engine.opaque_programs import is_hidden
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.pulls_and_pushes import solved
 from chainrules_torch.engine.rule_config import (
@@ -70,7 +71,6 @@ from chainrules_torch.engine.rule_config import (
     uncast,
     varies,
 )
-from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
 _transforms_active = _private.transforms_active

@@ -38,8 +38,8 @@ from chainrules_py.extend import (
     namespace,
 )
 from chainrules_torch import _private
+from chainrules_torch.array_types import native
 from chainrules_torch.engine.rule_config import Unlost, constant, floats, is_tensor
-from chainrules_torch.tensors import native
 
 
 def import_rule(

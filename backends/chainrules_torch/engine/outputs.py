@@ -18,8 +18,8 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 from chainrules_torch import _private
+from chainrules_torch.array_types import owner
 from chainrules_torch.engine.rule_config import as_tensor, dense, floats
-from chainrules_torch.tensors import owner
 
 Tensor = torch.Tensor
 

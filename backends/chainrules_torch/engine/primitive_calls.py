@@ -26,6 +26,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.ops.higher_order import scanning
 from chainrules_torch import _private
+from chainrules_torch.array_types import beside_tensors
 from chainrules_torch.engine.call import Plan, computed_by, known_value, known_values
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.export import applied, opened, plan_for, without_numbers
@@ -40,7 +41,6 @@ from chainrules_torch.engine.rule_config import (
     varies,
     watching,
 )
-from chainrules_torch.tensors import beside_tensors
 
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _transforms_active = _private.transforms_active

@@ -21,7 +21,7 @@ from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.callback import array_of, brought, on_host, on_tensors
 from chainrules_torch.engine.compilers import forget, is_abstract, leave_out
-from chainrules_torch.engine.numpy_programs import apart, is_hidden
+from chainrules_torch.engine.opaque_programs import apart, is_hidden
 from chainrules_torch.engine.rule_config import asking, floats, is_tensor, refuse_asked
 
 

@@ -32,8 +32,8 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_torch import _private
+from chainrules_torch.array_types import halves, shown
 from chainrules_torch.engine.compilers import is_abstract, is_writing_down, leave_out
-from chainrules_torch.tensors import halves, shown
 
 _func: Any = torch.func
 alive: Callable[[torch.Tensor], torch.Tensor] = _private.functorch.unwrap_if_dead

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
-from chainrules_py.primitives.advice import Line, told
+from chainrules_py.primitives.conversion_advice import Line, told
 from chainrules_py.primitives.method_table import invalidate, where_defined
 from chainrules_py.primitives.plugins import (
     Layer,

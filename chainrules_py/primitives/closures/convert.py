@@ -23,11 +23,12 @@ from typing import Any, ClassVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.generators import is_generator
-from chainrules_py.values.members import attributes, content, directly
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.find_tracers import find_tracers, is_traced
+from chainrules_py.values.object_contents import attributes, content, directly
 from chainrules_py.values.pytree import flatten
+from chainrules_py.values.random_generators import is_generator
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
@@ -35,7 +36,6 @@ from chainrules_py.values.structure import (
     register_structure,
     structure_of,
 )
-from chainrules_py.values.tracers import find_tracers, is_traced
 from chainrules_py.values.type_info import type_info
 
 LONGEST = 256

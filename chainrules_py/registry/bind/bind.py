@@ -24,7 +24,7 @@ from chainrules_py.tangents.rule_results import homing
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 

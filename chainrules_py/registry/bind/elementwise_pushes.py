@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 from chainrules_py.errors import NoRuleError, ProjectionError, RuleError, describe
 from chainrules_py.ops import selection as v
 from chainrules_py.ops.elementwise import QUOTIENTS, conj, strong_multiply
-from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.registry.bind.batched_tangents import aligned
 from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
-from chainrules_py.tangents.promotion import numbers_like
+from chainrules_py.tangents.operand_promotion import numbers_like
 from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
@@ -31,7 +31,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
@@ -211,7 +211,7 @@ class _Slot:
 def form_of(partial: Partial, n: int) -> tuple[str, Any]:
     """Classify a partial of n operands by its result: constant, one of its parameters, computed.
 
-    A computed one comes with its quotient (`chainrules_py.registry.bind.quotients`), or None.
+    A computed one comes with its quotient (`chainrules_py.registry.bind.quotient_pulls`), or None.
     """
     code: Any = getattr(partial, "__code__", None)
     if type(partial) is not FunctionType or code.co_freevars:

@@ -10,7 +10,7 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.batch import aligned, batched, direction
+from chainrules_py.registry.bind.batched_tangents import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.registry.bind.integers_as_reals import once_more
 from chainrules_py.registry.bind.one_mode_rules import OneMode
@@ -23,7 +23,7 @@ from chainrules_py.registry.bind.user_map_checks import (
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
-from chainrules_py.tangents.promotion import Whole, whole_of
+from chainrules_py.tangents.operand_promotion import Whole, whole_of
 from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
@@ -39,7 +39,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.user_tangents import project_exactly
+from chainrules_py.tangents.user_tangent_checks import project_exactly
 from chainrules_py.tangents.zeros import (
     ZERO,
     ZEROS,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py.registry.statement import Statement
-from chainrules_py.tangents.promotion import real_numbers
+from chainrules_py.tangents.operand_promotion import real_numbers
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.pytree import flatten, map_leaves

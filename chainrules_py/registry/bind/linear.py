@@ -9,10 +9,16 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.ops.creation import full_like
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
+from chainrules_py.registry.bind.batched_tangents import (
+    aligned,
+    batched,
+    count,
+    lengthened,
+    one_by_one,
+)
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.promotion import real_numbers
+from chainrules_py.tangents.operand_promotion import real_numbers
 from chainrules_py.tangents.space import (
     Space,
     fit,
@@ -25,7 +31,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import ZERO, ZEROS, ZeroTangent, is_zero
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.type_info import alike, hosted, type_info
 
 

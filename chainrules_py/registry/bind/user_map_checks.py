@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.primitives.closures.convert import Closure, Operator
-from chainrules_py.primitives.closures.function_operands import HigherOrder
+from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
 from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of

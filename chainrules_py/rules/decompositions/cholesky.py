@@ -11,10 +11,10 @@ from chainrules_py.ops import (
     matmul,
     tril,
 )
-from chainrules_py.ops.matrices import adjoint, half
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint, half
 from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 
 def read(y_bar, upper=False):

@@ -34,7 +34,7 @@ from chainrules_py.ops import (
     sum,
     where,
 )
-from chainrules_py.ops.matrices import adjoint, hermitian
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint, hermitian
 from chainrules_py.registry.constructors import rule
 from chainrules_py.rules.decompositions.cholesky import read
 from chainrules_py.rules.support.spectra import (
@@ -50,7 +50,7 @@ from chainrules_py.rules.support.spectra import (
 )
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 GAUGE = (
     "eigh: the loss depends on which eigenvectors were returned, and others are as right: their "

@@ -20,16 +20,16 @@ from chainrules_py.ops import (
     where,
     zeros_like,
 )
-from chainrules_py.ops.matrices import adjoint, hermitian
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint, hermitian
 from chainrules_py.registry.constructors import non_differentiable, rule
 from chainrules_py.rules.decompositions.cholesky import read
+from chainrules_py.rules.decompositions.svd import svdvals_pull, svdvals_push
 from chainrules_py.rules.linalg.linear_systems import as_given, columns
-from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.promotion import promoted
+from chainrules_py.tangents.operand_promotion import promoted
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 non_differentiable(matrix_rank)
 

@@ -31,11 +31,11 @@ from chainrules_py.ops import (
     where,
     zeros_like,
 )
-from chainrules_py.ops.matrices import adjoint, half
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint, half
 from chainrules_py.registry.constructors import rule
-from chainrules_py.rules.linalg.matrices import dense
+from chainrules_py.rules.linalg.diagonals_and_triangles import dense
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 DEPENDENT = (
     "qr: the first columns depend on each other, so that Q is not determined, and neither Q nor R "

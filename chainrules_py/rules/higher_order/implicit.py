@@ -13,11 +13,17 @@ from chainrules_py.ops.higher_order import check_isolated
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.constructors import register_frule, register_rrule
 from chainrules_py.rule_config import ForwardMode, ReverseMode
-from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed, Residual, applied
+from chainrules_py.rules.higher_order.residuals_and_jacobians import (
+    Gradient,
+    Pulled,
+    Pushed,
+    Residual,
+    applied,
+)
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.structure_leaves import Tree, mirrored, plain
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.find_tracers import untraced
 
 
 def _solve(operator, x, rhs, options):

@@ -18,7 +18,7 @@ from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.structure_leaves import Tree, mirrored
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.tracers import untraced, varies
+from chainrules_py.values.find_tracers import untraced, varies
 
 
 def started(y0: Any, t: Any) -> Tree:

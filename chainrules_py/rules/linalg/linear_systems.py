@@ -17,10 +17,10 @@ from chainrules_py.ops import (
     tril,
     triu,
 )
-from chainrules_py.ops.matrices import adjoint
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint
 from chainrules_py.registry.constructors import rule
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.values.arrays import Array
+from chainrules_py.values.dispatch_types import Array
 
 
 @rule(inv, batched=True)

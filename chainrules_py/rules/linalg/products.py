@@ -23,8 +23,8 @@ from chainrules_py.ops import (
     tensordot,
     vecdot,
 )
-from chainrules_py.ops.matrices import adjoint
-from chainrules_py.registry.bind.batch import aligned
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint
+from chainrules_py.registry.bind.batched_tangents import aligned
 from chainrules_py.registry.constructors import bilinear_rule
 
 

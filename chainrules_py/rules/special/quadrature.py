@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.rules.special.orders import floating
-from chainrules_py.values.tracers import moves
+from chainrules_py.values.find_tracers import moves
 
 STEP = 1 / 16
 FAINT = 1e-6

@@ -1,7 +1,7 @@
 """Reading elements at indices along an axis, and its transpose, for rules of rearrangements."""
 
 from chainrules_py.ops import broadcast_to, full_like, put_along_axis_add, take_along_axis
-from chainrules_py.rules.support.leading_axes import from_end
+from chainrules_py.rules.support.batching_rules import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.registry.bind.batch import batched, gather
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.data.values import resolution, value_vector
+from chainrules_py.registry.bind.batched_tangents import batched, gather
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.coordinates import random_tangent
+from chainrules_py.testing.cases.value_comparison import resolution, value_vector
 from chainrules_py.testing.diagnosis import scale_of
 from chainrules_py.testing.errors import WrongError, skip_if
 from chainrules_py.testing.find_rule import bound_rule

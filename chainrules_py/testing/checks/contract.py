@@ -13,8 +13,8 @@ from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.values import mismatch
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.value_comparison import mismatch
 from chainrules_py.testing.diagnosis import name_types
 from chainrules_py.testing.errors import WrongError, skip_if
 from chainrules_py.values.pytree import flatten

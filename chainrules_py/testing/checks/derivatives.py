@@ -12,15 +12,15 @@ from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.budget import unlimited
-from chainrules_py.testing.checks.nesting import Loss, one_difference, second_derivative
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.coordinates import Coordinates, Names
-from chainrules_py.testing.data.differences import power_of_two
-from chainrules_py.testing.data.refined_differences import (
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.coordinates import Coordinates, Names
+from chainrules_py.testing.cases.differences import power_of_two
+from chainrules_py.testing.cases.refined_differences import (
     is_vertical,
     look_again,
 )
-from chainrules_py.testing.data.values import differs
+from chainrules_py.testing.cases.value_comparison import differs
+from chainrules_py.testing.checks.nesting import Loss, one_difference, second_derivative
 from chainrules_py.testing.diagnosis import Table, name_dtypes, name_nonlinearity, scale_of
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
 from chainrules_py.testing.find_rule import missing_mode

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ops as v
-from chainrules_py.testing.data.coordinates import Coordinates, sizes_of
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.coordinates import Coordinates, sizes_of
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_py.values.structure import rebuild
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from chainrules_py.errors import ChainRulesError, MutationError
 from chainrules_py.testing.budget import spend
-from chainrules_py.testing.checks.derived_calls import value_at
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.coordinates import random_tangent
-from chainrules_py.testing.data.values import fingerprint
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.coordinates import random_tangent
+from chainrules_py.testing.cases.value_comparison import fingerprint
+from chainrules_py.testing.checks.call_variants import value_at
 from chainrules_py.testing.debug_mode import DebugError, Running, copied, different
 from chainrules_py.testing.errors import WrongError
 from chainrules_py.testing.find_rule import Bound, bound_rule, is_ours

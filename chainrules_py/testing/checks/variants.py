@@ -23,7 +23,18 @@ from chainrules_py.errors import (
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.budget import unlimited
-from chainrules_py.testing.checks import derived_calls as derived
+from chainrules_py.testing.cases.case import SMALL, Case
+from chainrules_py.testing.cases.differences import derivative
+from chainrules_py.testing.cases.operand_variants import (
+    floating,
+    is_number,
+    is_numpy,
+    is_whole,
+    meet,
+)
+from chainrules_py.testing.cases.value_comparison import fingerprint, narrowed
+from chainrules_py.testing.checks import call_variants as derived
+from chainrules_py.testing.checks.call_variants import Call
 from chainrules_py.testing.checks.contract import check_types
 from chainrules_py.testing.checks.derivatives import (
     check_adjoint,
@@ -31,15 +42,10 @@ from chainrules_py.testing.checks.derivatives import (
     check_value,
     wrong_halves,
 )
-from chainrules_py.testing.checks.derived_calls import Call
-from chainrules_py.testing.data.case import SMALL, Case
-from chainrules_py.testing.data.differences import derivative
-from chainrules_py.testing.data.operands import floating, is_number, is_numpy, is_whole, meet
-from chainrules_py.testing.data.values import fingerprint, narrowed
 from chainrules_py.testing.diagnosis import is_said, name_at_call
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, skip_if
 from chainrules_py.testing.find_rule import recipes
-from chainrules_py.testing.report.mistakes import diagnose
+from chainrules_py.testing.report.case_diagnosis import diagnose
 from chainrules_py.values.structure import is_structure_type
 
 _REFUSALS = (NoRuleError, NotDifferentiableError, UnsupportedKeywordError, NotImplementedError)

@@ -2,8 +2,8 @@
 
 from chainrules_py.testing.diagnosis.heat_map import heat_map
 from chainrules_py.testing.diagnosis.jacobian_mistakes import Block, join_halves, name_jacobian
+from chainrules_py.testing.diagnosis.jacobian_table import Table
 from chainrules_py.testing.diagnosis.ratio import name_ratio, scale_of
-from chainrules_py.testing.diagnosis.table import Table
 from chainrules_py.testing.diagnosis.type_and_shape_mistakes import (
     is_said,
     name_at_call,

@@ -14,7 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.cases.coordinates import Coordinates
 from chainrules_py.testing.diagnosis.ratio import close, name_constant, name_ratio
 
 _NOTHING = "wrong numbers"

@@ -14,10 +14,10 @@ from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError
 from chainrules_py.primitives import plugins
 from chainrules_py.testing import call_arguments, check
-from chainrules_py.testing.data.backends import KNOWN, Backend
-from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.cases.backends import KNOWN, Backend
+from chainrules_py.testing.cases.case import Case
 from chainrules_py.testing.errors import SkippedCheckError, WrongError
-from chainrules_py.testing.everywhere.grid import laid_out
+from chainrules_py.testing.everywhere.findings_table import laid_out
 from chainrules_py.testing.everywhere.real_function import Trial
 from chainrules_py.testing.find_rule import missing_mode
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError

@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py import ops as v
-from chainrules_py.testing.data.backends import to_numpy
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.differences import power_of_two
+from chainrules_py.testing.cases.backends import to_numpy
+from chainrules_py.testing.cases.coordinates import Coordinates
+from chainrules_py.testing.cases.differences import power_of_two
 from chainrules_py.testing.diagnosis import Table
 from chainrules_py.testing.errors import SkippedCheckError, WrongError
 from chainrules_py.values.pytree import flatten, partition, unflatten

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.smaller_call import smaller
-from chainrules_py.testing.report.mistakes import diagnose
+from chainrules_py.testing.cases.case import Case
+from chainrules_py.testing.cases.smaller_call import smaller
+from chainrules_py.testing.report.case_diagnosis import diagnose
 
 
 def name_by_smaller(case: Case) -> str:

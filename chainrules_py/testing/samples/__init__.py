@@ -1,4 +1,4 @@
-"""The samples, one module per family, under the same names as the rules."""
+"""The samples, one module per family of operations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.samples.sample import ENTERED, Sample
 
 _FAMILIES = (
-    "contraction creation decompositions elementwise fourier higher_order indexing interpolation "
-    "joining linalg manipulation matrix_functions polynomials reductions sorting special "
-    "statistics undetermined"
+    "contraction creation decompositions degeneracy_reports elementwise fourier higher_order "
+    "indexing interpolation joining linalg manipulation matrix_functions polynomials reductions "
+    "sorting special_functions statistics"
 )
 for _family in _FAMILIES.split():
     importlib.import_module(f"{__name__}.{_family}")

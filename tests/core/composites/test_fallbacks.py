@@ -8,7 +8,7 @@ import pytest
 from chainrules_py import Primitive, ops
 from chainrules_py.primitives.plugins import see_all
 from chainrules_py.testing import backend, to_numpy
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.values.structure import fields_of, is_structure_type
 
 see_all("chainrules_py")  # who computes operations by words waits to be asked

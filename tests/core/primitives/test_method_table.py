@@ -192,10 +192,13 @@ def test_the_standard_library_is_of_the_core(module):
 
 def test_what_adapters_share_comes_after_the_libraries_own():
     """Else ``zeros_like`` of NumPy's arrays would be the version for any library."""
-    assert layer_of("chainrules_kit.fallbacks.manipulation") is Layer.CORE
+    assert layer_of("chainrules_kit.fallbacks.manipulation_and_creation") is Layer.CORE
     assert v.full_like(np.ones(3), shape=(2,), fill=0).tolist() == [0.0, 0.0]
     for operation in (v.astype, v.full_like, v.zeros_like):
-        assert operation.implementation((np.ndarray,)).__module__ == "chainrules_numpy.arrays"
+        assert (
+            operation.implementation((np.ndarray,)).__module__
+            == "chainrules_numpy.manipulation_and_reductions"
+        )
 
 
 class Grand: ...

@@ -184,7 +184,7 @@ def test_rules_of_users_keep_their_precedence(tmp_path, first):
 
         print(cr.rrule(v.erf, 0.5)[1](1.0)[0], len(cr.rules_for(v.erf)))
         text = repr(cr.explain(v.erf, 0.5))
-        print("(user)" in text, "special.py" in text)
+        print("(user)" in text, "gamma_and_erf.py" in text)
         """,
     )
     assert out.splitlines() == ["7.0 2", "True True"]

@@ -23,7 +23,7 @@ from chainrules_py.tangents import arithmetic, structural
 from chainrules_py.tangents.arithmetic import accumulate, add_tangents, canonicalize, move, scale
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.user_tangents import deliver
+from chainrules_py.tangents.user_tangent_checks import deliver
 from chainrules_py.tangents.zeros import (
     AbstractTangent,
     AbstractZero,

@@ -25,7 +25,7 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_py.values import type_info as module
-from chainrules_py.values.arrays import number_home
+from chainrules_py.values.dispatch_types import number_home
 from chainrules_py.values.type_info import finite_test, libraries
 
 see(None, (np.ndarray,))  # the records are NumPy's also where this file runs alone

@@ -15,7 +15,7 @@ import numpy as np
 
 import chainrules_tape as ct
 from chainrules_compile import compile
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import two_samples
 from tests.engines.compile.test_samples import FORMS, OPERATIONS, calls
 from tests.faults.children import in_child

@@ -13,7 +13,7 @@ import pytest
 import chainrules_tape as ct
 from chainrules_compile import compile
 from chainrules_py.extend import flatten, unflatten
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_samples import FORMS, calls, outcome

@@ -20,7 +20,7 @@ from chainrules_py import ops as v
 from chainrules_py import primitive
 from chainrules_py.extend import flatten
 from chainrules_py.testing import backends
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_tape import grad, jvp, value_and_grad
 from tests.engines.compile.shadow import same

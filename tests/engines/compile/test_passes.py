@@ -14,7 +14,7 @@ from chainrules_compile.internal_functions import subtract_at
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.buffer_reuse import Into, with_buffers
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.ownership import with_own_outputs
+from chainrules_compile.passes.output_copies import with_own_outputs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
 from chainrules_compile.writers.shortcuts import is_matrix

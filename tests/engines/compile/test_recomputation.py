@@ -9,7 +9,7 @@ from chainrules_compile import compile
 from chainrules_compile.compiled import close
 from chainrules_compile.internal_functions import made_again, name_of
 from chainrules_compile.passes import PASSES
-from chainrules_compile.passes.recomputation import without_marks
+from chainrules_compile.passes.checkpoint_marks import without_marks
 from chainrules_compile.passes.simplify import simplified
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value

@@ -8,7 +8,7 @@ import pytest
 from chainrules_compile import compile
 from chainrules_compile.internal_functions import added_rows
 from chainrules_compile.passes import FOR_NUMPY, PASSES
-from chainrules_compile.passes.scatter_add import with_added_rows
+from chainrules_compile.passes.row_additions import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_numpy.broadcast_sums import dots, sums
 from chainrules_py.extend import flatten

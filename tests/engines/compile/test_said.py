@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, compile
-from chainrules_numpy.registration import finite
+from chainrules_numpy.array_types import finite
 from chainrules_tape import value_and_grad
 from tests.engines.compile.random_programs import ERRORS, arguments, forms, run
 

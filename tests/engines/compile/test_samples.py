@@ -18,8 +18,8 @@ import chainrules_tape as ct
 from chainrules_compile import RecordingError
 from chainrules_py.extend import flatten, unflatten
 from chainrules_py.testing import backends
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.checks.nesting import Loss
-from chainrules_py.testing.data.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from tests.engines.compile.checked import compile_checked
 from tests.engines.compile.shadow import alike, ask

@@ -11,7 +11,7 @@ import chainrules_scipy
 from chainrules_compile import RecordingError, compile
 from chainrules_compile.result_checks import close
 from chainrules_py.extend import flatten, unflatten
-from chainrules_py.testing.data.calls_from_samples import instances
+from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.sample_runs import two_samples
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same

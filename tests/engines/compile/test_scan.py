@@ -15,9 +15,9 @@ from chainrules_compile import RecordingError, compile
 from chainrules_compile.loop_node import Loop, rows_of, stacked_rows
 from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.result_checks import close
+from chainrules_compile.scan_primitive import SHORT
 from chainrules_compile.scan_recording import LONG
-from chainrules_compile.scans import SHORT
-from chainrules_py.composites.functional import scan
+from chainrules_py.composites.higher_order import scan
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_tape import grad, hvp, jvp, linearize, value_and_grad, vjp

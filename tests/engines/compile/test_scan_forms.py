@@ -10,7 +10,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_compile.compiled import close
-from chainrules_py.composites.functional import scan
+from chainrules_py.composites.higher_order import scan
 from chainrules_py.extend import flatten
 from chainrules_tape import grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad, vjp
 from tests.engines.compile.test_scan import loops

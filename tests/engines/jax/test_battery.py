@@ -12,12 +12,12 @@ import pytest
 from jax.test_util import check_grads
 
 from chainrules_jax import callback, export
-from chainrules_jax.engine import call, linear_pairs, linear_primitive
+from chainrules_jax.engine import call_linearization, call_primitive, linear_primitive
 from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.extend import Cache
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -346,8 +346,8 @@ def in_halves(p):
         return linear_primitive.LinearPair(push, pull, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear_pairs, "LinearPair", counting)
-        patch.setattr(call, "_programs", Cache())  # which keeps the pairs of equal calls
+        patch.setattr(call_linearization, "LinearPair", counting)
+        patch.setattr(call_primitive, "_programs", Cache())  # which keeps the pairs of equal calls
         whole = lambda u: p.whole(u)
         pushed = jax.jvp(whole, (p.u,), (p.t,))[1]
         assert not counted.pulled

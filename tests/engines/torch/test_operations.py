@@ -10,8 +10,8 @@ from chainrules_py import rrule
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
-from chainrules_py.testing.data.calls_from_samples import instances
-from chainrules_py.testing.data.unsupported import unsupported
+from chainrules_py.testing.cases.calls_from_samples import instances
+from chainrules_py.testing.cases.unsupported_operations import unsupported
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_py.values.pytree import flatten, partition, unflatten
 

@@ -20,9 +20,9 @@ from chainrules_py import TracerError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import type_info
 from chainrules_py.testing import to_numpy
-from chainrules_py.testing.data.calls_from_samples import instances
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.unsupported import unsupported
+from chainrules_py.testing.cases.calls_from_samples import instances
+from chainrules_py.testing.cases.coordinates import Coordinates
+from chainrules_py.testing.cases.unsupported_operations import unsupported
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_tape import Tape, grad, hvp, jvp, value_and_grad, vjp
 from tests.fake_gpu.syncs import count_syncs

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from chainrules_py.testing import to_numpy
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.unsupported import REASONS, UNSUPPORTED
+from chainrules_py.testing.cases.coordinates import Coordinates
+from chainrules_py.testing.cases.unsupported_operations import REASONS, UNSUPPORTED
 from chainrules_tape import grad, vjp
 from tests.fuzz.calls import CALLS
 from tests.fuzz.programs import programs

@@ -12,9 +12,9 @@ import pytest
 
 from chainrules_py import NoRuleError, ProjectionError, rrule
 from chainrules_py import ops as v
-from chainrules_py.testing.data.backends import Backend, backend
-from chainrules_py.testing.data.calls_from_samples import instances
-from chainrules_py.testing.data.coordinates import Coordinates
+from chainrules_py.testing.cases.backends import Backend, backend
+from chainrules_py.testing.cases.calls_from_samples import instances
+from chainrules_py.testing.cases.coordinates import Coordinates
 from chainrules_py.testing.sample_runs import operations_of
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_tape import grad, hvp, jacobian, jvp, value_and_grad

@@ -9,7 +9,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_numpy import adjoints
-from chainrules_numpy import registration as numpy_library
+from chainrules_numpy import array_types as numpy_library
 from chainrules_numpy.broadcast_sums import dots
 from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rrule, rule
 from chainrules_py import ops as v

@@ -10,7 +10,7 @@ import scipy.interpolate
 
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError
-from chainrules_scipy.agreement_with_scipy import agreeing
+from chainrules_scipy.result_checks import agreeing
 from chainrules_tape import grad
 from tests.libraries.scipy.options import (
     distributions,

@@ -287,7 +287,7 @@ def test_what_is_trimmed_gives_nothing(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["invwishart", *stats.source_copies.OF])
+@pytest.mark.parametrize("name", ["invwishart", *stats.multivariate_and_sample_statistics.OF])
 def test_several_variables(name):
     """By our name, where nothing is installed, as under SciPy's where it is."""
     checked = 0

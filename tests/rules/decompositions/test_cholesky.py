@@ -5,7 +5,7 @@ import pytest
 
 from chainrules_py import frule, rrule
 from chainrules_py import ops as v
-from chainrules_py.composites import decompositions as standard
+from chainrules_py.composites import linalg as standard
 from chainrules_py.extend import namespace
 from chainrules_tape import grad, jvp
 

@@ -21,8 +21,8 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py.ops import fixed_point, linear_solve, minimize, odeint, root
-from chainrules_py.testing.data.coordinates import Coordinates
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.coordinates import Coordinates
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_tape import Tape, grad, jvp, vjp
 from chainrules_tape.rule_config import config
 

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from chainrules_py.composites.functional import (
+from chainrules_py.composites.higher_order import (
     fixed_point,
     linear_solve,
     map,

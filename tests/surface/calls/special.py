@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from chainrules_py import ops as v
-from chainrules_py.ops import bessel, log_exp_functions, special
+from chainrules_py.ops import bessel_and_hypergeometric, gamma_and_erf, sigmoid_softmax_entropy
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample
-from chainrules_py.testing.samples.special import REDUCTIONS, samples_at
+from chainrules_py.testing.samples.special_functions import REDUCTIONS, samples_at
 from tests.surface.calls.call import enter_calls
 
 _name: str
@@ -16,7 +16,11 @@ _OWN = ("polygamma", "zeta", "lambertw", "logsumexp", "softmax", "log_softmax")
 
 # ---------------------------------------------------------------------------------- ufuncs
 
-for _name in (*special.__all__, *log_exp_functions.__all__, *bessel.__all__):
+for _name in (
+    *gamma_and_erf.__all__,
+    *sigmoid_softmax_entropy.__all__,
+    *bessel_and_hypergeometric.__all__,
+):
     if _name not in _OWN:
         enter_calls(f"scipy.special.{_name}", *samples_of(getattr(v, _name)))
 enter_calls("scipy.special.psi", *samples_of(v.digamma)[:2])

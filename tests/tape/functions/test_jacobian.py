@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chainrules_py import LinearMap, NoTangent, NotDifferentiableError, Tangent, primitive, rule
 from chainrules_py import ops as v
-from chainrules_py.registry.bind import batch
+from chainrules_py.registry.bind import batched_tangents
 from chainrules_tape import grad, hessian, hook, hvp, jacobian, jvp, linearize, vjp
 
 jax = pytest.importorskip("jax")
@@ -397,7 +397,7 @@ def test_no_rule_here_is_given_directions_one_by_one(name, mode, monkeypatch):
     def gather(*_):
         pytest.fail("the directions were taken one by one")
 
-    monkeypatch.setattr(batch, "gather", gather)
+    monkeypatch.setattr(batched_tangents, "gather", gather)
     jacobian(lambda x: FUNCTIONS[name](np, x), mode=mode)(X)
 
 
@@ -515,9 +515,9 @@ def test_a_wrong_claim_is_found():
 
 def test_gather_and_direction_are_inverse():
     t = Tangent[tuple](np.arange(6.0).reshape(3, 2), Tangent[dict]({"a": np.arange(3.0)}))
-    parts = [batch.direction(t, i) for i in range(batch.count(t))]
+    parts = [batched_tangents.direction(t, i) for i in range(batched_tangents.count(t))]
     assert parts[1][1]["a"] == 1.0
-    again = batch.gather(parts, t)
+    again = batched_tangents.gather(parts, t)
     assert np.all(again[0] == t[0])
     assert np.all(again[1]["a"] == t[1]["a"])
 

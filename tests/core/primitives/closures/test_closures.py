@@ -18,7 +18,7 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py.ops import map as map_
 from chainrules_py.ops import root, scan
 from chainrules_py.primitives.closures.convert import LONGEST, MOST, Closure, closed, settled
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.find_tracers import find_tracers
 from chainrules_tape import Tape, checkpoint, grad
 
 SCALE = 3.0

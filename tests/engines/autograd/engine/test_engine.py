@@ -30,7 +30,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.extend import Thunk, find_rule
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_tape import grad as tape_grad
 from tests.engines.battery import CONSTANT, ONE_MODE, Entry, points
 from tests.engines.battery import softplus as user_softplus

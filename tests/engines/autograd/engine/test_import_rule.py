@@ -12,7 +12,7 @@ import chainrules_autograd as adapter
 from chainrules_py import RuleError, frule, primitive, rrule, rules_for
 from chainrules_py import ops as v
 from chainrules_py.primitives.plugins import Layer
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.cases.differences import derivative
 from chainrules_tape import grad as tape_grad
 from chainrules_tape import jvp as tape_jvp
 

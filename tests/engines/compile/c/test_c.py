@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import cache, native_programs, writer
+from chainrules_compile.c import cache, native_programs, native_writer
 from chainrules_compile.c.expression_text import headed
 from chainrules_compile.scope import Form
 from chainrules_tape import grad, hvp, jvp, value_and_grad
@@ -541,9 +541,9 @@ def test_threads_have_memory_of_their_own():
 
 def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch):
     def missing():
-        raise writer.CompilerError("no C compiler is found")
+        raise native_writer.CompilerError("no C compiler is found")
 
-    monkeypatch.setattr(writer.native_programs, "driver", missing)
+    monkeypatch.setattr(native_writer.native_programs, "driver", missing)
     g = compiled(lambda x: x * 2.0 + np.sin(x))
     with pytest.warns(RecordingWarning, match="NumPy instead of C: no C compiler"):
         y = g(np.arange(3.0))
@@ -553,7 +553,7 @@ def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch)
 
 def test_what_cannot_be_written_to_its_end_leaves_nothing():
     """A call that is given up after its first steps reads no array that is no input."""
-    found, real = [], writer.lower
+    found, real = [], native_writer.lower
 
     def lower(lowering, call):
         if getattr(call.function, "__name__", "") == "cbrt":
@@ -562,7 +562,7 @@ def test_what_cannot_be_written_to_its_end_leaves_nothing():
             lowering.elementwise(call.results[0], np.add, (x, 1.0))
             lowering.elementwise(call.results[0], np.sin, (x,))
             found.append(call)
-            raise writer.UnwritableError
+            raise native_writer.UnwritableError
         real(lowering, call)
 
     def f(x, y):
@@ -574,10 +574,10 @@ def test_what_cannot_be_written_to_its_end_leaves_nothing():
         assert set(read) <= set(range(len(made.lowering.inputs))), made.text
         return told(made, library)
 
-    told = writer._Made.calls
+    told = native_writer._Made.calls
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "lower", lower)
-        patch.setattr(writer._Made, "calls", calls_of)
+        patch.setattr(native_writer, "lower", lower)
+        patch.setattr(native_writer._Made, "calls", calls_of)
         g = compiled(f)
         for x in (X, np.repeat(X, 2, 1)[:, ::2], X[::-1]):
             assert near(g(x, x + 1.0), f(x, x + 1.0))

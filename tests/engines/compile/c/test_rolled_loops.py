@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import kernel_calls
+from chainrules_compile.c import kernels
 from chainrules_compile.c.rolled_loops import rolled
 from chainrules_tape import value_and_grad
 from tests.engines.compile.c.near import near
@@ -97,7 +97,7 @@ def without_order(n, seed, dtype=np.float64):
 @pytest.mark.usefixtures("native")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_statements_in_a_table_say_the_same(monkeypatch, dtype):
-    monkeypatch.setattr(kernel_calls, "_FEWEST_IN_TABLE", 1)
+    monkeypatch.setattr(kernels, "_FEWEST_IN_TABLE", 1)
     f = value_and_grad(without_order(60, 3, dtype), (0, 1, 2))
     g, row = compile(f, target="c"), np.linspace(0, 1, 5).astype(dtype)
     with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_compile import RecordingError, compile
 from chainrules_compile.compiled import close
-from chainrules_py.composites.functional import scan
+from chainrules_py.composites.higher_order import scan
 from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.c.near import near
 from tests.engines.compile.random_programs import compared

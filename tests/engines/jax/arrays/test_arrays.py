@@ -15,7 +15,7 @@ import chainrules_jax
 import chainrules_tape
 from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.primitive_calls import is_native
-from chainrules_jax.engine.values import conjugate, dense, is_inexact, split
+from chainrules_jax.engine.value_conversions import conjugate, dense, is_inexact, split
 from chainrules_py import (
     AmbiguousRuleError,
     ChainRulesError,
@@ -34,8 +34,8 @@ from chainrules_py import ops as v
 from chainrules_py.extend import find_rule
 from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
-from chainrules_py.testing.data.calls_from_samples import instances
-from chainrules_py.testing.data.unsupported import unsupported
+from chainrules_py.testing.cases.calls_from_samples import instances
+from chainrules_py.testing.cases.unsupported_operations import unsupported
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_py.values.pytree import unflatten
 

@@ -166,10 +166,10 @@ def test_the_rules_by_the_judge(complex):
 
 
 def test_elements_are_factored_once(monkeypatch):
-    from chainrules_scipy.sparse import patterns
+    from chainrules_scipy.sparse import patterns_and_products
 
     calls = []
-    monkeypatch.setattr(patterns, "splu", lambda a: calls.append(1) or linalg.splu(a))
+    monkeypatch.setattr(patterns_and_products, "splu", lambda a: calls.append(1) or linalg.splu(a))
     a, b = square(), drawn(6)
     value_and_grad(lambda a, b: np.sum(spsolve(a, b) ** 2), (0, 1))(a, b)
     assert len(calls) == 1

@@ -1,0 +1,213 @@
+"""Transposition: derive the mode that a rule does not state from the one it states.
+
+A derivative is linear in its tangents, so its own reverse-mode derivative, at any point, is its
+adjoint. A push is transposed for the pull, and a pull for the push. This uses the engine's reverse
+mode (``requires=ReverseMode``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from chainrules_kit.solvers.vectors import Vector, direction, eps_of, inner, square
+from chainrules_kit.tangent_conversions import assembled, flat
+from chainrules_py import (
+    Config,
+    NotDifferentiableError,
+    NotImplementedTangent,
+    ProjectionError,
+    ZeroTangent,
+    is_zero,
+    space,
+)
+from chainrules_py.extend import (
+    Bound,
+    Cache,
+    Request,
+    Space,
+    Statement,
+    StructureSpace,
+    annotate,
+    fields_of,
+    type_info,
+    untraced,
+)
+from chainrules_py.ops import zeros_like
+from chainrules_py.ops.higher_order import transposed
+
+
+def transpose(recipe: Any, request: Request) -> Bound:
+    """Bind the transpose of the stated mode."""
+    make = _transposed_push if recipe.mode == "forward" else _transposed_pull
+    return make(recipe, request)
+
+
+transposed.implement(transpose, types=(object, object))
+
+
+def _transposed_push(recipe: Any, request: Request) -> Bound:
+    """Bind the transpose of the push."""
+    active, forward = request.active, recipe.forward(request).run
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        onto = [space(xs[i]) for i in active]
+        y: Any = None
+
+        def push(*leaves: Any) -> list[Any]:
+            nonlocal y
+            y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
+            return flat(y_dot, space(y))
+
+        pullback, parts = _pullback(request, push, onto, [xs[i] for i in active])
+        return y, (pull, links, pullback, parts, space(y), onto)
+
+    def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
+        bars = _image(pullback, flat(y_bar, of), parts, onto)
+        return bars[0] if len(active) == 1 else tuple(bars)
+
+    annotate(pull, request)
+    return Bound(request, run, may_be_zero=True)
+
+
+def _transposed_pull(recipe: Any, request: Request) -> Bound:
+    """Bind the transpose of the pull."""
+    active, reverse = request.active, recipe.reverse(request).run
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        y, (half, _, *saved) = reverse(None, *xs, **options)
+        of, onto = space(y), [space(xs[i]) for i in active]
+
+        def pull(*leaves: Any) -> list[Any]:
+            bars = half(assembled(of, leaves), *saved)
+            return flat([bars] if len(active) == 1 else list(bars), onto)
+
+        if is_zero(of):
+            return y, (push, links, None, [], of, onto)
+        pullback, parts = _pullback(request, pull, [of], [y])
+        return y, (push, links, pullback, parts, of, onto)
+
+    def push(
+        tangents: tuple[Any, ...], pullback: Any, parts: list[int], of: Any, onto: list[Any]
+    ) -> Any:
+        if pullback is None:
+            return of
+        return _image(pullback, flat(list(tangents), onto), parts, [of])[0]
+
+    annotate(push, request)
+    return Bound(request, run)
+
+
+def _pullback(
+    request: Request,
+    f: Callable[..., list[Any]],
+    onto: list[Any],
+    at: list[Any],
+) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
+    """Return the pullback of a linear function of the tangents of some values, leaf by leaf.
+
+    Also return the indices of the leaves of the result that are not known to be zero.
+    """
+    assert request.config is not None  # the statement requires what only a config offers
+    parts: list[int] = []
+
+    def image(*leaves: Any) -> tuple[Any, ...]:
+        found = f(*leaves)
+        parts[:] = [part for part, t in enumerate(found) if not is_zero(t)]
+        return tuple([found[part] for part in parts])
+
+    config, statement, begin = request.config, request.statement, list(_zeros(onto, at))
+    if not _linear.table.get(statement):
+        _check(statement, config, image, begin)
+    return config.rrule_via_ad(image, *begin)[1], parts
+
+
+# ---------------------------------------------------------------------------- linearity
+
+_linear = Cache()
+"""Statements that were found to be linear; cleared when a rule is stated."""
+
+
+def _check(
+    statement: Statement, config: Config, f: Callable[..., tuple[Any, ...]], zeros: Vector
+) -> None:
+    """Raise unless a function is linear, by a test of its values and of its pullback.
+
+    ``f(-3 x)`` has to be ``-3 f(x)``, and ``⟨pullback(f(x)), x⟩`` has to be ``⟨f(x), f(x)⟩``. The
+    test runs once per statement. While a program is traced there are no numbers; its engine may
+    have a test of its own.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is not linear; the message says which rule to state.
+    """
+    x = [direction(zero, float(seed)) for seed, zero in enumerate(zeros)]
+    try:
+        ys, pullback = config.rrule_via_ad(f, *x)
+    except ProjectionError as error:
+        f(*x)  # raises if f is wrong by itself, and not because NumPy converted traced values
+        raise _refusal(statement) from error
+    numbers = getattr(config, "numbers", untraced)  # of all examples that an engine maps over
+    if config.sees(ys):
+        y, more = [[numbers(t) for t in found] for found in (ys, f(*[-3.0 * t for t in x]))]
+        bars = [t if is_zero(t) else numbers(t) for t in pullback(ys)]
+        known = not any([isinstance(t, NotImplementedTangent) for t in (*y, *more)])
+        if not known or len(y) != len(more) or _differ(y, more, bars, list(map(numbers, x))):
+            raise _refusal(statement)
+        _linear.open()[statement] = True
+    elif (own := getattr(config, "check_linear", None)) is not None:
+        try:
+            own(f, *x)
+        except Exception as error:
+            raise _refusal(statement) from error
+
+
+def _refusal(statement: Statement) -> NotDifferentiableError:
+    """Return the error for a half that cannot be transposed."""
+    primal, (mode,) = statement.primal.__name__, statement.modes
+    tangent, constructor = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
+    return NotDifferentiableError(
+        f"the {mode} mode of {primal} is not stated, and the other one cannot be transposed: it is "
+        f"not linear in the {tangent}; state an {constructor} as well, by "
+        f"@{constructor}.register({primal}), or leave out what is not linear: a derivative is\n"
+        f"  rule: {statement.where}"
+    )
+
+
+def _differ(y: Vector, more: Vector, bars: Vector, x: Vector) -> bool:
+    """Return whether ``more`` differs from -3 y, or the inner products differ, beyond rounding."""
+    close = eps_of([*y, *x]) ** 0.5  # tolerance for squares
+    pairs = [(bar, t) for bar, t in zip(bars, x, strict=True) if not is_zero(bar)]
+    with np.errstate(all="ignore"):  # NaN counts as equal
+        length = sum([square(t) for t in y])
+        apart = sum([square(a + 3.0 * t) for a, t in zip(more, y, strict=True)])
+        off = sum([inner(bar, t) for bar, t in pairs]) - length
+        sizes = sum([square(bar) for bar, _ in pairs]) * sum([square(t) for _, t in pairs])
+        wrong = (apart > 36.0 * close * length, off * off > close * (sizes + length * length))
+    return any(map(bool, wrong))
+
+
+def _zeros(of: Any, x: Any) -> Iterator[Any]:
+    """Yield the zero tangents of a value, in its space, leaf by leaf."""
+    if type(of) is Space:
+        # An array that an engine traces may know more than its space, for example its sharding.
+        info = type_info(type(x))
+        yield zeros_like(x) if info.host is not None and info.is_array else of.zeros()
+    elif type(of) is list:
+        for inner, part in zip(of, x, strict=True):
+            yield from _zeros(inner, part)
+    elif type(of) is StructureSpace:
+        parts = dict(fields_of(x))
+        for key, inner in of.fields.items():
+            yield from _zeros(inner, parts[key])
+
+
+def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:
+    """Apply a transposed function to the leaves that it depends on; assemble the results."""
+    given = tuple([bars[part] for part in parts])
+    if all(map(is_zero, given)):
+        return [ZeroTangent() for _ in onto]
+    return list(assembled(onto, pullback(given)))

@@ -1,0 +1,202 @@
+"""Aliases of functions that change the shape, or the order of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.function_aliases.alias_constructors import (
+    axes,
+    axis,
+    counted_axis,
+    ignored,
+    one_axis,
+    row,
+    shape,
+)
+from chainrules_py import UnsupportedKeywordError
+from chainrules_py import ops as v
+from chainrules_py.extend import Call, has_known_layout, pad, plain
+from chainrules_py.extend import manipulation_composites as m
+
+_f: Any
+_composite: Any
+
+
+def copied(call: Call, copy: bool | None) -> None:
+    """Lower ``copy=``; the result of a copy is not shared with the operand."""
+    if copy:
+        call.after.append(v.copy)
+    elif copy is False:
+        raise UnsupportedKeywordError(
+            "copy=False asks that memory be shared, which has no derivative; leave copy out"
+        )
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    """Return a view of a contiguous array, else a copy: reshaping would return more views."""
+    y = m.ravel(x, order)
+    flags = getattr(plain(x), "flags", None)
+    if flags is None or not has_known_layout(x):  # another library, or unknown
+        return y
+    return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
+
+
+def _matrix(x: Any) -> Any:
+    """Return a matrix; a vector becomes each of its rows."""
+    x = low.array_of(x)
+    return v.broadcast_to(x, shape=x.shape * 2) if x.ndim == 1 else x
+
+
+def _counts(x: Any) -> Any:
+    """Return one number unchanged: compilers need the length of the result."""
+    return x if type(x) is int else low.array_of(x)
+
+
+row(
+    np.reshape,
+    v.reshape,
+    refuse=("newshape",),
+    shape=shape,
+    order=low.element_order,
+    copy=copied,
+)
+row(np.ravel, ravel)
+row(np.transpose, v.permute_dims, axes=low.as_option("axes"))
+for _f in (np.matrix_transpose, np.linalg.matrix_transpose):
+    row(_f, v.matrix_transpose, None)
+row(np.swapaxes, m.swapaxes)
+row(np.moveaxis, m.moveaxis)
+row(np.rollaxis, m.rollaxis, axis=counted_axis)
+row(np.expand_dims, v.expand_dims, axis=axis)
+row(np.squeeze, v.squeeze, axis=axes)
+row(np.broadcast_to, v.broadcast_to, "array", refuse=("subok",), shape=shape)
+row(
+    np.broadcast_arrays,
+    low.gives_arrays(m.broadcast_arrays),
+    None,
+    refuse=("subok",),
+    gather="arrays",
+    parameters={"arrays": None, "subok": False},
+    arrays=low.as_arrays,
+)
+for _f, _composite in (
+    (np.atleast_1d, m.atleast_1d),
+    (np.atleast_2d, m.atleast_2d),
+    (np.atleast_3d, m.atleast_3d),
+):
+    row(_f, _composite, None, gather="arrays", parameters={"arrays": None}, arrays=low.as_arrays)
+row(np.flip, v.flip, "m", axis=axis)
+row(np.fliplr, m.fliplr, "m")
+row(np.flipud, m.flipud, "m")
+row(np.roll, v.roll, shift=low.as_option("shift"), axis=axis)
+row(np.tile, v.tile, "A", reps=low.as_option("repetitions", sequence=True))
+row(np.repeat, v.repeat, axis=one_axis, repeats=low.as_array("repeats", _counts))
+row(np.rot90, m.rot90, "m")
+row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
+for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
+    row(_f, _composite, "v", v=low.as_array("x"), k=low.as_option("k"))
+for _f, _composite in ((np.tril, v.tril), (np.triu, v.triu)):
+    row(_f, _composite, "m", m=low.as_array("x", _matrix))
+row(np.astype, v.astype, None, copy=ignored, device=ignored)
+
+
+def copy_order(call: Call, order: str) -> None:
+    """Lower ``order=`` of np.copy, which makes a 0-d array of a number."""
+    low.memory_order(call, order)
+    call.after.append(low.in_array)
+
+
+row(np.copy, v.copy, refuse=("subok",), order=copy_order)
+
+
+# --------------------------------------------------------------------------------------- windows
+
+
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """Make windows, with their lengths and axes as tuples."""
+    lengths = low.static(window_shape)
+    lengths = lengths if type(lengths) is tuple else (lengths,)
+    axes = tuple(range(x.ndim)) if axis is None else m.normal_axes(axis, x.ndim)
+    return v.sliding_window_view(x, window_shape=lengths, axis=axes)
+
+
+row(
+    np.lib.stride_tricks.sliding_window_view,
+    sliding_window_view,
+    None,
+    refuse=("subok", "writeable"),
+)
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+    """Raise: the memory of x determines which elements are read."""
+    raise UnsupportedKeywordError(
+        "as_strided() reads the memory of x, which has no derivative; take sliding_window_view, "
+        "broadcast_to, or an index"
+    )
+
+
+row(
+    np.lib.stride_tricks.as_strided,
+    as_strided,
+    None,
+    refuse=("subok", "writeable", "check_bounds"),  # the last since NumPy 2.5
+)
+
+# --------------------------------------------------------------------------------------- padding
+
+
+def pad_call(
+    x: Any,
+    pad_width: Any,
+    mode: Any = "constant",
+    constant_values: Any = None,
+    end_values: Any = None,
+    stat_length: Any = None,
+    reflect_type: Any = None,
+) -> Any:
+    """Call np.pad, with widths and lengths as pairs of Python integers."""
+    return pad(
+        x,
+        pairs(pad_width, x.ndim),
+        mode,
+        None if constant_values is None else low.array_of(constant_values),
+        None if end_values is None else low.array_of(end_values),
+        None if stat_length is None else pairs(stat_length, x.ndim),
+        reflect_type,
+    )
+
+
+def pairs(widths: Any, ndim: int) -> Any:
+    """Return one pair of widths for each axis."""
+    if isinstance(widths, dict):
+        given = {axis % ndim: width for axis, width in widths.items()}
+        widths = [given.get(axis, 0) for axis in range(ndim)]
+        widths = [w if isinstance(w, tuple) else (w, w) for w in widths]
+    array = np.asarray(plain(widths))
+    if array.dtype.kind not in "iu":
+        raise TypeError("`pad_width` must be of integral type.")
+    if np.any(array < 0):
+        raise ValueError("index can't contain negative values")
+    if array.size <= 2 and array.shape != (2, 1):
+        array = array.reshape(-1)
+    return tuple([tuple(pair) for pair in np.broadcast_to(array, (ndim, 2)).tolist()])
+
+
+row(
+    np.pad,
+    low.gives_arrays(pad_call),
+    "array",
+    parameters={
+        "array": None,
+        "pad_width": None,
+        "mode": "constant",
+        "constant_values": None,
+        "end_values": None,
+        "stat_length": None,
+        "reflect_type": None,
+    },
+)

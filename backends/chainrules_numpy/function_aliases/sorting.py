@@ -1,0 +1,79 @@
+"""Aliases of sorting and searching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.function_aliases.alias_constructors import ignored, row
+from chainrules_numpy.late_alias import alias
+from chainrules_py import non_differentiable, primitive
+from chainrules_py import ops as v
+from chainrules_py.extend import Call
+
+_f: Any
+_operation: Any
+_NONE: Any = np.zeros(1)
+_argsort: Any = np.argsort
+
+
+def argsort(
+    x: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> Any:
+    """Return the indices that sort x; ``kind`` determines the order of equal elements."""
+    _argsort(_NONE, kind=kind, stable=stable)  # checks the kind
+    if axis is None:
+        x, axis = v.reshape(x, shape=(-1,)), -1
+    in_order = bool(stable) or kind in ("stable", "mergesort")
+    return v.argsort(x, axis=axis, descending=bool(descending), stable=in_order)
+
+
+def sort_complex(x: Any) -> Any:
+    """Sort along the last axis, with a complex result."""
+    y = v.sort(x)
+    dtype = low.numpy_dtype(y)
+    return y if dtype.kind == "c" else v.astype(y, dtype=np.sort_complex(dtype.type([])).dtype)
+
+
+def places(call: Call, kth: Any) -> None:
+    """Lower ``kth=``: one index or several."""
+    call.options["kth"] = low.static(kth)
+
+
+def known(f: Any) -> Any:
+    """Return a lowering that lets NumPy check the kind of sorting."""
+
+    def lower(call: Call, kind: Any) -> None:
+        f(kind)
+
+    return lower
+
+
+row(
+    np.sort,
+    v.sort,
+    refuse=("order",),
+    axis=low.flattened,
+    kind=known(lambda kind: np.sort(_NONE, kind=kind)),
+    stable=ignored,
+)
+row(np.argsort, argsort, refuse=("order",))
+row(np.sort_complex, sort_complex, a=low.as_array("x"))
+row(
+    np.partition,
+    v.partition,
+    refuse=("order",),
+    axis=low.flattened,
+    kind=known(lambda kind: np.partition(_NONE, 0, kind=kind)),
+    kth=places,
+)
+for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
+    _operation = primitive(_f)
+    non_differentiable(_operation)
+    alias(_f, to=_operation, refuse=("order",) if "order" in _operation.operands else ())

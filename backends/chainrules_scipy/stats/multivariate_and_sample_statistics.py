@@ -1,0 +1,355 @@
+"""Multivariate distributions, and statistics of samples, which follow SciPy's own source."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import scipy.stats as native
+from scipy.stats import contingency
+
+from chainrules_py import NotDifferentiableError, register_structure
+from chainrules_py import ops as v
+from chainrules_py.extend import advise, varies
+from chainrules_scipy._private import private
+from chainrules_scipy.declarations import (
+    adjoint,
+    anchored,
+    array_of,
+    constant,
+    in_kind_of,
+    readable,
+    reject,
+    stands_for,
+)
+from chainrules_scipy.installation import choose, taken_from
+from chainrules_scipy.source_copies import (
+    follow,
+    follow_all,
+    follow_class,
+    followed,
+    instead_of,
+    numpy_with,
+    of_followed,
+    with_shortcuts,
+)
+from chainrules_scipy.special import multigammaln
+from chainrules_scipy.stats.formulas import i0e, i1e, product
+
+_PSD = private("_PSD")
+
+
+class _Definite:
+    """SciPy's ``_PSD`` by Cholesky, which has derivatives at equal eigenvalues as well."""
+
+    eps = 0.0
+
+    def __init__(self, M: Any, *args: Any, **options: Any) -> None:
+        m = array_of(M)  # of which one triangle is read
+        try:
+            factor = v.cholesky(m)
+        except np.linalg.LinAlgError:
+            if varies(m) or _PSD is None:
+                raise NotDifferentiableError(
+                    "the derivative of a singular covariance; it is taken where it is definite"
+                ) from None
+            known = _PSD(readable(m), *args, **options)
+            self.pinv, self.eps = known.pinv, known.eps
+            vars(self).update(vars(known))
+            return
+        self._M, self.rank = m, m.shape[-1]
+        self.U = adjoint(v.solve_triangular(factor, np.eye(self.rank)))
+        self.log_pdet = 2 * v.sum(v.log(v.diagonal(factor)))
+        self.pinv = self.U @ adjoint(self.U)
+        self.V = np.zeros((self.rank, 0))
+
+    def _support_mask(self, x: Any) -> Any:
+        if not self.V.size:
+            return np.ones(np.shape(readable(x))[:-1], bool)
+        return np.linalg.norm(readable(x) @ self.V, axis=-1) < self.eps
+
+
+def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
+    """Compute the logarithm of the density of x, whose last axis indexes the matrices."""
+    factors = [v.cholesky(x[..., i]) for i in range(x.shape[-1])]
+    log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])
+    traces = v.stack(*[v.sum(v.solve_triangular(f, C) ** 2) for f in factors])
+    known = 0.5 * df * (log_det_scale - dim * np.log(2)) - multigammaln(0.5 * df, dim)
+    return known - 0.5 * (df + dim + 1) * log_det - 0.5 * traces
+
+
+def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
+    """Return the parameters of ``multinomial``; the last probability is 1 minus the others.
+
+    SciPy keeps the given one if the sum is 1 up to rounding; its derivative is that of the others'
+    complement there. Elsewhere, SciPy before 1.18 corrects it, and later versions return NaN.
+    """
+    p = array_of(p)
+    n, known, is_wrong = native.multinomial._process_parameters(n, readable(p))
+    last = anchored(known[..., -1], 1 - v.sum(p[..., :-1], axis=-1))
+    return n, v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1), is_wrong
+
+
+def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
+    """Compute the probability of counts, by powers where one of p is small."""
+    log = self.logpmf(x, n, p)
+    n, p, _ = self._process_parameters(n, p)
+    counts = np.asarray(readable(x), int)
+    whole = np.broadcast_shapes(np.shape(p), counts.shape)
+    p, counts = v.broadcast_to(p, shape=whole), np.broadcast_to(counts, whole)
+    return product(log, lambda p: self._logpmf(counts, n, p), p, counts * 1.0, -1)
+
+
+def _dirichlet(self: Any, x: Any, alpha: Any) -> Any:
+    """Compute the density of proportions, by powers where one of them is small."""
+    log = self.logpdf(x, alpha)
+    x, alpha = array_of(x), array_of(alpha)
+    if x.shape[0] != alpha.shape[0]:
+        x = v.concat(x, v.expand_dims(1 - v.sum(x, axis=0), axis=0), axis=0)
+    powers = v.reshape(alpha - 1, shape=(-1, *(1,) * (x.ndim - 1)))
+    return product(log, lambda x: self._logpdf(x, alpha), x, powers, 0)
+
+
+class Multivariate:
+    """A multivariate SciPy distribution whose methods take traced values.
+
+    Parameters
+    ----------
+    native : object
+        SciPy's distribution, or one of its frozen ones.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> normal = Multivariate(native.multivariate_normal)
+    >>> print(grad(lambda x: normal.logpdf(x, [0.0, 0.0]))(np.array([1.0, 2.0])))
+    [-1. -2.]
+    """
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.native, name)
+        if not callable(found) or name[0] == "_":
+            return found
+
+        def method(*args: Any, **options: Any) -> Any:
+            ours = getattr(of_followed(self.native), name)
+            return choose(found, ours, args, options)(*args, **options)
+
+        return functools.wraps(found)(method)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Fix the parameters."""
+        if choose(self.native, of_followed, args, options) is of_followed:
+            return of_followed(self.native)(*args, **options)
+        return Multivariate(self.native(*args, **options))
+
+
+if private("CovViaPSD") is not None:
+    follow_class(private("CovViaPSD"))
+follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
+OF: dict[str, tuple[str, ...]] = {
+    "multivariate_normal": ("pdf", "logpdf", "entropy"),
+    "multivariate_t": ("pdf", "logpdf", "entropy"),
+    "matrix_normal": ("pdf", "logpdf", "entropy"),
+    "dirichlet": ("pdf", "logpdf", "entropy", "mean", "var"),
+    "wishart": ("pdf", "logpdf", "entropy", "mean", "var"),
+    "multinomial": ("pmf", "logpmf"),
+    "dirichlet_multinomial": ("pmf", "logpmf", "mean", "var"),
+    "vonmises_fisher": ("pdf", "logpdf", "entropy"),
+    "normal_inverse_gamma": ("pdf", "logpdf"),
+    "matrix_t": ("pdf", "logpdf"),
+}
+_MORE: dict[str, dict[str, Any]] = {
+    "multinomial": {"_process_parameters": _counts, "pmf": _multinomial},
+    "dirichlet": {"pdf": _dirichlet},
+}
+_DEFINITE: dict[str, Any] = {
+    "_PSD": _Definite,
+    "_checkresult": lambda _, y, is_bad, bad: in_kind_of(
+        v.where(np.asarray(is_bad), bad, y), np.zeros(())
+    ),
+}
+for _name, _methods in OF.items():
+    _instance: Any = getattr(native, _name)
+    follow_class(type(_instance), *_methods, **_DEFINITE, **_MORE.get(_name, {}))
+    for _method in _methods:
+        advise(
+            getattr(type(_instance), _method),
+            f"use {_name} after 'from chainrules_scipy.stats import {_name}'",
+        )
+    _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
+    if _frozen is not None:
+        follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
+
+
+# -------- statistics of samples of ``scipy.stats``: SciPy's own source is followed
+
+
+def _fields(x: Any) -> list[tuple[Any, Any]]:
+    return [*enumerate(x), *vars(x).items()]
+
+
+def _rebuilt(x: Any, values: Sequence[Any]) -> Any:
+    new = tuple.__new__(type(x), values[: len(x)])
+    vars(new).update(zip(vars(x), values[len(x) :], strict=True))
+    return new
+
+
+for _name in (
+    *("AndersonResult", "KstestResult", "LinregressResult", "PearsonRResultBase"),
+    *("SignificanceResult", "TtestResultBase"),
+):
+    if private(_name) is not None:  # a version of SciPy may lack it
+        register_structure(private(_name), _fields, _rebuilt, hollow=True)
+
+
+def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
+    """Transform as Yeo and Johnson: SciPy's source has no derivative at the powers 0 and 2."""
+    above, (up, down) = readable(x) >= 0, (lmbda, 2 - lmbda)
+    right = v.boxcox1p(v.where(above, x, 0.0), up)
+    return v.where(above, right, -v.boxcox1p(v.where(above, 0.0, -x), down))
+
+
+instead_of(private("_yeojohnson_transform"), _power)
+
+
+def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
+    """Compute a variance; where SciPy's source omits NaN, it multiplies NaN by 0."""
+    if nan_policy != "omit":
+        theirs = followed(private("_xp_var"))
+        return theirs(x, correction=correction, nan_policy=nan_policy, **how)
+    axis, keepdims = how.get("axis"), how.get("keepdims", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # for too few numbers, as SciPy
+        return np.nanvar(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, **_: Any) -> Any:
+    """Compute that of Yeo and Johnson: SciPy's source has no derivative where x is 0."""
+    x = array_of(x)
+    above = readable(x) >= 0
+    logs = v.where(above, v.log1p(v.where(above, x, 0.0)), -v.log1p(v.where(above, 0.0, -x)))
+    spread = v.log(v.var(_power(x, lmb), axis=axis, keepdims=keepdims))
+    return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
+
+
+instead_of(private("_yeojohnson_llf"), _log_likelihood)
+instead_of(sc.i0e, i0e)
+instead_of(sc.i1e, i1e)
+instead_of(private("_xp_var"), _variance)
+with_shortcuts(native.iqr, private("_power_divergence") or native.power_divergence)
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("alexandergovern", "bartlett", "boxcox", "chisquare"),
+    *("circmean", "circstd", "circvar", "combine_pvalues", "cramervonmises", "describe"),
+    *("differential_entropy", "directional_stats", "entropy", "f_oneway", "fligner", "gmean"),
+    *("gstd", "gzscore", "hmean", "iqr", "jarque_bera", "kendalltau", "kstat", "kstatvar"),
+    *(
+        "boxcox_normmax",
+        "yeojohnson_normmax",
+        "kurtosis",
+        "kurtosistest",
+        "levene",
+        "lmoment",
+        "median_abs_deviation",
+        "mode",
+        "moment",
+    ),
+    *("mood", "normaltest", "obrientransform", "pearsonr", "pmean", "pointbiserialr"),
+    *("power_divergence", "quantile", "rankdata", "scoreatpercentile", "sem", "sigmaclip", "skew"),
+    *("skewtest", "spearmanr", "theilslopes", "tmax", "tmean", "tmin", "trim1", "trim_mean"),
+    *("trimboth", "tsem", "tstd", "ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel"),
+    *(
+        "energy_distance",
+        "tvar",
+        "variation",
+        "wasserstein_distance",
+        "yeojohnson",
+        "yeojohnson_llf",
+        "zmap",
+        "zscore",
+    ),
+) | follow_all(contingency, "chi2_contingency")
+
+
+FOLLOWED |= {
+    name: constant(getattr(native, name))
+    for name in (
+        *("ansari", "brunnermunzel", "friedmanchisquare", "kruskal", "ks_2samp", "mannwhitneyu"),
+        *("median_test", "percentileofscore", "ranksums", "somersd", "weightedtau", "wilcoxon"),
+        "cramervonmises_2samp",
+    )
+}
+
+
+# Of the matrix of ``np.cov`` the elements are read one by one.
+FOLLOWED["linregress"] = follow(
+    native.linregress,
+    np=numpy_with(cov=lambda *xs, **how: SimpleNamespace(flat=np.cov(*xs, **how).ravel())),
+)
+
+
+_pmean = FOLLOWED["pmean"]
+
+
+@stands_for(native.pmean)
+def pmean(a: Any, p: Any, **how: Any) -> Any:
+    """Compute a power mean, as ``scipy.stats.pmean``, in the numbers and the weights."""
+    if varies(p):
+        reject("pmean has no derivative in the power; write np.mean(a**p)**(1 / p)")
+    return _pmean(a, p, **how)
+
+
+@stands_for(native.boxcox_llf)
+def boxcox_llf(
+    lmb: Any, data: Any, *, axis: int = 0, keepdims: bool = False, nan_policy: str = "propagate"
+) -> Any:
+    """Compute a log-likelihood: as ``scipy.stats.boxcox_llf``, also at the power 0."""
+    x = array_of(data)
+    logs = v.log(x)
+    # The variance of powers is computed around 1 and scaled by a power, which keeps its digits.
+    size = np.mean(readable(logs), axis=axis, keepdims=True)
+    y = v.boxcox(x / np.exp(size), lmb)
+    spread = v.log(v.var(y, axis=axis, keepdims=keepdims))
+    spread = spread + 2 * lmb * (size if keepdims else np.squeeze(size, axis))
+    known = (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims)
+    return known - x.shape[axis] / 2 * spread
+
+
+FOLLOWED |= {"pmean": pmean, "boxcox_llf": boxcox_llf}
+
+
+class _Kernel:
+    """Sums of Gaussian kernels, as in SciPy's compiled loops."""
+
+    def __init__(self, is_log: bool) -> None:
+        self.is_log = is_log
+
+    def __getitem__(self, _: Any) -> Any:
+        return self
+
+    def __call__(self, points: Any, weights: Any, at: Any, factor: Any, _: Any) -> Any:
+        white = [v.solve_triangular(factor, array_of(x).T).T for x in (points, at)]
+        apart = np.sum((white[1][:, None] - white[0]) ** 2, axis=-1)
+        scale = np.sum(np.log(np.diag(factor))) + 0.5 * factor.shape[0] * np.log(2 * np.pi)
+        logs = v.logsumexp(np.log(weights[:, 0]) - 0.5 * apart, axis=1) - scale
+        return (logs if self.is_log else np.exp(logs))[:, None]
+
+
+gaussian_kde = follow_class(
+    native.gaussian_kde,
+    *("evaluate", "__call__", "pdf", "logpdf", "integrate_box_1d", "integrate_gaussian"),
+    gaussian_kernel_estimate=_Kernel(False),
+    gaussian_kernel_estimate_log=_Kernel(True),
+    _get_output_dtype=lambda *_: (None, None),
+)
+advise(native.gaussian_kde.__init__, taken_from(native.gaussian_kde))

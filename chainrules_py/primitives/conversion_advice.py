@@ -1,0 +1,494 @@
+"""What to write instead of a call that converts traced values to plain ones.
+
+Such a call is not traced: a tracer is only requested to give a plain value, and raises. The called
+function is read from the line of the program, only for the text of the error.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import copy
+import functools
+import inspect
+import itertools
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
+from chainrules_py.values.caller_frames import caller, is_of_library, root_module
+from chainrules_py.values.find_tracers import find_tracers, untraced
+from chainrules_py.values.type_info import type_info
+
+Advice = str | Callable[["Line"], str | None]
+_of_code: dict[types.CodeType, Advice] = {}
+_of_function: dict[Any, Advice] = {}  # of C functions
+remedies: list[Callable[[Line, BaseException | None, bool], str | None]] = []
+"""``remedy(line, error, last)`` returns what to write for an expression, such as a list.
+
+The error is that of a library, or None if a tracer raises. ``last`` is set if no advice is known.
+"""
+gives: dict[Any, type] = {}
+"""The classes of the results of functions, for advice about their methods."""
+_LONGEST = 72  # characters of an expression that a message shows
+_STORED = re.compile(r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)")
+
+
+def advise(function: Callable[..., Any], line: Advice) -> None:
+    """State what to write instead of a function that takes no tracers.
+
+    Parameters
+    ----------
+    function : callable
+        The library's function or method.
+    line : str or callable
+        What to write. ``{0}`` and ``{1}`` stand for the arguments as in the program, ``{x}`` for
+        the traced one, and ``{all}`` for all of them. A callable takes the `Line` of the program
+        and returns this text, or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def total(x):
+    ...     return np.asarray(x).sum()
+    >>> advise(total, "use np.sum({0})")
+    """
+    called = vars(function).get("__call__", function) if isinstance(function, type) else function
+    code = getattr(inspect.unwrap(called), "__code__", None)
+    if isinstance(code, types.CodeType):
+        _of_code[code] = line
+    else:
+        _of_function[function] = line
+
+
+# ------------------------------------------------------------------------- the line of the program
+
+
+class Line:
+    """The line of a program on which something was called, for messages.
+
+    Parameters
+    ----------
+    frame : frame
+        The frame of the program, or of a library function that it called.
+    at : int, optional
+        The position in the code of the frame, if the frame has continued since.
+    library : sequence of frame
+        The frames of libraries that it called.
+    """
+
+    def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
+        called, known = list(library), _known()
+        while frame.f_back is not None and (is_of_library(frame) or root_module(frame) in known):
+            called.insert(0, frame)
+            frame, at = frame.f_back, None
+        self.frame = frame
+        self._at = frame.f_lasti if at is None else at
+        root = root_module(called[0]) if called else None
+        self.library = [f for f in called if root_module(f) == root]  # outermost first
+
+    @classmethod
+    def of(cls, error: BaseException) -> Line | None:
+        """Return the innermost line of the program that an error came through, or None."""
+        calls = [(t.tb_frame, t.tb_lasti) for t in tracebacks_of(error)]
+        for place in reversed(range(len(calls))):
+            if not is_of_library(calls[place][0]):
+                return cls(*calls[place], [frame for frame, _ in calls[place + 1 :]])
+        return None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and the line."""
+        return self.frame.f_code.co_filename, self._position[0] or self.frame.f_lineno
+
+    @functools.cached_property
+    def _position(self) -> tuple[Any, ...]:
+        found = itertools.islice(self.frame.f_code.co_positions(), max(self._at, 0) // 2, None)
+        return next(found, (None,) * 4)
+
+    @functools.cached_property
+    def texts(self) -> tuple[str, str]:
+        """The expression, and the rest of its line; both empty if the source is unknown."""
+        first, last, start, end = self._position
+        found = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
+        lines = [line.encode() for line in found[(first or 1) - 1 : last]]
+        if None in self._position or not lines:
+            return "", ""
+        rest = lines[-1][end:].decode(errors="replace")
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][start:]
+        return b"".join(lines).decode(errors="replace"), rest
+
+    @functools.cached_property
+    def node(self) -> ast.expr | None:
+        """The computed expression, or None if the source is unknown."""
+        return _parsed(self.texts[0])
+
+    @functools.cached_property
+    def stored(self) -> ast.expr | None:
+        """The value that is assigned to the expression, or None if it is read."""
+        if (found := _STORED.match(self.texts[1])) is None:
+            return None
+        return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it continues below
+
+    @functools.cached_property
+    def augmented(self) -> ast.AugAssign | None:
+        """The statement if it is an augmented assignment, such as ``y += x``, or None."""
+        with contextlib.suppress(SyntaxError, ValueError):
+            (found,) = ast.parse(self.texts[0].strip()).body
+            return found if isinstance(found, ast.AugAssign) else None
+        return None
+
+    @property
+    def written(self) -> str | None:
+        """The array that a subscript or ``+=`` writes to, or None."""
+        node: Any = self.augmented.target if self.augmented is not None else self.node
+        if isinstance(node, ast.Subscript) and (self.augmented or self.stored) is not None:
+            node = node.value
+        elif self.augmented is None:
+            return None
+        return ast.unparse(node)
+
+    @property
+    def function(self) -> Any:
+        """The called function, as far as names lead to it, or None."""
+        return self.value_of(self.node.func) if isinstance(self.node, ast.Call) else None
+
+    @property
+    def called(self) -> str | None:
+        """The name of the called function, and of its compiler, or None."""
+        if not isinstance(self.node, ast.Call):
+            return None
+        compiler = type(self.function).__module__.partition(".")[0]
+        by = f", compiled by {compiler}," if compiler in ("jax", "jaxlib", "numba") else ""
+        return f"{ast.unparse(self.node.func)}{by}"
+
+    def value_of(self, node: ast.AST | None) -> Any:
+        """Return the value of a name or an attribute; for a call, the class of its result."""
+        if isinstance(node, ast.Name):
+            spaces: Any = self.frame.f_locals, self.frame.f_globals, vars(builtins)
+            return next((space[node.id] for space in spaces if node.id in space), None)
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            called = self.value_of(node.func)
+            return called if isinstance(called, type) else gives.get(called)
+        if not isinstance(node, ast.Attribute):
+            return None
+        owner = self.value_of(node.value)
+        if isinstance(owner, types.ModuleType):
+            return vars(owner).get(node.attr)
+        owner = owner if isinstance(owner, type) or owner is None else type(owner)
+        return None if owner is None else getattr(owner, node.attr, None)
+
+    def traced(self, node: ast.AST | None = None) -> Iterator[str]:
+        """Yield the names of traced values in an expression, or else on the line."""
+        node = node or self.node or ast.Pass()
+        if isinstance(node, ast.Name) and find_tracers(self.value_of(node)):
+            yield node.id
+        constant = isinstance(node, ast.Call) and "ignore_derivatives" in ast.unparse(node.func)
+        for each in () if constant else ast.iter_child_nodes(node):
+            yield from self.traced(each)
+
+    def over(self) -> Iterator[tuple[str, str]]:
+        """Yield name and description of values on the line whose differentiation is over."""
+        for each in ast.walk(self.augmented or self.node or ast.Pass()):
+            if isinstance(each, (ast.Name, ast.Attribute, ast.Subscript)):
+                held = self.resolved(each)
+                x: Any = held[0] if type(held) is list and held else held
+                if getattr(type(x), "is_over", None) is not None and x.is_over:
+                    yield ast.unparse(each) + "[0]" * (x is not held), picture(x.__payload__)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments of the call, as in the program."""
+        args = self.node.args if isinstance(self.node, ast.Call) else []
+        return [ast.unparse(arg) for arg in args]
+
+    @property
+    def argument(self) -> str:
+        """The expression of the traced argument, or ``x``."""
+        args = self._operands
+        args = [arg for arg in args if any(self.traced(arg))] or args * (not any(self.traced()))
+        if args and isinstance(
+            args[0], (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp)
+        ):
+            found = ast.unparse(args[0])
+            return found if len(found) <= _LONGEST // 2 else "x"
+        return next(self.traced(), "x")
+
+    @property
+    def _operands(self) -> list[ast.expr]:
+        """The expressions that were passed to the library, or to Python."""
+        node = self.node
+        if self.stored is not None:
+            return [self.stored]
+        if isinstance(node, ast.Call):
+            return [*node.args, *[each.value for each in node.keywords]]
+        if isinstance(node, ast.Subscript):
+            return [node.slice]
+        if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+            parts = [n for n in ast.walk(node) if isinstance(n, ast.FormattedValue)]
+            return [part.value for part in parts if part.format_spec is not None]
+        members = getattr(node, "keys", getattr(node, "elts", ()))  # of a dict or a set
+        return [each for each in members if each is not None]
+
+    @property
+    def picture(self) -> str | None:
+        """A description of the only traced operand, if names lead to it, or None."""
+        x = self.resolved_operand
+        return None if x is None or isinstance(x, (list, tuple, dict)) else picture(untraced(x))
+
+    @property
+    def resolved_operand(self) -> Any:
+        """The only traced operand, if names lead to it, or None."""
+        found = [each for each in self._operands if any(self.traced(each))]
+        return self.resolved(found[0]) if len(found) == 1 else None
+
+    def resolved(self, node: ast.AST) -> Any:
+        """Return the value of a name, attribute or subscript, or None if it is unknown."""
+        if not isinstance(node, (ast.Subscript, ast.Attribute)):
+            return self.value_of(node) if isinstance(node, ast.Name) else None
+        owner = self.resolved(node.value)
+        if isinstance(node, ast.Attribute):
+            return getattr(owner, "__dict__", {}).get(node.attr)
+        with contextlib.suppress(Exception):
+            inside = isinstance(owner, (list, tuple, dict))
+            return (owner if inside else untraced(owner))[ast.literal_eval(node.slice)]
+        return None
+
+    def named(self, x: Any) -> str:
+        """Return the operand that is x as in the program, or else the only one, or ``x``."""
+        found: Any = [
+            each for each in ast.walk(self.node or ast.Pass()) if self.resolved(each) is x
+        ][:1] or self._operands
+        return ast.unparse(found[0]) if len(found) == 1 else "x"
+
+    def with_constant(self, made: str = "ignore_derivatives") -> str:
+        """Return the expression with constants in place of its traced operands."""
+        node = copy.deepcopy(self.node)
+        fields: list[tuple[Any, str]] = [
+            (node, name) for name in ("right", "slice") if hasattr(node, name)
+        ]
+        if isinstance(node, ast.Set):
+            node.elts = [self._constant(each, made) for each in node.elts]
+        if isinstance(node, ast.Dict):
+            node.keys = [each and self._constant(each, made) for each in node.keys]
+        if isinstance(node, ast.Call):
+            fields = [(each, "value") for each in node.keywords]
+            node.args = [self._constant(arg, made) for arg in node.args]
+        for owner, name in fields:
+            setattr(owner, name, self._constant(getattr(owner, name), made))
+        text = "" if node is None else ast.unparse(node)
+        wanted = "ignore_derivatives" in text and len(text) <= _LONGEST
+        return text if wanted else ast.unparse(_call(made, self.argument))
+
+    def _constant(self, node: ast.expr, made: str) -> ast.expr:
+        if isinstance(node, (ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Dict)):
+            for name, part in ast.iter_fields(node):
+                if isinstance(part, ast.expr):
+                    setattr(node, name, self._constant(part, made))
+                elif isinstance(part, list):
+                    part[:] = [each and self._constant(each, made) for each in part]
+            return node
+        if made.startswith("int(") and getattr(self.resolved(node), "ndim", None):
+            return node  # an array beside the number
+        return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
+
+    def option(self, name: str) -> str | None:
+        """Return the expression of an option of the call, or None."""
+        given = [each.value for each in getattr(self.node, "keywords", ()) if each.arg == name]
+        return ast.unparse(given[0]) if given else None
+
+    def without(self, option: str) -> str | None:
+        """Return an equivalent of the call without an option, or None if the option is absent."""
+        if self.option(option) is None:
+            return None
+        call: Any = copy.deepcopy(self.node)
+        out, where = self.option("out"), self.option("where")
+        masked = where is not None and (option == "where" or hasattr(self.function, "nin"))
+        names = ("out", "where")[: 1 + masked] if option in ("out", "where") else (option,)
+        call.keywords = [each for each in call.keywords if each.arg not in names]
+        if masked and "where" in names:
+            call.args = [_call(f"np.where({where}, {{}}, 1.0)", ast.unparse(x)) for x in call.args]
+            call = _call(f"np.where({where}, {{}}, {out or '0.0'})", ast.unparse(call))
+        target = isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
+        return f"{out} = {ast.unparse(call)}" if target and "out" in names else ast.unparse(call)
+
+    def owner(self, name: str = "") -> str | None:
+        """Return the expression whose member of this name is read or called, or None."""
+        node = self.node.func if isinstance(self.node, ast.Call) else self.node
+        fits = isinstance(node, ast.Attribute) and name in ("", node.attr)
+        return ast.unparse(node.value) if fits else None  # type: ignore[union-attr]
+
+    def __str__(self) -> str:
+        text = self.texts[0] if self.node is None else ast.unparse(self.node)
+        text = text.partition("\n")[0]
+        if self.stored is not None:
+            text = f"{text} = {ast.unparse(self.stored)}"
+        shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+        file, line = self.place
+        return f"{file}:{line}: {shown}" if text else f"{file}:{line}"
+
+
+def _call(made: str, argument: str) -> ast.expr:
+    """Return a call of ``made``, in which ``{}`` may mark the argument: ``int({})``."""
+    made = made if "{" in made else f"{made}({{}})"
+    return ast.parse(made.format(argument), mode="eval").body
+
+
+def _parsed(text: str) -> ast.expr | None:
+    # The second form is for a field of an f-string, which has its own position from Python 3.12 on.
+    for form in (f"(\n{text}\n)", f"f'''{text}'''" if text[:1] == "{" else ""):
+        with contextlib.suppress(SyntaxError, ValueError):
+            return ast.parse(form, mode="eval").body if text else None
+    return None
+
+
+def picture(plain: Any) -> str:
+    """Return a description of a traced value, from its plain value, for messages."""
+    shown = describe(plain)
+    return f"a traced {shown.removesuffix('[]')}{' scalar' if shown.endswith('[]') else ''}"
+
+
+def told(fact: str, line: Line | None, write: str) -> str:
+    """Return the text of an error: what happened, on which line, and what to write there.
+
+    The line is left out if it is a library's, as in a thread that Python runs.
+    """
+    if line is None or is_of_library(line.frame):
+        return f"{fact}\n  {write}"
+    return f"{fact}\n  {line}\n  {write}"
+
+
+def refuse_labelled(x: Any) -> None:
+    """Raise for labelled arrays such as xarray's: a class with ``dims`` and ``values``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If its class is not registered.
+    """
+    cls = type(x)
+    if hasattr(cls, "dims") and hasattr(cls, "values") and not type_info(cls).is_array:
+        line = Line(caller())
+        name = line.named(x)
+        of_several = f"{{name: x[name].values for name in x}} for x = {name}, which are its arrays"
+        write = of_several if issubclass(cls, Mapping) else f"{name}.values, which is its array"
+        fact = f"no derivative is taken in {name}, a {cls.__qualname__}, which has labels"
+        raise NotDifferentiableError(told(fact, line, f"give {write}"))
+
+
+# --------------------------------------------------------------------------------- what to write
+
+
+def instead_of(line: Line) -> str | None:
+    """Return what to write on a line that requires a plain value of a tracer, or None."""
+    return (
+        remedy(line) or advised_at(line) or _of_the_differentiated(line) or remedy(line, last=True)
+    )
+
+
+def _of_the_differentiated(line: Line) -> str | None:
+    """Return the advice for a function in C that an engine differentiates, or None."""
+    held = [
+        value
+        for frame in line.library[-1:]
+        for value in frame.f_locals.values()
+        if root_module(frame).startswith("chainrules_") and type(value) is types.BuiltinFunctionType
+    ]
+    found = next(filter(None, map(_advice_of, held)), None)
+    return found.format(*"xyz", all="x", x="x") if isinstance(found, str) else None
+
+
+def remedy(line: Line, error: BaseException | None = None, last: bool = False) -> str | None:
+    """Return what an array library suggests for an expression, or None; see `remedies`."""
+    return next((write for of in remedies if (write := of(line, error, last)) is not None), None)
+
+
+def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, str] | None:
+    """Return the line on which a library raised for a traced value, and what to write, or None.
+
+    C code that calls back may continue after a refusal, and fail elsewhere. ``held`` says that it
+    had tracers, as an array of objects may hold them. For supported libraries, only stated advice
+    is used, as their errors may have any other cause.
+    """
+    line = Line.of(error)
+    if line is not None and any(line.traced()):
+        known = line.library and root_module(line.library[0]) in _known()
+        write = remedy(line, error)
+        if write is None and not isinstance(error, IndexError):
+            write = advised_at(line) or (None if known else remedy(line, last=True))
+        if write is not None:
+            return line, write
+    for trace in tracebacks_of(error):
+        if is_of_library(trace.tb_frame):
+            found = Line(trace.tb_frame)
+            held = held or bool(find_tracers(tuple(trace.tb_frame.f_locals.values())))
+            if held and (write := advised_at(found)):
+                return found, write
+    return None
+
+
+def _known() -> set[str]:
+    return {root for root, _ in announced(BACKENDS)}
+
+
+def advised(function: Any, line: Line) -> str | None:
+    """Return the advice for a known function, or None."""
+    see_about(str(getattr(function, "__module__", "")))
+    return _written(_advice_of(function), line)
+
+
+def _advice_of(function: Any) -> Advice | None:
+    with contextlib.suppress(TypeError):  # it may be unhashable
+        if function in _of_function:
+            return _of_function[function]
+    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, function.__init__)]
+    return next((_of_code[code] for code in codes if code in _of_code), None)
+
+
+def advised_at(line: Line) -> str | None:
+    """Return the advice for the function that a line calls, or None."""
+    roots = _known()
+    found = _advice(line, roots)
+    if found is None:
+        see_roots(roots & sys.modules.keys())  # Python's numbers alone have loaded none
+        see_all()
+        found = _advice(line, roots)
+    return _written(found, line)
+
+
+def _written(found: Advice | None, line: Line) -> str | None:
+    if callable(found):
+        found = found(line)
+    if found is None or "{" not in found:
+        return found
+    named, every = line.arguments, ", ".join(line.arguments or ["x"])
+    return found.format(*named, *"xyz"[len(named) :], all=every, x=line.argument)
+
+
+def _advice(line: Line, roots: set[str]) -> Advice | None:
+    """Return the advice for the function that a program called, or one that it led to, or None."""
+    for frame in line.library:
+        if root_module(frame) in roots:
+            see_roots({root_module(frame)})
+            see_about(str(frame.f_globals.get("__name__", "")))
+        # A wrapper that many functions share holds the wrapped function in a local.
+        held = [inspect.unwrap(f) for f in frame.f_locals.values() if callable(f)]
+        codes = [frame.f_code, *[getattr(f, "__code__", None) for f in held]]
+        if found := [_of_code[code] for code in codes if code in _of_code]:
+            return found[0]
+    return _advice_of(line.function)
+
+
+def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:
+    """Yield the tracebacks of an error, outermost first."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next

@@ -1,1 +1,0 @@
-"""Rules of sums of products over named axes, determinants and norms."""

@@ -1,0 +1,129 @@
+"""Rules of determinants and of norms.
+
+The determinant is a polynomial: the rules do not divide by it, so they hold for singular matrices.
+M. B. Giles (2008), section 2.2.3, with adj(A) in place of det(A) A⁻¹.
+"""
+
+import math
+
+from chainrules_py.ops import (
+    abs,
+    adjugate,
+    conj,
+    det,
+    diagonal,
+    equal,
+    expand_dims,
+    eye_like,
+    matmul,
+    matrix_transpose,
+    max,
+    min,
+    pow,
+    real,
+    sign,
+    slogdet,
+    sum,
+    svd,
+    vector_norm,
+    where,
+    zeros_like,
+)
+from chainrules_py.ops.hermitian_and_block_matrices import adjoint
+from chainrules_py.registry.constructors import rule
+from chainrules_py.rules.elementwise import unit
+from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
+from chainrules_py.rules.support.batching_rules import from_end
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.values.dispatch_types import Array
+
+MATRIX = (-2, -1)
+
+
+@rule(det, batched=True)
+def det_rule(x: Array):
+    """d det(A) = tr(adj(A) dA): Jacobi's formula."""
+    return det(x), (weighted_sum(known, MATRIX, False, matrix_transpose(adjugate(x))),)
+
+
+def known(weights, axis):
+    return weights
+
+
+@rule(adjugate, batched=True)
+def adjugate_rule(x: Array):
+    """With A = U S Vᴴ, adj(A) = φ V adj(S) Uᴴ, where φ = det(U) det(Vᴴ).
+
+    With F = Uᴴ dA V and P_ij = Π_{k≠i,j} s_k, the derivative of adj(S) is -P_ij F_ij off the
+    diagonal, and Σ_{j≠i} P_ij F_jj on it. It is a polynomial in S, so that S may have zeros and
+    equal values: the derivative of the result does not depend on the choice of U and V.
+    """
+    u, s, vh = svd(x, full_matrices=False)
+    phase = expand_dims(slogdet(u)[0] * slogdet(vh)[0], axis=MATRIX)
+    # Row i holds all values except s_i, replaced by 1; their products leave out each pair.
+    diagonal_places = equal(eye_like(s, rows=s.shape[-1]), 1)
+    pairs = products_of_others(where(diagonal_places, 1, expand_dims(s, axis=-2)), axis=(-1,))
+    return adjugate(x), (
+        LinearMap(adjugate_push, adjugate_pull, u, vh, phase, where(diagonal_places, 0, pairs)),
+    )
+
+
+def adjugate_push(x_dot, u, vh, phase, pairs):
+    f = matmul(matmul(adjoint(u), x_dot), adjoint(vh))
+    return phase * matmul(matmul(adjoint(vh), moved(f, pairs)), adjoint(u))
+
+
+def adjugate_pull(y_bar, u, vh, phase, pairs):
+    f_bar = moved(matmul(matmul(vh, conj(phase) * y_bar), u), pairs)
+    return matmul(matmul(u, f_bar), vh)
+
+
+def moved(f, pairs):
+    """Compute the derivative of adj(S) along F; self-adjoint, since P is real and symmetric."""
+    on = sum(pairs * expand_dims(diagonal(f), axis=-2), axis=-1)
+    identity = eye_like(on, rows=f.shape[-1])
+    return identity * expand_dims(on, axis=-1) - f * pairs
+
+
+# ---------------------------------------------------------------- norms
+
+
+@rule(vector_norm, batched=True)
+def vector_norm_rule(x: Array, *, axis, keepdims, ord):
+    """dy = Re<d, dx>, where d is sign(x) (|x|/y)^(p-1): of length one in the dual norm.
+
+    At zero, d is 0; for infinite orders, tied elements share it evenly.
+    """
+    y = vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    kept = y if keepdims else vector_norm(x, axis=axis, keepdims=True, ord=ord)
+    d = direction(x, kept, axis, ord)
+    return y, (LinearMap(norm_push, norm_pull, d, from_end(axis, x.ndim), keepdims),)
+
+
+def direction(x, y, axis, ord):
+    """Compute d, in the shape of x."""
+    if ord == 2:
+        return unit(x, y)
+    safe = where(equal(y, 0), 1, y)
+    if ord in (float("inf"), -float("inf")):
+        if not math.prod(x.shape):
+            return zeros_like(x)
+        # Not y: abs of a complex number may differ in the last bit between memory layouts.
+        sizes, extreme = abs(x), max if ord > 0 else min
+        tied = where(equal(sizes, extreme(sizes, axis=axis, keepdims=True)), 1, zeros_like(y))
+        return sign(x) * tied / sum(tied, axis=axis, keepdims=True)
+    if ord == 0:  # a count
+        return zeros_like(x)
+    if ord == 1:
+        return sign(x)
+    size = abs(x) / safe
+    still = equal(size, 0)
+    return where(still, 0, sign(x) * pow(where(still, 1, size), ord - 1))
+
+
+def norm_push(x_dot, d, axis, keepdims):
+    return sum(real(conj(d) * x_dot), axis=axis, keepdims=keepdims)
+
+
+def norm_pull(y_bar, d, axis, keepdims):
+    return kept(y_bar, axis, keepdims) * d

@@ -1,0 +1,130 @@
+"""Errors from inside an array library, for a NumPy function that it does not support.
+
+A traced array of Dask or PyTorch takes NumPy's functions. If such a function reduces to a function
+of the library that is missing or has other parameters, the library's error is about code that the
+user has not written.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from typing import Any
+
+from chainrules_py import errors
+from chainrules_py.errors import (
+    ChainRulesError,
+    NotDifferentiableError,
+    TracerError,
+    advise,
+    describe,
+)
+from chainrules_py.primitives.conversion_advice import instead_for, told, tracebacks_of
+from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
+from chainrules_py.registry.table import name_of
+from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.object_arrays import Objects
+from chainrules_py.tracing.tracebacks import shorten_traceback
+from chainrules_py.values.caller_frames import is_of_library
+from chainrules_py.values.find_tracers import find_tracers
+from chainrules_py.values.type_info import type_info
+
+_DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
+"""The errors that may come from inside a library; others identify their library by themselves."""
+
+_MISCALLED = re.compile(
+    r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
+)
+
+_HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
+
+
+def explain_error(error: BaseException, made: Objects | None = None) -> None:
+    """Add a note to an error of another library with what to write instead, if that is known.
+
+    Parameters
+    ----------
+    error : Exception
+        The error that a differentiated function raised.
+    made : Objects, optional
+        The array of objects that the function made, which is noted as well.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Instead of an error from inside a library other than NumPy, if a NumPy function was called
+        with traced values; it names both.
+    ChainRulesError
+        Instead of an error that a library raised because of it.
+    """
+    try:
+        _explain(error, made is not None)
+        if made is not None and not isinstance(error, ChainRulesError):
+            made.explain(error)
+    except ChainRulesError as better:
+        error = better
+        raise
+    finally:
+        shorten_traceback(error)
+
+
+def _explain(error: BaseException, held: bool) -> None:
+    cause = error.__cause__
+    if isinstance(cause, ChainRulesError) and type(error) in (*_DEEP, type(cause)):
+        cause.__suppress_context__ = True  # the library's error says less than the tracer's
+        raise cause.with_traceback(error.__traceback__)
+    of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
+    kinds = Exception if held else of_plain  # objects may cause any error
+    broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
+    broken = broken and not _MISCALLED.search(str(error))
+    if broken and (found := instead_for(error, held)):
+        line, write = found
+        fact = f"{(line and line.called) or 'it'} takes plain values, and was given what is traced"
+        if line is not None and isinstance(error, IndexError) and line.picture:
+            fact = f"{line.picture} is used as an index, which must be plain"
+        raise TracerError(told(fact, line, write)) from error
+    if not isinstance(error, _DEEP):
+        is_own = type(error).__module__ != "builtins"
+        if is_own or isinstance(error, (ImportError, IndexError, RuntimeError, SystemError)):
+            see_roots({package for package, _ in announced(BACKENDS)} & sys.modules.keys())
+            for refuse in errors.refusers:
+                refuse(error)
+        return
+    call = None
+    if not isinstance(error, (ChainRulesError, ValueError)):
+        call = _call(error)
+    if call is not None and (foreign := _foreign(call)) is not None:
+        f = call.get("function", call.get("ufunc"))
+        library = type(foreign).__module__.partition(".")[0]
+        raise NotDifferentiableError(
+            f"np.{name_of(f)}, so called, has no derivative for {describe(foreign)} of {library}, "
+            f"which does not compute it so ({type(error).__name__}: {error}); write it with "
+            f"functions that {library} has, or give it an array of NumPy's"
+        ) from error
+    see_roots({"numpy"})  # it registers advice for where plain numbers are required
+    advise(error)
+
+
+def _call(error: BaseException) -> dict[str, Any] | None:
+    """Return the arguments of the NumPy call inside which an error was raised, or None."""
+    found = None
+    for frame in [trace.tb_frame for trace in tracebacks_of(error)]:
+        if frame.f_code in _HOOKS:
+            found = frame.f_locals if found is None else found
+        elif found is not None and not is_of_library(frame):
+            found = None  # the call led back to a function of the program
+    return found
+
+
+def _foreign(call: dict[str, Any]) -> Any:
+    """Return a traced array of a library other than NumPy, or None."""
+    for x in find_tracers((call["operands"], call["keywords"])):
+        if type_info(type(x)).dispatch_type.__module__.partition(".")[0] not in (
+            "numpy",
+            "builtins",
+        ):
+            while hasattr(x, "__payload__"):
+                x = x.__payload__
+            return x
+    return None

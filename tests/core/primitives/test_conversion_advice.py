@@ -1,0 +1,120 @@
+"""What is advised in place of functions that take no tracers, and where it is found."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+LIBRARY = """
+import functools
+import numpy as np
+
+def wrapped(f):
+    @functools.wraps(f)
+    def wrapper(*operands):
+        return f(*map(np.asarray, operands))
+    return wrapper
+
+@wrapped
+def total(x):
+    return x.sum()
+
+def mean(x):
+    return total(x) / np.asarray(x).size
+
+def plain(x):
+    return np.asarray(x).max()
+
+def stride(x):
+    return x.strides
+"""
+
+BACKEND = """
+import thinglib
+from chainrules_py.primitives.conversion_advice import advise
+
+chainrules_contract = 1
+advise(thinglib.total, "write np.sum(x)")
+advise(thinglib.mean, "write np.mean(x)")
+advise(thinglib.stride, "do without strides")
+"""
+
+PROGRAM = """
+import thinglib
+from chainrules_tape import grad
+import numpy as np
+for name in ("total", "mean", "plain", "stride"):
+    try:
+        grad(lambda x: getattr(thinglib, name)(x))(np.ones(101))
+    except Exception as error:
+        print(name, type(error).__name__, "np.sum(x)" in str(error), "np.mean(x)" in str(error),
+              "do without" in str(error), "primitive(" in str(error))
+"""
+
+
+@pytest.fixture
+def library(tmp_path):
+    (tmp_path / "thinglib.py").write_text(LIBRARY)
+    (tmp_path / "thingbackend.py").write_text(BACKEND)
+    info = tmp_path / "thingbackend-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thingbackend\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[chainrules_py.backends]\nthinglib = thingbackend\n")
+    return tmp_path
+
+
+def test_the_function_that_the_program_called_is_the_one_advised(library):
+    """Behind a wrapper that many share, outside of what it calls itself, and loaded only then."""
+    path = f"import sys; sys.path.insert(0, {str(library)!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", path + textwrap.dedent(PROGRAM)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "total TracerError True False False False",
+        "mean TracerError False True False False",
+        "plain TracerError False False False True",
+        "stride TracerError False False True False",
+    ]
+
+
+def test_functions_of_scipys_are_found_by_their_modules():
+    special = pytest.importorskip("scipy.special")
+    from chainrules_py.primitives.plugins import module_of
+
+    assert module_of(special.erf) == "scipy.special"
+    assert module_of(special.logsumexp).startswith("scipy.special")
+    assert module_of(functools.partial(print)) == "functools"
+    assert module_of(None) == ""
+
+
+FIRST = """
+import math
+import numpy as np
+from chainrules_tape import grad
+f = np.vectorize(lambda a: a * 2.0, otypes=[float])
+for g in (lambda x: np.sum(f(x)), lambda x: np.sum(np.matrix([[1.0, 2.0]]) * x),
+          lambda x: 1.0 * math.isclose(x[0], 2.0)):
+    try:
+        grad(g)(np.ones(2))
+    except Exception as error:
+        print(" ".join(str(error).splitlines()))
+"""
+
+
+def test_the_first_call_of_a_process_is_advised_as_later_ones():
+    run = [sys.executable, "-c", FIRST]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    for line, advised in zip(
+        said,
+        ("use vectorize", "np.asarray(m) @ x", "cannot convert"),
+        strict=True,
+    ):
+        assert advised in line
