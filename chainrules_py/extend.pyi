@@ -246,16 +246,16 @@ from chainrules_py.tangents.custom_space import (
     declares_space,
     register_tangent,
 )
+from chainrules_py.tangents.flatten_tangents import (
+    Opened,
+    flatten_tangent,
+    unflatten_tangent,
+)
 from chainrules_py.tangents.linear_map import (
     PullInto,
 )
 from chainrules_py.tangents.operand_promotion import (
     real_numbers,
-)
-from chainrules_py.tangents.pytree import (
-    Opened,
-    flatten_tangent,
-    unflatten_tangent,
 )
 from chainrules_py.tangents.rule_results import (
     brought_home,
@@ -341,7 +341,7 @@ from chainrules_py.tracing.operators import (
     answer_as,
     in_place_operators,
 )
-from chainrules_py.tracing.trace import (
+from chainrules_py.tracing.trace_call import (
     Recorder,
     Settled,
     SettledCalls,

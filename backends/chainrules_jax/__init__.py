@@ -9,7 +9,7 @@ from chainrules_jax import (
     arrays,
 )
 from chainrules_jax.array_types import JaxArray
-from chainrules_jax.engine import primitive_calls
+from chainrules_jax.engine import derivative_choice
 from chainrules_jax.engine.callback import callback
 from chainrules_jax.engine.export import export, supports, transformations
 from chainrules_jax.engine.import_rule import import_rule
@@ -22,7 +22,7 @@ __all__ = [
     "callback",
     "config",
     "export",
-    "primitive_calls",
+    "derivative_choice",
     "import_rule",
     "supports",
     "transformations",

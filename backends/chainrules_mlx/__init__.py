@@ -5,7 +5,7 @@ turns a function with a rule into an MLX function.
 """
 
 from chainrules_mlx import arrays
-from chainrules_mlx.engine import primitive_calls
+from chainrules_mlx.engine import derivative_choice
 from chainrules_mlx.engine.export import export, supports
 from chainrules_mlx.engine.rule_config import MlxConfig, config
 from chainrules_mlx.engine.transformation_list import transformations
@@ -15,7 +15,7 @@ __all__ = [
     "arrays",
     "config",
     "export",
-    "primitive_calls",
+    "derivative_choice",
     "supports",
     "transformations",
 ]

@@ -23,7 +23,7 @@ from chainrules_numpy import (
     ufuncs,
 )
 from chainrules_numpy.function_aliases import (
-    elementwise,
+    elementwise_beyond_ufuncs,
     indexing,
     joining,
     manipulation,
@@ -33,7 +33,7 @@ from chainrules_py.extend import later
 
 __all__ = [
     "broadcast_sums",
-    "elementwise",
+    "elementwise_beyond_ufuncs",
     "array_types",
     "indexing",
     "joining",
@@ -54,7 +54,7 @@ _WAITING = {
     "function_aliases.polynomials_ascending": ("numpy.polynomial.polynomial",),
     "function_aliases.creation": ("numpy",),
     "function_aliases.decompositions": ("numpy.linalg",),
-    "function_aliases.nondifferentiable": ("numpy",),
+    "function_aliases.type_and_shape_queries": ("numpy",),
     "function_aliases.fourier": ("numpy.fft",),
     "function_aliases.higher_order": ("numpy",),
     "function_aliases.polynomials": ("numpy",),
@@ -73,7 +73,7 @@ _WAITING = {
 
 _COMPUTED = {
     "adjoints": ("decompositions", "linalg", "reductions"),
-    "manipulation_and_reductions": (
+    "array_operations": (
         "creation",
         "indexing",
         "joining",
@@ -83,7 +83,7 @@ _COMPUTED = {
         "sorting",
     ),
     "triangular_and_cholesky": ("decompositions",),
-    "elementwise": ("elementwise", "predicates", "selection"),
+    "elementwise_overrides": ("elementwise", "predicates", "selection"),
     "products": ("contraction",),
     "softmax_and_logsumexp": ("sigmoid_softmax_entropy",),
     "statistics": ("statistics",),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainrules_py import ignore_derivatives
 from chainrules_py.extend import asarray, full
-from chainrules_tape.checkpoint.checkpointed_calls import checkpoint, name
+from chainrules_tape.checkpoint.checkpoint_and_policies import checkpoint, name
 from chainrules_tape.functions.grad_vjp_jvp import (
     grad,
     jvp,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chainrules_kit import Transformation, Transformations, nestings
-from chainrules_tape.checkpoint.checkpointed_calls import checkpoint
+from chainrules_tape.checkpoint.checkpoint_and_policies import checkpoint
 from chainrules_tape.functions.grad_vjp_jvp import grad, jvp, linearize
 from chainrules_tape.functions.jacobian import hessian, hvp
 

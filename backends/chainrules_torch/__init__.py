@@ -9,7 +9,7 @@ from chainrules_torch import (
     aliases,
     arrays,
 )
-from chainrules_torch.engine import primitive_calls
+from chainrules_torch.engine import derivative_choice
 from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.export import Exported, export
 from chainrules_torch.engine.import_rule import import_rule
@@ -23,7 +23,7 @@ __all__ = [
     "callback",
     "config",
     "export",
-    "primitive_calls",
+    "derivative_choice",
     "import_rule",
     "aliases",
     "supports",

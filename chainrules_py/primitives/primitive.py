@@ -198,7 +198,7 @@ class Primitive(Generic[P, R]):
                         else f"\n  {where_defined(self)}\n  write def {of}({xs}), without the *, "
                         f"and scalar_rule({of}"
                         + f", lambda y, {xs}: ..." * (1 + len(self.operands))
-                        + ")"
+                        + ") as its only rule"
                     )
                 )
         return operands, options

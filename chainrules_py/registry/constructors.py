@@ -125,7 +125,7 @@ def scalar_rule(
     n = -1 if primal.variadic else len(primal.operands)
     instead = (
         f"write @rule({name}) and def rule_of_{name}(*xs): return {name}(*xs), "
-        f"[LinearMap(lambda t: D * t, lambda c: D * c) for x in xs], with D the partial in x"
+        f"[LinearMap(lambda t, x=x: D * t, lambda c, x=x: D * c) for x in xs], D the partial in x"
         if primal.variadic
         else f"give one for each: scalar_rule({name}"
         + f", lambda y, {', '.join(primal.operands)}: ..." * n

@@ -30,6 +30,7 @@ FILES = {
     "joining": ("joining",),
     "linalg": (
         "linalg.diagonals_and_triangles",
+        "linalg.determinants_and_norms",
         "linalg.products",
         "linalg.linear_systems",
         "decompositions.svd",

@@ -42,7 +42,7 @@ from chainrules_py.ops import (
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.constructors import linear_rule, non_differentiable, rule, scalar_rule
 from chainrules_py.rules.elementwise import BENT
-from chainrules_py.rules.support.index_reads import reading
+from chainrules_py.rules.support.reads_along_axis import reading
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import ZeroTangent

@@ -8,7 +8,7 @@ from chainrules_py.ops import (
     zeros_like,
 )
 from chainrules_py.registry.constructors import non_differentiable, rule
-from chainrules_py.rules.support.index_reads import reading
+from chainrules_py.rules.support.reads_along_axis import reading
 
 non_differentiable(argsort)
 

@@ -41,7 +41,7 @@ from chainrules_py.ops import (
 from chainrules_py.registry.bind.batched_tangents import one_by_one
 from chainrules_py.registry.constructors import bilinear_rule, linear_rule, rule, scalar_rule
 from chainrules_py.rules.support.batching_rules import along_axis
-from chainrules_py.rules.support.index_reads import for_each
+from chainrules_py.rules.support.reads_along_axis import for_each
 from chainrules_py.rules.support.tie_shares import equal_shares
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent

@@ -5,7 +5,7 @@ from typing import Any, final
 
 from chainrules_py.ops.higher_order import arrayed
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
+from chainrules_py.tangents.flatten_tangents import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.space import kind_of, zero_tangent
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.find_tracers import find_tracers, untraced

@@ -8,7 +8,7 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError, Tracer
 from chainrules_py.ops.creation import full_like
 from chainrules_py.primitives.conversion_advice import refuse_labelled
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.pytree import flatten_tangent
+from chainrules_py.tangents.flatten_tangents import flatten_tangent
 from chainrules_py.tangents.rule_results import refuse_objects
 from chainrules_py.tangents.space import (
     Space,

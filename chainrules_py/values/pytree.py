@@ -2,7 +2,7 @@
 
 `flatten` takes a value apart, and `unflatten` rebuilds it around other leaves. `partition` takes
 out some of the leaves only, and keeps the others in the `TreeDef`. For tangents see
-`chainrules_py.tangents.pytree`.
+`chainrules_py.tangents.flatten_tangents`.
 """
 
 from __future__ import annotations

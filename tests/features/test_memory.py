@@ -28,7 +28,7 @@ from chainrules_tape import (
     name,
     vjp,
 )
-from chainrules_tape.checkpoint.checkpointed_calls import least_kept
+from chainrules_tape.checkpoint.checkpoint_and_policies import least_kept
 from chainrules_tape.tools import checkpoint_chain, show_saved
 from chainrules_tape.tools.checkpoint_schedules import first_part, repeated_steps
 from tests.features.rows import feature

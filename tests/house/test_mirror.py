@@ -356,7 +356,7 @@ ELSEWHERE = (
     # ------------------------------------------------------------------------------ the engines
     ("backends/chainrules_autograd/engine/*", "tests/engines/autograd/engine/test_engine.py", ROOM),
     (
-        "backends/chainrules_jax/engine/primitive_calls.py",
+        "backends/chainrules_jax/engine/derivative_choice.py",
         "tests/engines/jax/engine/test_callback.py",
         "callbacks compute on the host",
     ),
@@ -383,7 +383,7 @@ ELSEWHERE = (
         "solvers and kernels run apart",
     ),
     (
-        "backends/chainrules_torch/engine/primitive_calls.py",
+        "backends/chainrules_torch/engine/derivative_choice.py",
         "tests/engines/torch/test_numpy.py",
         "NumPy computes on the host",
     ),

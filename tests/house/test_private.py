@@ -83,7 +83,7 @@ ELSEWHERE = {
     "chainrules_compile/writers/call_source.py": {"_implementation"},
     "chainrules_dask/array_types.py": {"_meta"},
     "chainrules_numpy/broadcast_sums.py": {"_implementation"},
-    "chainrules_numpy/elementwise.py": {"_implementation"},
+    "chainrules_numpy/elementwise_overrides.py": {"_implementation"},
     "chainrules_tape/functions/grad_vjp_jvp.py": {"_implementation"},
     "chainrules_numpy/masked_array_advice.py": {
         "_DomainedBinaryOperation",

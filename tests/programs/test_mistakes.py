@@ -299,7 +299,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "grad(lambda k: np.sum(scaled(x, k=k)))(2.0)"
         ),
         "k of scaled is an option, in which no derivative is taken",
-        "write def scaled(x, k), without the *, and scalar_rule(scaled, lambda y, x, k: ...,",
+        "lambda y, x, k: ...) as its only rule, after 'from chainrules_py import scalar_rule'",
     ),
     "an operand of any number": (
         (
@@ -309,7 +309,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "gives 1 partial derivative(s), and total takes (*xs)\n  program.py:17\n  write @rule(",
         (
             "def rule_of_total(*xs): return total(*xs), "
-            "[LinearMap(lambda t: D * t, lambda c: D * c) for x in xs], with D the partial in x"
+            "[LinearMap(lambda t, x=x: D * t, lambda c, x=x: D * c) for x in xs], "
+            "D the partial in x"
         ),
     ),
     "a derivative that is left out": (

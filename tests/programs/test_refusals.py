@@ -346,7 +346,7 @@ TOLD = {
     "grad(lambda x: x * 2.0)('a')": "give floats or arrays of floats",
     "grad(3.0)": "pass the function itself",
     "scalar_rule(of_any, lambda y, *xs: 1.0)": (
-        "[LinearMap(lambda t: D * t, lambda c: D * c) for x in xs], with D the partial in x"
+        "[LinearMap(lambda t, x=x: D * t, lambda c, x=x: D * c) for x in xs], D the partial in x"
     ),
     "grad(lambda y: halfway(1.0, y))(2.0)": "write it in place of NotImplementedTangent(...)",
     "jvp(np.sin, (TWO,), (np.ones(3),))": "give one of shape (2,)",

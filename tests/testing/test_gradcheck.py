@@ -64,7 +64,7 @@ def test_wrong_derivative_inside_is_named():
     report = e.value.report
     assert [finding.check for finding in report.failures] == ["forward"]
     assert "check_grads(f, np.array([0.3, 0.5, -1.0]" in report.again
-    assert "test_grads.py:" in str(report)
+    assert "test_gradcheck.py:" in str(report)
     assert (report._repr_html_() or "").count("<rect") == 3
 
 

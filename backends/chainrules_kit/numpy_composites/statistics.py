@@ -1,4 +1,4 @@
-"""Means, variances, correlations and quantiles, written in operations."""
+"""Means, variances, correlations and histograms, written in operations."""
 
 from __future__ import annotations
 

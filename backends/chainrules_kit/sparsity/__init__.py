@@ -1,7 +1,7 @@
 """Sparse Jacobians and Hessians by coloring, for every engine that pushes and pulls.
 
 A pattern is detected (`detection`) or given, and its columns and rows are colored (`coloring`). A
-`Plan` has the pushes and pulls that compute its entries, and `assembly` runs them.
+`Plan` has the pushes and pulls that compute its entries, and `sparse_jacobian` runs them.
 """
 
 from chainrules_kit.sparsity.jacobian_products import Engine

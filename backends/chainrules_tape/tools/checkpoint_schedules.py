@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.extend import Made
-from chainrules_tape.checkpoint.checkpointed_calls import checkpoint
+from chainrules_tape.checkpoint.checkpoint_and_policies import checkpoint
 
 
 def checkpoint_chain(

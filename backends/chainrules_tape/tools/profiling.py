@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import Bound, Classes
-from chainrules_tape.checkpoint.checkpointed_calls import nbytes
+from chainrules_tape.checkpoint.checkpoint_and_policies import nbytes
 from chainrules_tape.core.variable import Recording
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.inspect.kept_calls import source_line

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import describe, flatten, type_info, unflatten
-from chainrules_tape.checkpoint.checkpointed_calls import Packed, Recalled, nbytes
+from chainrules_tape.checkpoint.checkpoint_and_policies import Packed, Recalled, nbytes
 from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.bare_tape import Notes
 from chainrules_tape.functions.arguments import can_vary

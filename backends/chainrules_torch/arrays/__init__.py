@@ -4,8 +4,14 @@ from chainrules_torch.arrays import (
     elementwise_and_reductions,
     indexing,
     linalg,
-    manipulation,
+    manipulation_and_creation,
     special,
 )
 
-__all__ = ["elementwise_and_reductions", "indexing", "linalg", "manipulation", "special"]
+__all__ = [
+    "elementwise_and_reductions",
+    "indexing",
+    "linalg",
+    "manipulation_and_creation",
+    "special",
+]

@@ -12,7 +12,7 @@ import torch
 
 from chainrules_py import ops as v
 from chainrules_torch.array_types import alike, entered, implement
-from chainrules_torch.arrays.manipulation import axes_of
+from chainrules_torch.arrays.manipulation_and_creation import axes_of
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.rule_config import is_tensor
 

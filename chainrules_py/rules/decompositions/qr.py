@@ -33,7 +33,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.ops.hermitian_and_block_matrices import adjoint, half
 from chainrules_py.registry.constructors import rule
-from chainrules_py.rules.linalg.diagonals_and_triangles import dense
+from chainrules_py.rules.linalg.determinants_and_norms import dense
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.dispatch_types import Array
 

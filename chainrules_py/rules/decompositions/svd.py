@@ -26,7 +26,7 @@ from chainrules_py.ops import (
 )
 from chainrules_py.ops.hermitian_and_block_matrices import adjoint
 from chainrules_py.registry.constructors import rule
-from chainrules_py.rules.linalg.diagonals_and_triangles import dense
+from chainrules_py.rules.linalg.determinants_and_norms import dense
 from chainrules_py.rules.support.spectra import (
     beyond,
     evenly,

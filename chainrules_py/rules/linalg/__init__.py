@@ -1,1 +1,1 @@
-"""Rules of products of matrices, systems of equations and singular values."""
+"""Rules of products, systems of equations, determinants, norms, diagonals and triangles."""

@@ -15,6 +15,7 @@ from chainrules_py.ops import (
     equal,
     expand_dims,
     eye_like,
+    inv_again,
     matmul,
     matrix_transpose,
     max,
@@ -23,8 +24,10 @@ from chainrules_py.ops import (
     real,
     sign,
     slogdet,
+    solve,
     sum,
     svd,
+    trace,
     vector_norm,
     where,
     zeros_like,
@@ -35,6 +38,7 @@ from chainrules_py.rules.elementwise import unit
 from chainrules_py.rules.reductions import kept, products_of_others, weighted_sum
 from chainrules_py.rules.support.batching_rules import from_end
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.dispatch_types import Array
 
 MATRIX = (-2, -1)
@@ -127,3 +131,44 @@ def norm_push(x_dot, d, axis, keepdims):
 
 def norm_pull(y_bar, d, axis, keepdims):
     return kept(y_bar, axis, keepdims) * d
+
+
+# ---------------------------------------------------------------- logarithms of determinants
+
+
+def dense(t, like):
+    """Return the cotangent of one of several results, as an array of zeros if it is zero."""
+    return zeros_like(like) if is_zero(t) else t
+
+
+@rule(slogdet, batched=True)
+def slogdet_rule(x: Array):
+    """d log|det A| = Re t and ds = i s Im t for t = tr(A⁻¹ dA).  Giles, section 2.2.4.
+
+    The sign of a real A is constant.
+    """
+    y = slogdet(x)
+    if y[0].dtype == y[1].dtype:
+        return y, (LinearMap(slogdet_push_real, slogdet_pull_real, x, y[1]),)
+    return y, (LinearMap(slogdet_push, slogdet_pull, x, *y),)
+
+
+def slogdet_push_real(x_dot, x, _):
+    return ZeroTangent(), trace(solve(x, x_dot))
+
+
+def slogdet_pull_real(y_bar, x, logabsdet):
+    if is_zero(y_bar[1]):  # of the sign alone
+        return y_bar[1]
+    return expand_dims(y_bar[1], axis=(-2, -1)) * adjoint(inv_again(x))
+
+
+def slogdet_push(x_dot, x, sign, _):
+    t = trace(solve(x, x_dot))
+    return 0.5 * sign * (t - conj(t)), real(t)
+
+
+def slogdet_pull(y_bar, x, sign, logabsdet):
+    turn = conj(sign) * dense(y_bar[0], sign)
+    t_bar = dense(y_bar[1], logabsdet) + 0.5 * (turn - conj(turn))
+    return expand_dims(t_bar, axis=(-2, -1)) * adjoint(inv_again(x))

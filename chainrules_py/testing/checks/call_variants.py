@@ -25,8 +25,8 @@ from chainrules_py.testing.cases.operand_variants import (
     is_sorted,
     is_whole,
 )
+from chainrules_py.testing.cases.other_option_values import other_axes, other_values
 from chainrules_py.testing.cases.value_comparison import differs, fingerprint, value_vector
-from chainrules_py.testing.checks.other_option_values import other_axes, other_values
 from chainrules_py.values.pytree import PLAIN, flatten, map_leaves
 
 

@@ -197,7 +197,7 @@ def test_what_adapters_share_comes_after_the_libraries_own():
     for operation in (v.astype, v.full_like, v.zeros_like):
         assert (
             operation.implementation((np.ndarray,)).__module__
-            == "chainrules_numpy.manipulation_and_reductions"
+            == "chainrules_numpy.array_operations"
         )
 
 

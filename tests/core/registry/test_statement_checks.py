@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -182,3 +183,18 @@ def test_what_a_rule_gives_in_place_of_a_map_is_named():
 
     with pytest.raises(RuleError, match=r"doubled_rule .* LinearMap\(push.*not \(function\)"):
         rrule(doubled, 1.0)
+
+
+def test_the_line_for_any_number_of_operands_gives_each_its_own_partial():
+    @primitive
+    def squares(*xs):
+        return sum(x * x for x in xs)
+
+    with pytest.raises(RuleError) as e:
+        scalar_rule(squares, lambda y, *xs: 1.0)
+    line = re.search(r"def rule_of_squares.* for x in xs\]", str(e.value)).group()
+    names = {"squares": squares, "LinearMap": LinearMap}
+    exec(line.replace("D", "2.0 * x"), names)
+    rule(squares)(names["rule_of_squares"])
+    partials = rrule(squares, 1.0, 3.0, 5.0)[1](1.0)
+    assert partials == pytest.approx((2.0, 6.0, 10.0))

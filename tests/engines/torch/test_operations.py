@@ -8,7 +8,7 @@ import pytest
 
 from chainrules_py import rrule
 from chainrules_py.registry.explain import rules_for
-from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
+from chainrules_py.tangents.flatten_tangents import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
 from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.cases.unsupported_operations import unsupported

@@ -14,7 +14,7 @@ import pytest
 import chainrules_jax
 import chainrules_tape
 from chainrules_jax.array_types import Concrete
-from chainrules_jax.engine.primitive_calls import is_native
+from chainrules_jax.engine.derivative_choice import is_native
 from chainrules_jax.engine.value_conversions import conjugate, dense, is_inexact, split
 from chainrules_py import (
     AmbiguousRuleError,
@@ -32,7 +32,7 @@ from chainrules_py import (
 )
 from chainrules_py import ops as v
 from chainrules_py.extend import find_rule
-from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
+from chainrules_py.tangents.flatten_tangents import flatten_tangent, unflatten_tangent
 from chainrules_py.testing import backend
 from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.testing.cases.unsupported_operations import unsupported

@@ -18,7 +18,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
-from chainrules_py.tracing.trace import note_rule
+from chainrules_py.tracing.trace_call import note_rule
 from chainrules_tape import grad, jvp, linearize, vjp
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point, leaves

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from chainrules_py.tangents.pytree import flatten_tangent, unflatten_tangent
+from chainrules_py.tangents.flatten_tangents import flatten_tangent, unflatten_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
