@@ -52,10 +52,10 @@ def exporter(name: str) -> Any:
     import difflib  # only needed for a mistyped name
 
     names = exporters()
-    meant = difflib.get_close_matches(name.lower(), names, 1, 0.0)
+    meant = difflib.get_close_matches(name.lower(), names, 1, 0.7)
     raise ContractError(
-        f"there is no exporter to {name!r}, only to {', '.join(names) or 'none'}; write "
-        f"to={', '.join(map(repr, meant))}"
+        f"there is no exporter to {name!r}; write "
+        + (f"to={meant[0]!r}" if meant else f"one of to={', to='.join(map(repr, names))}")
     )
 
 

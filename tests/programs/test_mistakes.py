@@ -412,7 +412,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "export to an engine that is not supported": (
         "export(np.sin, to=«'tensorflow'»)",
         "there is no exporter to 'tensorflow'",
-        "'pytensor'",
+        "write one of to='autograd', to='jax', to=",
     ),
     "export of a number": ("export(3.0, to='torch')", "export(3.0): not a function", ""),
 }
