@@ -384,6 +384,8 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     # other slots.
     kept = [x for x in slots(cls) if "__attrs_attrs__" not in vars(x.__objclass__)]
     kept += [x for x in slots(cls) if x.__name__ in names]
+    # A property over a field that nobody can set is computed from what else is copied.
+    names = tuple([x for x in names if getattr(getattr(cls, x, None), "fset", x) is not None])
     after = _computes_anew(cls)
 
     def items(x: object) -> list[tuple[Any, Any]]:

@@ -310,6 +310,28 @@ def test_cached_properties_belong_to_the_old_values(x):
     assert x.double == 2.0
 
 
+@dataclasses.dataclass
+class Shadowed:
+    """A field that a property computes, as SciPy's ``PermutationMethod.rng``."""
+
+    scale: float
+    seed: int
+
+    @property
+    def seed(self):
+        return self._seed
+
+    def __init__(self, scale, seed):
+        self.scale, self._seed = scale, seed
+
+
+def test_a_property_over_a_field_is_computed_anew():
+    x = Shadowed(2.0, 7)
+    assert fields_of(x) == [("scale", 2.0)]
+    new = rebuild(x, [3.0])
+    assert (new.scale, new.seed) == (3.0, 7)
+
+
 def test_a_field_that_was_never_set_is_left_out():
     @dataclasses.dataclass(slots=True)
     class Lazy:
