@@ -115,7 +115,7 @@ def _legendre(name: str, order: int = 0) -> Any:
         following = _legendre(name, order + 1)
         flat = lambda _y, _n, _m, _norm, _x: 0.0
         slope = lambda _y, n, m, norm, x: following(n, m, norm, x)
-        _state(operation, flat, flat, flat, slope)
+        _state(operation, flat, flat, flat, slope, singular=True)
     return operation
 
 

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import ZeroTangent, frule, rrule
+from chainrules_py import ZeroTangent, frule, primitive, rrule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_tape import grad, jvp, vjp
 
@@ -188,6 +188,22 @@ def test_strong_multiply(c, p):
             frule((ZeroTangent(), np.full_like(p_, INF)), v.strong_multiply, c_, p_)[1]
             == (0 if c == 0 else INF)
         )
+
+
+@primitive
+def power_of_whole(x, n):
+    """x**n."""
+    assert np.asarray(n).dtype.kind == "i"
+    return v.pow(x, n)
+
+
+scalar_rule(power_of_whole, lambda y, x, n: n * power_of_whole(x, n - 1), lambda y, x, n: 0.0)
+
+
+def test_strong_zero_keeps_whole_numbers_whole():
+    f = lambda x: np.where(x > 0, power_of_whole(x, -1), 0.0)
+    with np.errstate(all="ignore"):
+        assert grad(total(f))(np.array([0.0, 2.0])).tolist() == [0.0, -0.25]
 
 
 def test_strong_multiply_where_the_check_overflows():

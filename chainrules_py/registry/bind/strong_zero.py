@@ -112,7 +112,7 @@ def strong_pull(
         # No partial counts where the cotangent is dead.
         saved = tuple(
             [
-                where(alive, x, 1.0) if f and _is_number(x) else x
+                where(alive, x, 1) if f and _is_number(x) else x
                 for x, f in zip(saved, fits, strict=True)
             ]
         )

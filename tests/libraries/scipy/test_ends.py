@@ -186,6 +186,13 @@ def test_all_special_functions_at_ends(letters: str) -> None:
     assert _silent(names) == []
 
 
+def test_a_legendre_function_that_nobody_weighs_where_it_is_steep() -> None:
+    ends = np.array([-1.0, 0.0, 1.0])
+    _, pull = vjp(lambda x: special_functions.assoc_legendre_p(2, 1, x), ends)
+    with np.errstate(all="ignore"):
+        assert pull(np.array([[0.0, 1.0, 0.0]]))[0].tolist() == [0.0, -3.0, 0.0]
+
+
 SHAPES: dict[str, tuple[tuple[float, ...], ...]] = {
     "gamma": ((1.0,), (2.0,), (3.0,)),
     "beta": ((2.0, 3.0), (1.0, 2.0), (2.0, 2.0)),
