@@ -14,6 +14,7 @@ from chainrules_py import UnsupportedKeywordError, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, moves
 from chainrules_scipy.declarations import (
+    anchored,
     array_of,
     asked,
     attribute,
@@ -40,8 +41,7 @@ if not isinstance(native.betainc, np.ufunc):  # SciPy's array-API dispatch hides
 with_shortcuts(native.roots_gegenbauer, native.roots_jacobi)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("diric", "genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi"),
-    "roots_sh_jacobi",
+    *("genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi", "roots_sh_jacobi"),
 )
 
 
@@ -216,6 +216,11 @@ FOLLOWED |= operations(
 FOLLOWED |= operations(
     native,
     arrays="x",
+    diric=lambda x, n: anchored(  # without the quotient, which is 0 / 0 at each turn: 18.5.2
+        native.diric(readable(x), readable(n)),
+        native.eval_chebyu(np.asarray(readable(n), int) - 1, v.cos(0.5 * x))
+        / np.asarray(readable(n)),
+    ),
     softmax=lambda x, axis: v.softmax(x, axis=static(axis) if x.ndim else None),
     log_softmax=lambda x, axis: v.log_softmax(x, axis=static(axis) if x.ndim else None),
 )

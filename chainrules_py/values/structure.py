@@ -382,8 +382,11 @@ forgets(lambda: (_structures, _cached_properties))
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     # attrs keeps cached properties of a slotted class in slots. Beside its fields, attrs makes no
     # other slots.
-    kept = [x for x in slots(cls) if "__attrs_attrs__" not in vars(x.__objclass__)]
-    kept += [x for x in slots(cls) if x.__name__ in names]
+    kept = [
+        x
+        for x in slots(cls)
+        if x.__name__ in names or "__attrs_attrs__" not in vars(x.__objclass__)
+    ]
     # A property over a field that nobody can set is computed from what else is copied.
     names = tuple([x for x in names if getattr(getattr(cls, x, None), "fset", x) is not None])
     after = _computes_anew(cls)

@@ -193,6 +193,16 @@ def test_a_legendre_function_that_nobody_weighs_where_it_is_steep() -> None:
         assert pull(np.array([[0.0, 1.0, 0.0]]))[0].tolist() == [0.0, -3.0, 0.0]
 
 
+@pytest.mark.parametrize("n", [1, 4, 5.0])
+def test_the_kernel_of_dirichlet_at_its_turns(n: float) -> None:
+    """Its even powers about a turn: 1 - (n² - 1) x² / 24, with a sign for even n."""
+    for turn, sign in [(0.0, 1.0), (2 * np.pi, (-1.0) ** (n - 1))]:
+        diric = lambda x: special_functions.diric(x, n)
+        slope, pull = vjp(grad(diric), turn)
+        assert abs(slope) < 1e-14
+        assert np.isclose(pull(1.0)[0], -sign * (n * n - 1) / 12)
+
+
 SHAPES: dict[str, tuple[tuple[float, ...], ...]] = {
     "gamma": ((1.0,), (2.0,), (3.0,)),
     "beta": ((2.0, 3.0), (1.0, 2.0), (2.0, 2.0)),
