@@ -374,7 +374,14 @@ OF_SYSTEMS = operations(
     finite="a",
     cholesky=lambda a, lower: v.cholesky(a, upper=not lower),
     det=lambda a: v.det(a),  # noqa: PLW0108 - the parameters are SciPy's
-    inv=lambda a, assume_a, lower: v.inv(read(a, assume_a, lower)),
+    inv=lambda a, assume_a, lower: (
+        v.inv(read(a, assume_a, lower))
+        if assume_a != "diagonal" or not np.any(np.where(np.eye(a.shape[-1]), 0, readable(a)))
+        else reject(
+            "inv(assume_a='diagonal') gives what is beside the diagonal back as it is, and that is "
+            "not 0 here: give it a * np.eye(n)"
+        )
+    ),
     lu_factor=lambda a: _packed(a)[:2],
     pinvh=of_stacks(a=2)(
         lambda a, atol, rtol, lower, return_rank: _pinv(

@@ -358,6 +358,14 @@ def test_what_a_structure_does_not_read_has_no_derivative():
         assert np.any(found)
 
 
+def test_the_inverse_of_a_diagonal_that_scipy_leaves_numbers_beside():
+    f = lambda a: linalg.inv(a, assume_a="diagonal")
+    found = jvp(f, (np.diag([2.0, 4.0]),), (np.array([[1.0, 3.0], [3.0, 1.0]]),))
+    np.testing.assert_allclose(found[1], np.diag([-0.25, -0.0625]))
+    with pytest.raises(NotDifferentiableError, match=r"give it a \* np.eye\(n\)"):
+        jvp(f, (np.array([[1.0, 2.0], [3.0, 4.0]]),), (np.eye(2),))
+
+
 def test_a_gaussian_log_likelihood_shares_its_factor():
     """Cholesky, two triangular systems, the determinant off the diagonal: against the inverse."""
     n = 40
