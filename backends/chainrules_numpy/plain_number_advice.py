@@ -123,6 +123,8 @@ INSTEAD: dict[Any, Any] = {
     np.float32: "use np.full_like({0}, {0}, dtype=np.float32)",
     np.complex128: "use {0} + 0j",
     np.arange: _arange,
+    np.polynomial.polynomial.polyfit: "use np.polyfit({all})[::-1]",
+    np.polynomial.Polynomial.fit: "use np.polyval(np.polyfit({all}), t) for its value at t",
 }
 for _f, _line in INSTEAD.items():
     advise(_f, _line)

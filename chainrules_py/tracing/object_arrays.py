@@ -55,9 +55,9 @@ class Objects:
         Raises
         ------
         TracerError
-            Instead of NumPy's error about a dtype.
+            Instead of a library's error about a dtype, or about what it makes of objects.
         """
-        if isinstance(error, (TypeError, RuntimeError)) and _OF_DTYPE.search(str(error)):
+        if _OF_DTYPE.search(str(error)):
             raise TracerError(self.refusal) from error
         error.add_note(
             f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
@@ -78,7 +78,10 @@ def _usual(line: Line) -> str:
     return "use np.stack of the numbers"
 
 
-_OF_DTYPE = re.compile(r"dtype\('O'\)|safely coerced|has no callable")
+_OF_DTYPE = re.compile(
+    r"dtype\('O'\)|numpy\.object_|^'O'$|safely coerced|has no callable|must be real numbers"
+    r"|the same d?type|data type not supported|'(float|int)' object has no attribute '(ndim|shape)'"
+)
 objects: dict[int, Objects] = {}
 """Differentiations that made an array of objects, by their level, in all threads."""
 

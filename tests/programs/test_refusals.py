@@ -87,6 +87,7 @@ APPLIED = {
     "np.sum(np.full(3, x).astype(int) * x)": (2.0, "(x * np.ones(3)).astype(int)"),
     "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, int(ignore_derivatives(x[0])))"),
+    "np.sum(np.polynomial.polynomial.polyfit(x, TWO, 1))": (TWO, "np.polyfit(x, TWO, 1)[::-1]"),
     "x[0] + np.sum(np.zeros((2, x[0])))": (TWO, "np.zeros((2, int(ignore_derivatives(x[0]))))"),
     "x[0] * len(np.array2string(x))": (TWO, "np.array2string(ignore_derivatives(x))"),
     "pd.Series(x).std()": (TWO, "np.std(x, ddof=1)"),
@@ -219,6 +220,9 @@ def in_table(x):
 
 # Others, with what their message says.
 TOLD = {
+    "grad(lambda x: np.polynomial.Polynomial.fit(x, TWO, 1)(0.5))(TWO)": (
+        "use np.polyval(np.polyfit(x, TWO, 1), t) for its value at t"
+    ),
     "grad(lambda x: pd.Series(x).mean())(TWO)": "use np.mean(x)",
     "grad(lambda x: pd.Series(x).mean())(MANY)": "leave x an array",
     "grad(lambda x: np.sum(x * 'hello'))(TWO)": "'hello', which is not a number",

@@ -12,7 +12,9 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.ndimage
 import scipy.special
+import scipy.stats
 
 import chainrules_scipy
 from chainrules_kit import resolved
@@ -208,6 +210,23 @@ def test_scipys_function_of_an_array_of_objects_is_right_or_refused(name):
     rows = 1e-6 * np.eye(4).reshape(4, 2, 2)
     truth = np.reshape([(total(x + row) - total(x - row)) / 2e-6 for row in rows], (2, 2))
     np.testing.assert_allclose(slope, truth, rtol=1e-6, atol=1e-8)
+
+
+QR = np.linalg.qr(np.array([[2.0, 1.0], [1.0, 3.0]]))
+PAIR = np.array([0.5, 1.25])
+OF_OBJECTS = {
+    "a type of the arguments": lambda x: scipy.linalg.qr_update(np.stack([x, x]), QR[1], x, x)[0],
+    "a type in C": scipy.ndimage.binary_dilation,
+    "a letter of LAPACK's": lambda x: scipy.linalg.rsf2csf(np.stack([x, x]), QR[0])[0],
+    "a number that has no axes": lambda x: scipy.stats.chatterjeexi(x, PAIR).statistic,
+    "a root": lambda p: scipy.stats.Uniform(a=0.0, b=1.0).ilogcdf(-p),
+}
+
+
+@pytest.mark.parametrize("name", OF_OBJECTS)
+def test_scipys_error_about_objects_says_what_to_write(name):
+    with pytest.raises(TracerError, match=r"is given to what takes numbers only\n.*\n  make it an"):
+        grad(lambda x: np.sum(OF_OBJECTS[name](x)))(PAIR)
 
 
 def test_a_ufunc_without_a_row_is_named():
