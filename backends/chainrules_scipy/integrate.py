@@ -670,7 +670,7 @@ def solve_ivp(
         sol=_Solution(at, start, end, plain.sol) if dense_output else None,
         t_events=t_events if asked_for else None,
         y_events=states_then if asked_for else None,
-        **{name: plain[name] for name in ("success", "status", "message", "nfev", "njev", "nlu")},
+        **{name: plain[name] for name in ("nfev", "njev", "nlu", "status", "message", "success")},
     )
 
 
@@ -781,16 +781,16 @@ def solve_bvp(
     states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
     slopes = rate(nodes, states, q)
     return scipy.optimize.OptimizeResult(
+        sol=CubicHermiteSpline(nodes, states, slopes, axis=1),
+        p=q,
         x=nodes,
         y=states,
         yp=slopes,
-        p=q,
-        sol=CubicHermiteSpline(nodes, states, slopes, axis=1),
-        success=plain.success,
+        rms_residuals=unstated("solve_bvp(...).rms_residuals", plain.rms_residuals, z),
+        niter=plain.niter,
         status=plain.status,
         message=plain.message,
-        niter=plain.niter,
-        rms_residuals=unstated("solve_bvp(...).rms_residuals", plain.rms_residuals, z),
+        success=plain.success,
     )
 
 

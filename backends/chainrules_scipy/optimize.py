@@ -91,14 +91,14 @@ class Search:
                 self.given[name] = plainly(x)
             elif name in _SLOPES and callable(x):
                 self.given[name] = of_values(x, further)
-        is_pair = any(self.given.get(name) is True for name in _SLOPES)
-        is_pair |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
+        single = any(self.given.get(name) is True for name in _SLOPES)
+        single |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
             self.given.get("fprime") or self.given.get("approx_grad")
         )
         self.given[of] = of_numbers(f, further)
 
         def value(x: Any) -> Any:
-            y = f(x, *further)[0] if is_pair else f(x, *further)
+            y = f(x, *further)[0] if single else f(x, *further)
             return array_of(y) if isinstance(y, (list, tuple)) else y
 
         self.value = value  # a function, in which an operation finds traced values
@@ -447,10 +447,17 @@ def curve_fit(
     **options: Any,
 ) -> Any:
     """Fit the parameters of a function to data."""
-    rest = {k for k, value in options.items() if value is not None} - _SEARCHED
-    if rest:
+    if rest := {k for k, value in options.items() if value is not None} - _SEARCHED:
         reject(f"curve_fit with {sorted(rest)} is not for traced values", UnsupportedKeywordError)
-    start = readable(p0) if p0 is not None else np.ones(f.__code__.co_argcount - 1)
+    bounds = options.get("bounds", (-np.inf, np.inf))
+    limits = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    if p0 is None:
+        n = sum(p.kind < p.VAR_POSITIONAL for p in inspect.signature(f).parameters.values()) - 1
+        low, high = (np.full(n, readable(array_of(end)), float) for end in limits)
+        p0 = 0.5 * (  # as SciPy does: the middle, or 1 from the only end
+            np.where(low > -np.inf, low, np.where(high < np.inf, high - 2.0, 0.0))
+            + np.where(high < np.inf, high, np.where(low > -np.inf, low + 2.0, 2.0))
+        )
     y = array_of(ydata)
     if isinstance(xdata, (list, tuple, np.ndarray)):  # SciPy converts these to floats
         xdata = array_of(xdata)
@@ -464,15 +471,20 @@ def curve_fit(
             return v.solve_triangular(factor, r)
         return r if errors is None else r / errors
 
-    bounds, method = options.get("bounds"), options.get("method")
-    how = {} if bounds is None else {"bounds": bounds}
-    x = least_squares(residuals, start, method=method or ("lm" if not how else "trf"), **how).x
+    x = least_squares(
+        residuals,
+        readable(p0),
+        bounds=limits,
+        method=options.get("method") or ("trf" if "bounds" in options else "lm"),
+    ).x
     found = x, _covariance(residuals, x, absolute_sigma)
     if not options.get("full_output"):
         return found
-    at = (*map(readable, (array_of(xdata), y, x, errors)), absolute_sigma)
     plain = NATIVE.curve_fit(
-        of_values(f), *at, **{k: o for k, o in options.items() if o is not None}
+        of_values(f),
+        *map(readable, (array_of(xdata), y, x, errors)),
+        absolute_sigma,
+        **{k: o for k, o in options.items() if o is not None},
     )
     return *found, answer("curve_fit(...)[2]", plain[2], fvec=residuals(x)), *plain[3:]
 
@@ -497,8 +509,11 @@ def _covariance(residuals: Any, x: Any, is_absolute: bool) -> Any:
         return inverse
     r = residuals(x)
     if r.shape[0] <= x.shape[0]:
-        msg = "Covariance of the parameters could not be estimated"
-        warnings.warn(msg, native.OptimizeWarning, stacklevel=3)
+        warnings.warn(
+            "Covariance of the parameters could not be estimated",
+            native.OptimizeWarning,
+            stacklevel=3,
+        )
         return np.full(inverse.shape, np.inf)
     return inverse * (v.vecdot(r, r) / (r.shape[0] - x.shape[0]))
 

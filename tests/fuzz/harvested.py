@@ -21,6 +21,7 @@ import chainrules_scipy
 from chainrules_py import ChainRulesError
 from chainrules_py.extend import untraced
 from chainrules_py.testing.cases.differences import derivative
+from chainrules_scipy.result_checks import Unstated
 from chainrules_tape import jvp, value_and_grad, vjp
 from tests.engines.compile.shadow import ask
 from tests.fuzz.harvest import Harvested, size
@@ -42,6 +43,15 @@ APART = ("freqs",)
 """Coefficients of polynomials, up to 90 orders apart: each is moved by its own size."""
 STEPS = ("scipy.stats.yulesimon.cdf",)
 """Steps at whole numbers, between which SciPy's formula goes on: ours refuse those between."""
+ROUNDED = {
+    "dot": 1e-15,  # sums that cancel
+    "stats": 1e-9,  # moments that cancel; SciPy's of nchypergeom_fisher are sums cut off
+    "firls": 1e-6,  # a system that is nearly singular
+    "minimum_phase": 1e-4,  # the logarithm of a response that is 0
+    "boxcox_normmax": 1e-6,  # a search that stops early
+    "solve_bvp": 1e-6,  # Newton's method, which stops early
+}
+"""Absolute errors of values whose rounding is magnified, in SciPy's own as well."""
 TIES = ("percentile", "quantile", "median", "medfilt", "medfilt2d", "round", "astype", "around")
 """Where numbers are equal, or rounded, differences say something else."""
 
@@ -124,7 +134,8 @@ def _unlike(found: Any, known: Any, name: str = "") -> str:
         found, known = np.abs(found), np.abs(known)
     size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
     eps = 2048 * float(np.finfo(known.dtype).eps)
-    near = np.allclose(found, known, rtol=eps, atol=eps * float(size), equal_nan=True)
+    error = eps * float(size) + ROUNDED.get(name, 0.0)
+    near = np.allclose(found, known, rtol=eps, atol=error, equal_nan=True)
     return "" if near else f"value {found.ravel()[:4]} for {known.ravel()[:4]}"
 
 
@@ -163,6 +174,7 @@ def _in_one(call: Harvested, where: Any, x: Any, compiled: bool) -> Iterator[str
 
     def program(z: Any) -> list[Any]:
         outer[:] = leaves(z)
+        numbers[:] = [n and type(y) is not Unstated for n, y in zip(numbers, outer, strict=True)]
         return [y for y, is_number in zip(outer, numbers, strict=True) if is_number]
 
     try:
@@ -180,6 +192,7 @@ def _in_one(call: Harvested, where: Any, x: Any, compiled: bool) -> Iterator[str
     except Exception as error:
         yield f"raises {type(error).__name__}: {error}"
         return
+    known = [z if is_stated else None for z, is_stated in zip(known, numbers, strict=True)]
     for y, z in zip(outer, known, strict=True):
         unlike = _unlike(_plain(y), z, last)
         if unlike:

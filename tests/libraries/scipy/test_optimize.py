@@ -30,6 +30,11 @@ def _decay(t, p, q):
     return p * np.exp(-q * t)
 
 
+class _Decay:
+    def curve(self, t, p, q):
+        return _decay(t, p, q)
+
+
 TIGHT = {"ftol": 1e-13, "xtol": 1e-13, "gtol": 1e-13}
 SOLUTIONS = {
     **{
@@ -54,6 +59,9 @@ SOLUTIONS = {
         lambda p: _decay(T, *p) - a * Y - a**2 * T, [1.0, 1.0], **TIGHT
     ).x[1],
     "curve_fit": lambda m, a: m.curve_fit(_decay, T, a * Y + a**2 * T)[0][1],
+    "curve_fit within bounds": lambda m, a: m.curve_fit(
+        _Decay().curve, T, a * Y, bounds=([2.0, -np.inf], [np.inf, 0.9]), **TIGHT
+    )[0][1],
     "covariance": lambda m, a: m.curve_fit(_decay, T, a * Y + a**2 * T)[1][0, 1],
     "errors": lambda m, a: m.curve_fit(_decay, T, Y, sigma=a + T, absolute_sigma=True)[1][0, 0],
 }

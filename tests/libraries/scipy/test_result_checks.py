@@ -195,6 +195,13 @@ INTEGRATE = {
         )
     ),
     "odeint": lambda m, q: m.odeint(lambda y, t: -q[1] * y, q[:1], [0, 0.5, 1], full_output=True),
+    "solve_bvp": lambda m, q: m.solve_bvp(
+        lambda x, y: np.stack([y[1], -q[1] * y[0]]),
+        lambda a, b: np.stack([a[0] - q[0], b[0]]),
+        [0.0, 0.5, 1.0],
+        np.ones((2, 3)),
+        tol=1e-7,
+    ),
 }
 PROGRAMS = {
     **{name: (scipy.optimize, chainrules_scipy.optimize, f) for name, f in OPTIMIZE.items()},
@@ -203,6 +210,7 @@ PROGRAMS = {
 FIXED = (
     *("least_squares", "lsq_linear", "linprog", "root lm", "brentq", "minimize slsqp", "quad"),
     *("minimize bounds", "curve_fit absolute", "fmin", "fmin_l_bfgs_b", "brent", "fsolve"),
+    "solve_bvp",
 )
 
 
@@ -236,6 +244,7 @@ def test_fields(name):
     def stated(q):
         found = _leaves(program(ours, q))
         assert known.keys() - found.keys() <= {".nfev", ".njev", ".nlu", ".sol"}
+        assert [k for k in found if k in known] == [k for k in known if k in found]
         refused.update({k: x for k, x in found.items() if isinstance(x, Unstated)})
         return {
             k: x
