@@ -33,8 +33,8 @@ TRIANGLES = ("cho_factor",)
 """Factors of which one triangle is used, as the flag beside them says: the other is arbitrary."""
 UNSET = ("empty", "empty_like")
 """Memory that nobody wrote: its numbers mean nothing."""
-SOLVED = {"newton": 1e-6}
-"""Absolute errors of differences where a solver stops early, at 1.5e-8, which they divide."""
+SOLVED = {"newton": 1e-6, "solve_bvp": 1e-4}
+"""Absolute errors of differences where a solver stops early, at 1.5e-8 or so: they divide it."""
 ROUGH = {"solve_ivp": 1e-2, "ncfdtrinc": 1e-2}
 """Errors of differences, relative to the largest, of what SciPy finds to three digits: the steps of
 `solve_ivp` by default, and the search of `ncfdtrinc`. Ours are right to seven or six: against
