@@ -18,7 +18,14 @@ import jax.numpy as jnp
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.value_conversions import as_values
 from chainrules_kit.custom_derivatives.import_rule import moves
-from chainrules_kit.solvers.runge_kutta import Tableau, rate_of, stages, tableau, weighted
+from chainrules_kit.solvers.runge_kutta import (
+    Tableau,
+    first_step,
+    rate_of,
+    stages,
+    tableau,
+    weighted,
+)
 from chainrules_kit.solvers.vectors import eps_of
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import ops as v
@@ -57,7 +64,8 @@ def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
     states = [x[None] for x in y]
     if t.shape[0] > 1:
         k = steps.rate(y, t[0])
-        begin = (y, k, steps.first(y, k, t), jnp.asarray(options["max_steps"], jnp.int32))
+        h = first_step(y, k, t, steps.rate, steps.error, method.order).astype(t.dtype)
+        begin = (y, k, h, jnp.asarray(options["max_steps"], jnp.int32))
 
         def interval(carried: Any, ends: Any) -> Any:
             carried = steps.advanced(carried, *ends)
@@ -81,21 +89,6 @@ class _Steps:
         count = max(sum([x.size for x in scaled]), 1)
         error = jnp.sqrt(sum([jnp.sum(x * x) for x in scaled]) / count)
         return jnp.where(jnp.isnan(error), jnp.inf, error)
-
-    def first(self, y: State, k: State, t: Array) -> Array:
-        """Choose the length of the first step."""
-        span, zero = jnp.abs(t[-1] - t[0]), [jnp.zeros_like(x) for x in y]
-        d0, d1 = self.error(y, zero, y), self.error(k, zero, y)
-        h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))
-        h0 = jnp.minimum(jnp.where(jnp.isfinite(h0), h0, 1e-6), span)
-        signed = jnp.copysign(h0, t[1] - t[0])
-        later = self.rate(weighted(y, signed, (1.0,), [k]), t[0] + signed)
-        d2 = self.error([b - a for a, b in zip(k, later, strict=True)], zero, y) / h0
-        largest = jnp.maximum(d1, d2)
-        usual = (largest > 1e-15) & jnp.isfinite(largest)
-        power = (0.01 / jnp.where(usual, largest, 1)) ** (1 / self.method.order)
-        h1 = jnp.where(usual, power, jnp.maximum(1e-6, h0 * 1e-3))
-        return jnp.minimum(jnp.minimum(100 * h0, h1), span).astype(t.dtype)
 
     def advanced(self, carried: Any, a: Array, b: Array) -> Any:
         """Return state, rate, length of the next step and steps left, at the next time."""

@@ -18,6 +18,7 @@ from jax.scipy.sparse import linalg as sparse
 from chainrules_jax.engine.linear_primitive import floating
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.value_conversions import COMPUTED
+from chainrules_kit.solvers.dense import not_zero
 from chainrules_kit.solvers.root_finding import SMALL, System
 from chainrules_py import ops as v
 from chainrules_py.extend import Gradient, Residual, Tree
@@ -56,15 +57,11 @@ def _norm(x: Array) -> Array:
 
 def _solved(a: Array, b: Array) -> Array:
     """Solve linear equations, with rows and columns scaled as the operations scale them."""
-    rows = _not_zero(jnp.abs(a).max(-1, keepdims=True))
+    rows = not_zero(jnp.abs(a).max(-1, keepdims=True))
     a = a / rows
-    units = _not_zero(jnp.abs(a).max(-2, keepdims=True))
+    units = not_zero(jnp.abs(a).max(-2, keepdims=True))
     y = jnp.linalg.solve(a / units, (b / rows[..., 0])[..., None])[..., 0]
     return y / units[..., 0, :]
-
-
-def _not_zero(x: Array) -> Array:
-    return jnp.where(x == 0, jnp.ones_like(x), x)
 
 
 def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -> Array:

@@ -115,9 +115,9 @@ def solved(columns: Any, rhs: Flat) -> Flat:
     matrix = _matrix(columns)
     eps = eps_of([matrix])
     # Scale equations and unknowns: only then is the condition number meaningful.
-    rows = 1.0 / _not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
+    rows = 1.0 / not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
     matrix = matrix * rows
-    units = 1.0 / _not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
+    units = 1.0 / not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
     matrix = matrix * units
     # A second right-hand side, with parts in all directions, shows the size of the inverse.
     places = v.astype(v.arange_like(matrix, stop=matrix.shape[-1]), dtype=matrix.dtype)
@@ -151,12 +151,13 @@ def falls(columns: Any) -> bool:
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
     least = eps * v.max(v.abs(matrix), axis=-1)
-    units = v.sqrt(_not_zero(v.where(diagonal < least, least, diagonal)))
+    units = v.sqrt(not_zero(v.where(diagonal < least, least, diagonal)))
     scaled = matrix / (v.expand_dims(units, axis=-1) * v.expand_dims(units, axis=-2))
     return bool(v.any(v.index(v.eigvalsh(scaled), (..., 0)) < -10 * eps**0.5))
 
 
-def _not_zero(largest: Any) -> Any:
+def not_zero(largest: Any) -> Any:
+    """Replace zeros by 1, to divide by the largest of each row or column."""
     return v.where(largest == 0.0, 1.0, largest)
 
 

@@ -13,6 +13,7 @@ from chainrules_kit.solvers.runge_kutta import (
     Substep,
     Tableau,
     clock_of,
+    first_step,
     rate_of,
     stages,
     tableau,
@@ -134,7 +135,7 @@ class Integration:
         states, taken = [y], []
         if len(self.times) > 1:
             k = self._checked(y, self.times[0])
-            h = self._first_step(y, k)
+            h = first_step(y, k, self.times, self._checked, self._error, self.method.order)
             for a, b in pairwise(self.times):
                 y, k, h, fractions = self._advance(y, k, h, a, b)
                 states.append(y)
@@ -179,27 +180,6 @@ class Integration:
             count += math.prod(x.shape)
         error = norm(scaled) / math.sqrt(max(count, 1))
         return error if error == error else math.inf
-
-    def _first_step(self, y: Vector, k: Vector) -> float:
-        """Choose the length of the first step.
-
-        E. Hairer, S. P. Nørsett and G. Wanner, *Solving Ordinary Differential Equations I* (1993),
-        section II.4, "Starting Step Size".
-        """
-        zero = [0.0 * x for x in y]
-        span = abs(self.times[-1] - self.times[0])
-        d0, d1 = self._error(y, zero, y), self._error(k, zero, y)
-        h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-        h0 = min(h0 if math.isfinite(h0) else 1e-6, span)
-        signed = math.copysign(h0, self.times[1] - self.times[0])
-        after = self._checked(combine(y, signed, k), self.times[0] + signed)
-        largest = max(d1, self._error(combine(after, -1.0, k), zero, y) / h0)
-        h1 = (
-            max(1e-6, h0 * 1e-3)
-            if not 1e-15 < largest < math.inf
-            else (0.01 / largest) ** (1 / self.method.order)
-        )
-        return min(100 * h0, h1, span)
 
     def _stuck(self, t: float, h: float) -> str:
         why = "too many steps were needed" if self.left <= 0 else "the step became too small"

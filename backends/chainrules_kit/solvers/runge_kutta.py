@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
-from chainrules_kit.solvers.vectors import Vector
+from chainrules_kit.solvers.vectors import Vector, combine
 from chainrules_py import ops as v
 from chainrules_py.extend import Tree, describe, kind_of, type_info
 from chainrules_py.ops.higher_order import arrayed
@@ -150,6 +150,44 @@ def stages(
     for time, weights in zip(method.times[1:-1], method.weights[1:-1], strict=True):
         ks.append(rate(weighted(y, h, weights, ks), t + time * h))
     return ks
+
+
+def first_step(
+    y: Vector, k: Vector, times: Any, rate: Rate, error: Callable[..., Any], order: int
+) -> Any:
+    """Choose the length of the first step, from plain or from traced numbers.
+
+    E. Hairer, S. P. Nørsett and G. Wanner, *Solving Ordinary Differential Equations I* (1993),
+    section II.4, "Starting Step Size".
+
+    Parameters
+    ----------
+    y, k : list
+        The state at the first time, and its rate of change.
+    times : sequence
+        The times of the outputs, at least two.
+    rate : callable
+        ``rate(y, t)``.
+    error : callable
+        ``error(e, before, after)`` returns the size of a vector relative to the tolerances at two
+        states.
+    order : int
+        The order of the method.
+    """
+    zero, span = [0.0 * x for x in y], abs(times[-1] - times[0])
+    d0, d1 = error(y, zero, y), error(k, zero, y)
+    h0 = v.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / v.where(d1 == 0, 1.0, d1))
+    h0 = v.minimum(v.where(v.isfinite(h0), h0, 1e-6), span)
+    signed = v.where(times[1] < times[0], -h0, h0)
+    later = rate(weighted(y, signed, (1.0,), [k]), times[0] + signed)
+    largest = v.maximum(d1, error(combine(later, -1.0, k), zero, y) / h0)
+    usual = (largest > 1e-15) & v.isfinite(largest)
+    h1 = v.where(
+        usual,
+        (0.01 / v.where(usual, largest, 1.0)) ** (1 / order),
+        v.maximum(1e-6, h0 * 1e-3),
+    )
+    return v.minimum(v.minimum(100 * h0, h1), span)
 
 
 @final
