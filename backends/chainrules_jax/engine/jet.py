@@ -35,7 +35,7 @@ def _series(
 
     derivative: Callable[[Any], list[Any]] = along
     for order, _ in enumerate(series[0], 1):
-        derivative = functools.partial(_derivative, derivative)
+        derivative = lambda t, f=derivative: jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
         for terms, y in zip(moving, derivative(0.0), strict=True):
             terms.append(y / math.factorial(order))
     return ys, coefficients
@@ -44,10 +44,6 @@ def _series(
 def _point(x: Any, terms: Sequence[Any], t: Any) -> Any:
     """Evaluate the series of an operand near zero."""
     return sum([term * t**n for n, term in enumerate(terms, 1)], x).astype(x.dtype)
-
-
-def _derivative(f: Callable[[Any], list[Any]], t: Any) -> Any:
-    return jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
 
 
 def define_series(primitive: Primitive) -> None:

@@ -40,11 +40,9 @@ class JaxConfig(EngineConfig):
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Return value and tangent, by ``jax.jvp``."""
-        leaves, layout = _numbers(operands)
+        leaves, layout, out, whole = _flattened(f, operands, options)
         t = flatten_tangent(layout, canonicalize(operands, tangents))
         moved = [i for i, part in enumerate(t) if not is_zero(part) and is_inexact(leaves[i])]
-        out = _Out()
-        whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
         along = of_some(whole, leaves, moved)
         if not moved:
             ys = along()
@@ -58,10 +56,8 @@ class JaxConfig(EngineConfig):
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Return value and pullback, by ``jax.vjp``."""
-        leaves, layout = _numbers(operands)
+        leaves, layout, out, whole = _flattened(f, operands, options)
         places = [i for i, x in enumerate(leaves) if is_inexact(x)]
-        out = _Out()
-        whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
         ys, transpose = jax.vjp(of_some(whole, leaves, places), *[leaves[i] for i in places])
         avals = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in ys]
         return unflatten(out.layout, ys), JaxPullback(
@@ -78,13 +74,20 @@ class JaxConfig(EngineConfig):
 config = JaxConfig()
 
 
-def _numbers(operands: tuple[Any, ...]) -> tuple[list[Any], TreeDef]:
-    """Split operands into their arrays, with floating-point numbers among them, and a layout."""
+def _flattened(
+    f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[list[Any], TreeDef, _Out, Callable[..., list[Any]]]:
+    """Return the arrays and floating-point numbers of a call, and the call as a function of them.
+
+    Between the two are the layout of the operands, and that of the result.
+    """
     numpys = lambda x: isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
     leaves, layout = partition(
         operands, lambda x: is_value(x) or type(x) in (float, complex) or numpys(x)
     )
-    return [x if is_value(x) else jnp.asarray(x) for x in leaves], layout
+    out = _Out()
+    whole = lambda *leaves: out.opened(f(*unflatten(layout, leaves), **options))
+    return [x if is_value(x) else jnp.asarray(x) for x in leaves], layout, out, whole
 
 
 class _Out:

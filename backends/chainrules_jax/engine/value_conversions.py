@@ -146,14 +146,11 @@ def _learn(x: Any) -> None:
     if cls in _plain:
         return
     if not is_structure_type(cls) and not jax.tree_util.all_leaves([x]) and not callable(x):
-
-        def fields(x: Any) -> list[tuple[Any, Any]]:
-            return list(enumerate(_children(x)[0]))
-
-        def rebuilt(x: Any, values: Any) -> Any:
-            return jax.tree_util.tree_unflatten(_children(x)[1], list(values))
-
-        register_structure(cls, fields, rebuilt)
+        register_structure(
+            cls,
+            lambda x: list(enumerate(_children(x)[0])),
+            lambda x, values: jax.tree_util.tree_unflatten(_children(x)[1], list(values)),
+        )
     _plain.add(cls)
 
 
