@@ -23,10 +23,13 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax import _private
-from chainrules_jax.array_types import Concrete, is_traced, silent
+from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_kit import of_some
 
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+
+silent: contextvars.ContextVar[bool] = contextvars.ContextVar("silent", default=False)
+"""Whether reports are suppressed."""
 
 
 @final
@@ -286,10 +289,11 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, pair: LinearPair) -> l
     n = pair.residuals
     res = [*map(as_array, operands[:n])]
     cts = [as_array(ad.instantiate_zeros(ct)) for ct in cotangents]
-    if not all(map(is_there, (*res, *cts))):
-        bars = linear_p.bind(*res, *cts, pair=pair.transposed)
-    else:
-        bars = pair.backward(res, cts)
+    bars = (
+        pair.backward(res, cts)
+        if all(map(is_there, (*res, *cts)))
+        else linear_p.bind(*res, *cts, pair=pair.transposed)
+    )
     return [None] * n + [
         bar if ad.is_undefined_primal(x) else None
         for x, bar in zip(operands[n:], bars, strict=True)
