@@ -195,15 +195,14 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
             _, adjoint, sums = [[x[1] for x in part] for part in found]
             return (adjoint, sums), t_bar
 
-        nothing = [v.zeros_like(x[0]) for x in states]
-        zero = [v.zeros_like(x) for x in known]
-        adjoint, sums, t_bars = nothing, zero, times[1:]
+        adjoint, sums = [v.zeros_like(x[0]) for x in states], [v.zeros_like(x) for x in known]
+        t_bars = times[1:]
         if t.shape[0] > 1:
             along = [x[:0:-1] for x in states], [s[:0:-1] for s in seeds], times[:0:-1]
             # JAX's own loop takes no arrays that another engine traces.
             is_traced = find_tracers((known, times, states, seeds))
             scan: Any = v.scan.__wrapped__ if is_traced else jax.lax.scan
-            (adjoint, sums), t_bars = scan(back, (nothing, zero), (*along, times[-2::-1]))
+            (adjoint, sums), t_bars = scan(back, (adjoint, sums), (*along, times[-2::-1]))
         first = _product(adjoint, Tree(f(tree.like, times[0], *params)).leaves)
         t_bar = v.astype(v.concat(-first[None], t_bars[::-1]), dtype=times.dtype)
         y_bar = [a + s[0] for a, s in zip(adjoint, seeds, strict=True)]

@@ -64,10 +64,10 @@ def _solved(a: Array, b: Array) -> Array:
     return y / units[..., 0, :]
 
 
-def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -> Array:
+def _newton(problem: Problem, _: Any, tol: float | None, max_steps: int | None) -> Array:
     """Solve by Newton's method, with steps halved until they reduce the residual."""
-    short = float(jnp.finfo(start.dtype).eps) ** 0.5 if tol is None else tol
-    scale = _norm(start)
+    short = float(jnp.finfo(problem.start.dtype).eps) ** 0.5 if tol is None else tol
+    most, scale = 50 if max_steps is None else max_steps, _norm(problem.start)
 
     def step(x: Array) -> tuple[Array, Array]:
         r = problem.residual(x)
@@ -75,7 +75,7 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
 
     def going(state: Any) -> Any:
         count, _, done = state
-        return (count < max_steps) & ~jnp.all(done)
+        return (count < most) & ~jnp.all(done)
 
     def descended(state: Any) -> Any:
         count, x, done = state
@@ -102,7 +102,8 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
         moved = jnp.where(keep[..., None], x, x + factor[..., None] * direction)
         return count + 1, moved, still | small
 
-    _, x, done = jax.lax.while_loop(going, descended, (0, start, jnp.zeros(scale.shape, bool)))
+    undone = jnp.zeros(scale.shape, bool)
+    _, x, done = jax.lax.while_loop(going, descended, (0, problem.start, undone))
 
     def polished(_: int, x: Array) -> Array:
         direction, length = step(x)
@@ -134,14 +135,10 @@ def _computed(operation: Any, compute: Function, *named: str) -> Function:
     return solved
 
 
-def _root(problem: Problem, _: Any, tol: float | None, max_steps: int | None) -> Array:
-    return _newton(problem, problem.start, tol, 50 if max_steps is None else max_steps)
-
-
 def _fixed_point(problem: Problem, solver: Any, tol: float | None, max_steps: int | None) -> Array:
     if solver == "newton":
         problem.system.f = Residual(problem.system.f)
-        return _root(problem, None, tol, max_steps)
+        return _newton(problem, None, tol, max_steps)
     eps = float(jnp.finfo(problem.start.dtype).eps)
     tol = 32 * eps if tol is None else tol
     steps = 1000 if max_steps is None else max_steps
@@ -170,7 +167,8 @@ def _minimize(problem: Problem, _: Any, tol: float | None, max_steps: int | None
     system.f = Gradient(config, f)
     how = {"maxiter": 1000 if max_steps is None else max_steps}
     rough = optimize.minimize(value, start.reshape(-1), method="BFGS", options=how).x
-    x = _newton(problem, rough.reshape(start.shape), tol, 50)
+    problem.start = rough.reshape(start.shape)
+    x = _newton(problem, None, tol, None)
     return jnp.where(value(x.reshape(-1)) <= value(start.reshape(-1)), x, jnp.nan)
 
 
@@ -196,7 +194,7 @@ def _linear_solve(problem: Problem, solver: Any, tol: float | None, max_steps: i
 
 
 for _operation, _compute, *_named in (
-    (v.root, _root),
+    (v.root, _newton),
     (v.fixed_point, _fixed_point, "newton"),
     (v.minimize, _minimize),
     (v.linear_solve, _linear_solve, "dense", "gmres", "cg"),

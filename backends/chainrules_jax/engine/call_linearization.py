@@ -186,14 +186,14 @@ class Program:
 
     def _given(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands for a user-defined body, which may pass them to NumPy."""
-        settles = self._has_code and not _any_traced(leaves)
+        settles = self._has_code and not any(map(is_traced, leaves))
         return self.operands(settled(leaves) if settles else leaves)
 
     # ----------------------------------------------------------------------------- the value
 
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the arrays of the result by JAX's operations."""
-        traced, given = _any_traced(leaves), self._given(leaves)
+        traced, given = any(map(is_traced, leaves)), self._given(leaves)
         f = COMPUTED.get(self.operation) if traced else None
         classes, of = classes_of(given), self.operation
         # The last call loads missing modules, and raises.
@@ -339,7 +339,7 @@ class Program:
         except NotDifferentiableError as error:
             asks = isinstance(error, AskedError) or isinstance(error.__cause__, LEAVES)
             stated = asks and rule.forward is not None and not rule.forward.transposed
-            if not (asks and (stated or _any_traced(leaves))):
+            if not (asks and (stated or any(map(is_traced, leaves)))):
                 raise
             ys, self._asks = self.value(*leaves), True
             push, pull, saved = self._asking, self._asking, list[Any]()
@@ -351,7 +351,7 @@ class Program:
         else:
             ys = self.opened(y, leaves)
             halves = push, pull
-        kept = Kept(tuple(saved), _any_traced((*leaves, *ys)))
+        kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         some = [x for x, m in zip(leaves, moves, strict=True) if m]
         # JAX caches each pair that it has seen: equal calls share one.
         call = bound, tuple(moves), *[(x.shape, x.dtype) for x in (*some, *ys)]
@@ -426,7 +426,7 @@ class Program:
                     where = getattr(getattr(stated, "statement", None), "where", "unknown")
                     error.add_note(f"while {what} {name}\n  rule: {where}")
                     raise
-                if self._asks is None and _any_traced((*res, *values)):
+                if self._asks is None and any(map(is_traced, (*res, *values))):
                     self._asks = False
                 return found
 
@@ -470,10 +470,6 @@ class Program:
 
     def __repr__(self) -> str:
         return self.operation.__name__
-
-
-def _any_traced(leaves: Leaves) -> bool:
-    return any(map(is_traced, leaves))
 
 
 def _is_own(error: BaseException) -> bool:

@@ -147,8 +147,6 @@ def _is_key(x: Any) -> bool:
 
 def _entered(x: Any) -> Any:
     """Convert an array of another library to a JAX array, sharing memory if possible."""
-    if _is_key(x):
-        return x
     if isinstance(x, (np.ndarray, np.generic)):
         x = x.astype(x.dtype.newbyteorder("="), copy=False)
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):

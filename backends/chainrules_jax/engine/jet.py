@@ -30,7 +30,12 @@ def _series(
 
     def along(t: Any) -> list[Any]:
         pairs = zip(primals, series, strict=True)
-        points = [_point(x, terms, t) if is_inexact(x) else x for x, terms in pairs]
+        points = [  # the series of each operand near zero
+            sum([term * t**n for n, term in enumerate(terms, 1)], x).astype(x.dtype)
+            if is_inexact(x)
+            else x
+            for x, terms in pairs
+        ]
         return [y for y in primitive.bind(*points, **params) if is_inexact(y)]
 
     derivative: Callable[[Any], list[Any]] = along
@@ -39,11 +44,6 @@ def _series(
         for terms, y in zip(moving, derivative(0.0), strict=True):
             terms.append(y / math.factorial(order))
     return ys, coefficients
-
-
-def _point(x: Any, terms: Sequence[Any], t: Any) -> Any:
-    """Evaluate the series of an operand near zero."""
-    return sum([term * t**n for n, term in enumerate(terms, 1)], x).astype(x.dtype)
 
 
 def define_series(primitive: Primitive) -> None:

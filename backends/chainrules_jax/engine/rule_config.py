@@ -44,13 +44,9 @@ class JaxConfig(EngineConfig):
         t = flatten_tangent(layout, canonicalize(operands, tangents))
         moved = [i for i, part in enumerate(t) if not is_zero(part) and is_inexact(leaves[i])]
         along = of_some(whole, leaves, moved)
-        if not moved:
-            ys = along()
-            return unflatten(out.layout, ys), out.tangent([ZeroTangent()] * len(ys), ys)
-        ys, dots = jax.jvp(
-            along, tuple([leaves[i] for i in moved]), tuple([dense(t[i], leaves[i]) for i in moved])
-        )
-        return unflatten(out.layout, ys), out.tangent(dots, ys)
+        at, dots = [leaves[i] for i in moved], [dense(t[i], leaves[i]) for i in moved]
+        ys, y_dots = jax.jvp(along, tuple(at), tuple(dots)) if moved else (along(), [])
+        return unflatten(out.layout, ys), out.tangent(y_dots or [ZeroTangent()] * len(ys), ys)
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
@@ -125,9 +121,8 @@ class JaxPullback:
             for t, a in zip(parts, self.avals, strict=True)
         ]
         bars = jax.tree.unflatten(self.tree, self.leaves)(cts)
-        given: list[Any] = [NoTangent()] * self.layout.num_leaves
-        for i, bar in zip(self.places, bars, strict=True):
-            given[i] = conjugate(bar)
+        found = dict(zip(self.places, map(conjugate, bars), strict=True))
+        given = [found.get(i, NoTangent()) for i in range(self.layout.num_leaves)]
         t = unflatten_tangent(self.layout, given)
         return tuple([unthunk(part) for _, part in t.fields()])
 

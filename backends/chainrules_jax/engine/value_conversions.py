@@ -143,9 +143,8 @@ _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, di
 def _learn(x: Any) -> None:
     """Register a class that is a JAX pytree, and unknown to us, as a structure."""
     cls = type(x)
-    if cls in _plain:
-        return
-    if not is_structure_type(cls) and not jax.tree_util.all_leaves([x]) and not callable(x):
+    known = cls in _plain or is_structure_type(cls) or callable(x)
+    if not known and not jax.tree_util.all_leaves([x]):
         register_structure(
             cls,
             lambda x: list(enumerate(_children(x)[0])),
