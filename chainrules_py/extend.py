@@ -91,7 +91,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.linear_map": "PullInto",
     "chainrules_py.tangents.custom_space": "declares_space register_tangent",
     "chainrules_py.tangents.flatten_tangents": "Opened flatten_tangent unflatten_tangent",
-    "chainrules_py.tangents.operand_promotion": "real_numbers",
+    "chainrules_py.tangents.primal_promotion": "real_numbers",
     "chainrules_py.tangents.rule_results": "brought_home check_result",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_given",
     "chainrules_py.tangents.structural": "map_fields",
@@ -113,7 +113,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.explain": "demand_rule rules_in",
     "chainrules_py.registry.call_normalization": "scalar_at_home",
     "chainrules_py.registry.constructors": "register_frule register_rrule",
-    "chainrules_py.registry.statement": "Rule Source Statement",
+    "chainrules_py.registry.statement_and_rule": "Rule Source Statement",
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
@@ -144,7 +144,7 @@ _HOMES: dict[str, str] = {
     "chainrules_kit.numpy_composites.padding": "pad",
     "chainrules_py.composites.products": "adjugate_by_svd",
     "chainrules_kit.numpy_composites.reductions": "array_of",
-    "chainrules_py.rules.higher_order.integration": "started",
+    "chainrules_py.rules.higher_order.odeint": "started",
     "chainrules_py.rules.higher_order.residuals_and_jacobians": "Gradient Residual applied",
     "chainrules_py.ops.hermitian_and_block_matrices": "adjoint",
     "chainrules_py.rules.linalg.linear_systems": "as_given columns",

@@ -181,7 +181,7 @@ from chainrules_py.registry.explain import (
     demand_rule,
     rules_in,
 )
-from chainrules_py.registry.statement import (
+from chainrules_py.registry.statement_and_rule import (
     Rule,
     Source,
     Statement,
@@ -208,7 +208,7 @@ from chainrules_py.rule_config import (
 )
 from chainrules_py.rules import reductions as reduction_rules
 from chainrules_py.rules.decompositions import cholesky as cholesky_rules
-from chainrules_py.rules.higher_order.integration import (
+from chainrules_py.rules.higher_order.odeint import (
     started,
 )
 from chainrules_py.rules.higher_order.residuals_and_jacobians import (
@@ -254,7 +254,7 @@ from chainrules_py.tangents.flatten_tangents import (
 from chainrules_py.tangents.linear_map import (
     PullInto,
 )
-from chainrules_py.tangents.operand_promotion import (
+from chainrules_py.tangents.primal_promotion import (
     real_numbers,
 )
 from chainrules_py.tangents.rule_results import (

@@ -28,12 +28,12 @@ _HOMES = {
     "batched_tangent_checks": "deliver_many many_directions",
     "tangent_conversions": "assembled canonical conjugated dense flat opened",
     "call_resolution": "Kernel Resolved Support check_options is_captured lookups resolved stated",
-    "unregistered_objects": "check_hidden",
+    "hidden_traced_values": "check_hidden",
     "imported_functions": "imported_from of_own own_function refuse_traced_captures",
     "numpy_pulls_and_pushes": (
         "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half"
     ),
-    "structures": "cotangents_in of_some tangents_in wanted_in",
+    "operand_leaves": "cotangents_in of_some tangents_in wanted_in",
     "rule_config": "EngineConfig",
     "supported_transformations": "supported",
     "transformation_list": "Transformation Transformations nestings",

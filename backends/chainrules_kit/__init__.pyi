@@ -10,6 +10,7 @@ from chainrules_kit.call_resolution import (
     stated,
 )
 from chainrules_kit.derived_aliases import derive, rows_of
+from chainrules_kit.hidden_traced_values import check_hidden
 from chainrules_kit.host_callbacks import (
     UNFIT,
     check_promised,
@@ -35,6 +36,7 @@ from chainrules_kit.numpy_pulls_and_pushes import (
     pushed_on_arrays,
     refused_half,
 )
+from chainrules_kit.operand_leaves import cotangents_in, of_some, tangents_in, wanted_in
 from chainrules_kit.rerun_checks import (
     check_same,
     listeners,
@@ -42,7 +44,6 @@ from chainrules_kit.rerun_checks import (
     samples,
 )
 from chainrules_kit.rule_config import EngineConfig
-from chainrules_kit.structures import cotangents_in, of_some, tangents_in, wanted_in
 from chainrules_kit.supported_transformations import supported
 from chainrules_kit.tangent_conversions import (
     assembled,
@@ -53,7 +54,6 @@ from chainrules_kit.tangent_conversions import (
     opened,
 )
 from chainrules_kit.transformation_list import Transformation, Transformations, nestings
-from chainrules_kit.unregistered_objects import check_hidden
 
 __all__ = [
     "cotangents_in",

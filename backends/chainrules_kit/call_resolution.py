@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
-from chainrules_kit.structures import of_some
+from chainrules_kit.operand_leaves import of_some
 from chainrules_py import (
     Config,
     NoRuleError,

@@ -14,7 +14,7 @@ from chainrules_numpy.function_aliases.indexing import out_of_bounds
 from chainrules_numpy.function_aliases.manipulation import copied, ravel
 from chainrules_numpy.function_aliases.sorting import argsort
 from chainrules_numpy.late_alias import alias
-from chainrules_numpy.value_by_numpy import asks
+from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v
 from chainrules_py.extend import Line, Lowering, aliases, caller, compress, picture, told

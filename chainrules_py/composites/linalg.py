@@ -15,7 +15,7 @@ from chainrules_py.ops.hermitian_and_block_matrices import (
     magnitude,
 )
 from chainrules_py.ops.linalg import SVDResult
-from chainrules_py.tangents.operand_promotion import real_numbers
+from chainrules_py.tangents.primal_promotion import real_numbers
 from chainrules_py.values.dispatch_types import Array
 from chainrules_py.values.type_info import namespace
 

@@ -10,7 +10,7 @@ from chainrules_py.errors import NoRuleError, NotDifferentiableError, Projection
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
 from chainrules_py.registry.explain import demand_rule
-from chainrules_py.registry.statement import Rule
+from chainrules_py.registry.statement_and_rule import Rule
 from chainrules_py.registry.table import find_rule
 from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.tangents.space import kind_of

@@ -19,7 +19,7 @@ from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, Rrul
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
 from chainrules_py.registry.bind.multiple_outputs import maps_of_partials
 from chainrules_py.registry.bind.one_mode_rules import state
-from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.statement_and_rule import Source, Statement
 from chainrules_py.registry.statement_checks import (
     Types,
     any_types,

@@ -11,7 +11,7 @@ from chainrules_py.primitives.aliases.alias import Contested, aliases
 from chainrules_py.primitives.method_table import signature_text
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
 from chainrules_py.registry.bind.dtype_dispatch import narrowed
-from chainrules_py.registry.statement import MODES, Rule, Statement
+from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
 from chainrules_py.rule_config import Config
 from chainrules_py.values.type_info import type_info

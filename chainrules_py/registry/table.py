@@ -25,7 +25,7 @@ from chainrules_py.primitives.plugins import (
 )
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.signature import of_operands
-from chainrules_py.registry.statement import MODES, Rule, Source, Statement
+from chainrules_py.registry.statement_and_rule import MODES, Rule, Source, Statement
 from chainrules_py.rule_config import Capability, Config, meets
 from chainrules_py.values.array_annotations import ArrayOf, erased
 from chainrules_py.values.caches import named

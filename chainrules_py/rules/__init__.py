@@ -22,7 +22,7 @@ FILES = {
     "higher_order": (
         "higher_order.map_reduce_scan",
         "higher_order.implicit",
-        "higher_order.integration",
+        "higher_order.odeint",
     ),
     "indexing": ("indexing",),
     "sigmoid_softmax_entropy": ("sigmoid_softmax_entropy",),

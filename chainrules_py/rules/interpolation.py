@@ -15,7 +15,7 @@ from chainrules_py.ops import (
 from chainrules_py.registry.constructors import non_differentiable, rule
 from chainrules_py.rules.indexing import take_transpose
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.operand_promotion import promoted
+from chainrules_py.tangents.primal_promotion import promoted
 from chainrules_py.tangents.space import Space
 
 non_differentiable(searchsorted)

@@ -26,7 +26,7 @@ from chainrules_py.ops import (
 from chainrules_py.registry.constructors import rule
 from chainrules_py.rules.support.spectra import beyond, least
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.operand_promotion import promoted
+from chainrules_py.tangents.primal_promotion import promoted
 
 MEETING = (
     "roots: roots are equal, or too close to tell, and split like a root: what depends on them has "

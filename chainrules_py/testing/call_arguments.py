@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.primitives.method_table import signature_text
 from chainrules_py.registry.explain import rules_for
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.registry.table import name_of, primal_of, unbind
 
 P = ParamSpec("P")

@@ -36,7 +36,7 @@ from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, line_of
 from chainrules_py.testing.find_rule import is_ours, missing_mode
 from chainrules_py.testing.report.case_diagnosis import diagnose, jacobian_tables
-from chainrules_py.testing.report.large_jacobian import name_by_smaller
+from chainrules_py.testing.report.diagnosis_by_smaller_call import name_by_smaller
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 

@@ -16,7 +16,7 @@ from chainrules_py.engines.frule_rrule import rrule
 from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for, rules_in
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, unbind
 from chainrules_py.testing.call_arguments import samples_wanted
 from chainrules_py.testing.cases.backends import Backend

@@ -63,7 +63,7 @@ _DOORKEEPERS = {
     "chainrules_py/registry/constructors.py",
     "backends/chainrules_kit/custom_derivatives/custom_jvp_vjp.py",
     "backends/chainrules_kit/custom_derivatives/augmented_rule.py",
-    "backends/chainrules_kit/custom_derivatives/import_rule.py",
+    "backends/chainrules_kit/custom_derivatives/rules_from_engine_functions.py",
     "chainrules_py/registry/bind/one_mode_rules.py",
     "chainrules_py/registry/table.py",
     # Constructors that stand outside of the core, and what puts statements around people's

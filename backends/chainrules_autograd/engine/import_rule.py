@@ -13,7 +13,7 @@ from autograd.tracer import isbox
 from chainrules_autograd.engine.boxes import boxed
 from chainrules_autograd.engine.rule_config import as_tuple, make_jvp, make_vjp, moves
 from chainrules_kit import refuse_traced_captures
-from chainrules_kit.custom_derivatives.import_rule import (
+from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     ImportedRule,
     declared,
     parameters_of_imported,

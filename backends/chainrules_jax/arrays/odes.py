@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.value_conversions import as_values
-from chainrules_kit.custom_derivatives.import_rule import moves
+from chainrules_kit.custom_derivatives.rules_from_engine_functions import moves
 from chainrules_kit.solvers.runge_kutta import (
     Tableau,
     first_step,

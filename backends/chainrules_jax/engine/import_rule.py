@@ -16,7 +16,7 @@ from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.rule_config import config
 from chainrules_jax.engine.value_conversions import is_inexact, is_value, split
 from chainrules_kit import own_function, refuse_traced_captures
-from chainrules_kit.custom_derivatives.import_rule import (
+from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     ImportedRule,
     declared,
     parameters_of_imported,

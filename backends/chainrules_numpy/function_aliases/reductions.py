@@ -16,7 +16,7 @@ from chainrules_numpy.function_aliases.alias_constructors import (
     row,
 )
 from chainrules_numpy.late_alias import alias
-from chainrules_numpy.value_by_numpy import asks
+from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import reductions_composites as r

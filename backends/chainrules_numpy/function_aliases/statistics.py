@@ -10,7 +10,7 @@ from chainrules_numpy import histograms as h
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
 from chainrules_numpy.late_alias import alias
-from chainrules_numpy.value_by_numpy import asks
+from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import ops as v
 from chainrules_py.extend import AsOption, Call
 from chainrules_py.extend import quantiles_composites as q

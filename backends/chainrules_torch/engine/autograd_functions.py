@@ -39,7 +39,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.ops.indexing import Index
 from chainrules_torch import _private
-from chainrules_torch.engine.call import Call, Outputs, Plan
+from chainrules_torch.engine.call_plans import Call, Outputs, Plan
 from chainrules_torch.engine.compilers import is_writing_down, unseen
 from chainrules_torch.engine.outputs import another, cotangent, owned, split, wrap, written
 from chainrules_torch.engine.pulls_and_pushes import Half, Mapped, or_by_numpy

@@ -27,7 +27,7 @@ from chainrules_py.extend import (
 from chainrules_py.ops.higher_order import scanning
 from chainrules_torch import _private
 from chainrules_torch.array_types import beside_tensors
-from chainrules_torch.engine.call import Plan, computed_by, known_value, known_values
+from chainrules_torch.engine.call_plans import Plan, computed_by, known_value, known_values
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.export import applied, opened, plan_for, without_numbers
 from chainrules_torch.engine.outputs import unwrap

@@ -28,7 +28,7 @@ from chainrules_torch.engine.autograd_functions import (
     run_plain,
     static,
 )
-from chainrules_torch.engine.call import Call, Plan
+from chainrules_torch.engine.call_plans import Call, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.outputs import written
 from chainrules_torch.engine.rule_config import asking, saved

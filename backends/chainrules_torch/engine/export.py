@@ -40,7 +40,7 @@ from chainrules_py.extend import (
 from chainrules_torch import _private
 from chainrules_torch.array_types import beside_tensors
 from chainrules_torch.engine.autograd_functions import Transformed
-from chainrules_torch.engine.call import Call, Plan
+from chainrules_torch.engine.call_plans import Call, Plan
 from chainrules_torch.engine.compilers import (
     captured_there,
     check_result,

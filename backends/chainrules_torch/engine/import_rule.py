@@ -16,7 +16,7 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_kit import refuse_traced_captures
-from chainrules_kit.custom_derivatives.import_rule import (
+from chainrules_kit.custom_derivatives.rules_from_engine_functions import (
     ByPosition,
     ImportedRule,
     declared,

@@ -18,7 +18,7 @@ from chainrules_py import ChainRulesError, NotDifferentiableError, ProjectionErr
 from chainrules_py import ops as v
 from chainrules_py.extend import map_leaves
 from chainrules_torch import _private
-from chainrules_torch.engine.call import Call, Outputs
+from chainrules_torch.engine.call_plans import Call, Outputs
 from chainrules_torch.engine.callback import array_of, brought, on_host, on_tensors
 from chainrules_torch.engine.compilers import forget, is_abstract, leave_out
 from chainrules_torch.engine.opaque_programs import apart, is_hidden

@@ -18,7 +18,7 @@ from chainrules_py import debug_hooks
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops.engine_operations import gives_views
 from chainrules_py.primitives.closures.convert import settled
-from chainrules_py.registry.statement import MODES, Rule, Statement
+from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
 from chainrules_py.tangents.rule_results import homing
 from chainrules_py.tangents.space import fit, space

@@ -11,7 +11,7 @@ from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError, describe
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate, bind
-from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.registry.statement_and_rule import Rule, Statement
 from chainrules_py.registry.table import chooser
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.array_annotations import ArrayOf, erased

@@ -18,7 +18,7 @@ from chainrules_py.registry.bind.elementwise_pushes import (
 from chainrules_py.registry.bind.quotient_pulls import Quotients
 from chainrules_py.registry.bind.user_map_checks import check_product
 from chainrules_py.tangents.checks import check_is_tangent
-from chainrules_py.tangents.operand_promotion import promoted
+from chainrules_py.tangents.primal_promotion import promoted
 from chainrules_py.tangents.space import project, space
 from chainrules_py.values.type_info import type_info
 

@@ -16,9 +16,9 @@ from chainrules_py.ops import selection as v
 from chainrules_py.ops.elementwise import QUOTIENTS, conj, strong_multiply
 from chainrules_py.registry.bind.batched_tangents import aligned
 from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.checks import check_is_tangent
-from chainrules_py.tangents.operand_promotion import numbers_like
+from chainrules_py.tangents.primal_promotion import numbers_like
 from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,

@@ -20,10 +20,10 @@ from chainrules_py.registry.bind.user_map_checks import (
     functions_in,
     refuse_functions,
 )
-from chainrules_py.registry.statement import Statement
+from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
-from chainrules_py.tangents.operand_promotion import Whole, whole_of
+from chainrules_py.tangents.primal_promotion import Whole, whole_of
 from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,

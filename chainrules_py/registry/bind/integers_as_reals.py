@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_py.registry.statement import Statement
-from chainrules_py.tangents.operand_promotion import real_numbers
+from chainrules_py.registry.statement_and_rule import Statement
+from chainrules_py.tangents.primal_promotion import real_numbers
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.pytree import flatten, map_leaves

@@ -18,7 +18,7 @@ from chainrules_py.registry.bind.batched_tangents import (
 )
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.operand_promotion import real_numbers
+from chainrules_py.tangents.primal_promotion import real_numbers
 from chainrules_py.tangents.space import (
     Space,
     fit,

@@ -7,7 +7,7 @@ from typing import Any
 from chainrules_py.ops.higher_order import transposed
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request
-from chainrules_py.registry.statement import MODES, Source, Statement
+from chainrules_py.registry.statement_and_rule import MODES, Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.rule_config import Capability, ReverseMode
 

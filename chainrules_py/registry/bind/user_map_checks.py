@@ -20,7 +20,7 @@ from chainrules_py.tangents.zeros import AbstractTangent, is_zero
 
 if TYPE_CHECKING:
     from chainrules_py.registry.bind.bind import Request
-    from chainrules_py.registry.statement import Statement
+    from chainrules_py.registry.statement_and_rule import Statement
 
 
 def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any:

@@ -27,7 +27,7 @@ from chainrules_py.rules.decompositions.svd import svdvals_pull, svdvals_push
 from chainrules_py.rules.linalg.linear_systems import as_given, columns
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.operand_promotion import promoted
+from chainrules_py.tangents.primal_promotion import promoted
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.dispatch_types import Array
 

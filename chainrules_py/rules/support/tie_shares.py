@@ -1,7 +1,7 @@
 """Equal shares of a cotangent among elements."""
 
 from chainrules_py.ops import astype, count_nonzero, divide
-from chainrules_py.tangents.operand_promotion import real_numbers
+from chainrules_py.tangents.primal_promotion import real_numbers
 
 
 def shared(t, n):

@@ -13,7 +13,7 @@ from chainrules_py import ops as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
 from chainrules_py.primitives import plugins
-from chainrules_torch.engine.call import ReusedValue, known_value
+from chainrules_torch.engine.call_plans import ReusedValue, known_value
 from tests.engines.battery import BATTERY, points
 
 X = np.array([0.3, -0.7, 1.2])

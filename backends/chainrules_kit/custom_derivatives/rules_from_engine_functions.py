@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.structures import of_some
+from chainrules_kit.operand_leaves import of_some
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
