@@ -179,17 +179,17 @@ def _linear_solve(problem: Problem, solver: Any, tol: float | None, max_steps: i
     if solver == "dense":
         return _solved(problem.matrix(problem.residual, jnp.zeros_like(rhs)), rhs)
     eps = float(jnp.finfo(rhs.dtype).eps)
-    tol = eps**0.75 if tol is None else tol
+    small = eps**0.75 if tol is None else tol
     steps = max(10 * size, 20) if max_steps is None else max_steps
     if solver == "gmres":
         restart = min(100, size)
         x, _ = sparse.gmres(
-            problem.residual, rhs, tol=tol, restart=restart, maxiter=-(-steps // restart)
+            problem.residual, rhs, tol=small, restart=restart, maxiter=-(-steps // restart)
         )
     else:
-        x, _ = sparse.cg(problem.residual, rhs, tol=tol, maxiter=steps)
+        x, _ = sparse.cg(problem.residual, rhs, tol=small, maxiter=steps)
     product = problem.residual(x)
-    close = _norm(product - rhs) <= max(tol, eps**0.5) * (_norm(product) + _norm(rhs))
+    close = _norm(product - rhs) <= max(small, eps**0.5) * (_norm(product) + _norm(rhs))
     return jnp.where(close, x, jnp.nan)
 
 

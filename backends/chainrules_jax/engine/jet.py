@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -31,14 +31,14 @@ def _series(
     def along(t: Any) -> list[Any]:
         pairs = zip(primals, series, strict=True)
         points = [  # the series of each operand near zero
-            sum([term * t**n for n, term in enumerate(terms, 1)], x).astype(x.dtype)
+            jnp.asarray(sum([term * t**n for n, term in enumerate(terms, 1)], x), x.dtype)
             if is_inexact(x)
             else x
             for x, terms in pairs
         ]
         return [y for y in primitive.bind(*points, **params) if is_inexact(y)]
 
-    derivative: Callable[[Any], list[Any]] = along
+    derivative: Any = along
     for order, _ in enumerate(series[0], 1):
         derivative = lambda t, f=derivative: jax.jvp(f, (t,), (jnp.ones_like(t),))[1]
         for terms, y in zip(moving, derivative(0.0), strict=True):
