@@ -374,9 +374,10 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
     def by_text(name: str, is_static: bool) -> Callable[..., Any]:
         @functools.wraps(getattr(cls, name))
         def function(*args: Any, **options: Any) -> Any:
-            of = followed_class(cls) if is_static else of_followed(args[0])
             with beside((args, options)):
-                return getattr(of, name)(*args[not is_static :], **options)
+                return getattr(followed_class(cls) if is_static else of_followed(args[0]), name)(
+                    *args[not is_static :], **options
+                )
 
         return function
 
@@ -385,9 +386,10 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
     for name in methods:
         is_static = isinstance(vars(cls).get(name), staticmethod)
         place_method(cls, by_text(name, is_static), name)
+        if name in vars(cls):  # not of a base class, which others have too
+            advise(getattr(cls, name), taken_from(cls))
         if is_static:
             setattr(make, name, by_text(name, True))
-            advise(getattr(cls, name), taken_from(cls))
     return make
 
 

@@ -182,8 +182,8 @@ class Line:
         owner = self.value_of(node.value)
         if isinstance(owner, types.ModuleType):
             return vars(owner).get(node.attr)
-        owner = owner if isinstance(owner, type) or owner is None else type(owner)
-        return None if owner is None else getattr(owner, node.attr, None)
+        owner = owner if isinstance(owner, type) else type(owner)
+        return getattr(owner, node.attr, self.resolved(node))
 
     def traced(self, node: ast.AST | None = None) -> Iterator[str]:
         """Yield the names of traced values in an expression, or else on the line."""

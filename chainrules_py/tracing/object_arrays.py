@@ -79,8 +79,9 @@ def _usual(line: Line) -> str:
 
 
 _OF_DTYPE = re.compile(
-    r"dtype\('O'\)|numpy\.object_|^'O'$|safely coerced|has no callable|must be real numbers"
-    r"|the same d?type|data type not supported|'(float|int)' object has no attribute '(ndim|shape)'"
+    r"dtype\('O'\)|numpy\.object_|^'O'$|object arrays|safely coerced|has no callable"
+    r"|must be real numbers|the same d?type|data type not supported"
+    r"|'(float|int)' object has no attribute '(ndim|shape)'"
 )
 objects: dict[int, Objects] = {}
 """Differentiations that made an array of objects, by their level, in all threads."""

@@ -390,6 +390,31 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         ),
         "from chainrules_scipy.rotation import Rotation",
     ),
+    "method of a rotation": (
+        (
+            "from scipy.spatial.transform import Rotation as R\n«»"
+            "grad(lambda x: R.from_rotvec(np.ones(3)).apply(x)[0])(np.ones(3))"
+        ),
+        (
+            "  program.py:18: R.from_rotvec(np.ones(3)).apply(x)\n  use Rotation, which takes the "
+            "same, after 'from chainrules_scipy.rotation import Rotation'"
+        ),
+        "from chainrules_scipy.rotation import Rotation",
+    ),
+    "factors of a sparse matrix": (
+        (
+            "import scipy.sparse\nfrom scipy.sparse.linalg import splu\n«»class Model:\n"
+            "    def __init__(self):\n        self.lu = splu(scipy.sparse.eye(3, format='csc'))\n"
+            "    def __call__(self, x):\n        return self.lu.solve(x)[0]\n"
+            "grad(Model())(np.ones(3))"
+        ),
+        (
+            "self.lu.solve takes plain values, and was given what is traced\n"
+            "  program.py:23: self.lu.solve(x)\n  use splu, which takes the same, after 'from "
+            "chainrules_scipy.sparse import splu'"
+        ),
+        "from chainrules_scipy.sparse import splu",
+    ),
     "a stored value in JSON": (
         (
             "import json\nkept = []\ndef g(v):\n    y = np.sum(v)\n    kept.append(y)\n"
@@ -441,6 +466,8 @@ MENDED = {
     "forgotten return of a partial": "return ",
     "a vector": "np.sum(x**2)",
     "rotation of SciPy": "from chainrules_scipy.rotation import Rotation as R\n",
+    "method of a rotation": "from chainrules_scipy.rotation import Rotation as R\n",
+    "factors of a sparse matrix": "from chainrules_scipy.sparse import splu\n",
     "hvp of a vector": "np.sum(x**2)",
     "after the gradient": "ignore_derivatives(np.sum(x**2))",
     "export to no engine": ", to='autograd'",

@@ -715,12 +715,18 @@ for _cls in _all_classes:
             setattr(_cls, _name, _wrapped(getattr(_cls, _name)))
 for _cls in (sparse.csr_array, sparse.coo_array):
     advise(_cls.__init__, _NUMBERS)
-for _name in (
-    *("cg", "bicgstab", "gmres", "lgmres", "minres", "splu", "spsolve", "factorized"),
-    *("expm_multiply", *MAKING),
-):
+for _f, _name in [
+    (linalg.SuperLU.solve, "splu"),
+    *(
+        (getattr(linalg if hasattr(linalg, name) else sparse, name), name)
+        for name in (
+            *("cg", "bicgstab", "gmres", "lgmres", "minres", "splu", "spsolve", "factorized"),
+            *("expm_multiply", *MAKING),
+        )
+    ),
+]:
     advise(
-        getattr(linalg if hasattr(linalg, _name) else sparse, _name),
+        _f,
         f"use {_name}, which takes the same, after 'from chainrules_scipy.sparse import {_name}'",
     )
 for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
