@@ -415,11 +415,15 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
 
     C code that calls back may continue after a refusal, and fail elsewhere. ``held`` says that it
     had tracers, as an array of objects may hold them. For supported libraries, only stated advice
-    is used, as their errors may have any other cause.
+    is used, as their errors may have any other cause, unless what a number lacks is an array's.
     """
     line = Line.of(error)
     if line is not None and any(line.traced()):
-        known = line.library and root_module(line.library[0]) in _known()
+        known = (
+            line.library
+            and root_module(line.library[0]) in _known()
+            and getattr(error, "name", None) not in ("shape", "ndim", "dtype")
+        )
         write = remedy(line, error)
         if write is None and not isinstance(error, IndexError):
             write = advised_at(line) or (None if known else remedy(line, last=True))

@@ -135,13 +135,16 @@ for _cls, _functions in (
 
 for _name, _method in itertools.product(
     ("Normal", "Uniform", "Logistic", "Binomial", "Mixture"),
-    ("__init__", "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "ccdf", "icdf"),
+    (
+        *("__init__", "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "ccdf", "logccdf"),
+        *("icdf", "ilogcdf", "iccdf", "ilogccdf"),
+    ),
 ):
     _new: Any = getattr(scipy.stats, _name, None)
     if hasattr(_new, _method):
         advise(
             getattr(_new, _method),
-            f"scipy.stats.{_name} takes plain numbers: write stats.norm(loc, scale) for "
+            "SciPy's random variables take plain numbers: write stats.norm(loc, scale) for "
             "stats.Normal(mu=loc, sigma=scale), and others alike, which have derivatives after "
             "chainrules_scipy.install()",
         )

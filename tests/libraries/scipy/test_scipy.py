@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.special
 import scipy.stats
+from scipy.optimize import elementwise
 
 import chainrules_scipy
 from chainrules_kit import resolved
@@ -219,14 +220,20 @@ OF_OBJECTS = {
     "a type in C": scipy.ndimage.binary_dilation,
     "a letter of LAPACK's": lambda x: scipy.linalg.rsf2csf(np.stack([x, x]), QR[0])[0],
     "a number that has no axes": lambda x: scipy.stats.chatterjeexi(x, PAIR).statistic,
-    "a root": lambda p: scipy.stats.Uniform(a=0.0, b=1.0).ilogcdf(-p),
+    "a root": lambda x: elementwise.find_root(lambda t, x: t - x, (-9.0, 9.0), args=(x,)).x,
 }
 
 
 @pytest.mark.parametrize("name", OF_OBJECTS)
 def test_scipys_error_about_objects_says_what_to_write(name):
-    with pytest.raises(TracerError, match=r"is given to what takes numbers only\n.*\n  make it an"):
+    with pytest.raises(TracerError, match=r"takes (numbers only|plain values).*\n.*\n  make it"):
         grad(lambda x: np.sum(OF_OBJECTS[name](x)))(PAIR)
+
+
+def test_a_number_that_scipy_takes_for_an_array_says_what_to_write():
+    tested = scipy.stats.quantile_test(np.arange(9.0), q=3.5, p=0.5)
+    with pytest.raises(TracerError, match="make it an operation"):
+        grad(lambda p: tested.confidence_interval(p).low)(0.9)
 
 
 def test_a_ufunc_without_a_row_is_named():
