@@ -29,7 +29,7 @@ STEPS = {
     "take": lambda x: (np.take(x, PLACES, axis=0), np.take(x, PLACES[:2, None], axis=1)),
     "take by position": lambda x: np.take(x, PLACES[:2], 1) * x[:, :2],
     "clip": lambda x: (np.clip(x, -0.5, 1), np.clip(x[0], x[1], x[2] + 1.0)),
-    "one": lambda x: (np.sum(x[0, 0] * 2.0), np.max(np.sum(x)), np.sum(-0.0 * x[1, 1])),
+    "one": lambda x: (np.sum(x[0, 0] * 2.0), np.max(np.sum(x)), np.sum(-0.0 * x[-1, -1])),
     "real": lambda x: (v.real(x) * 2.0, v.real(x)[1:]),
     "concat": lambda x: (v.concat(x, x * 2.0, axis=1), v.stack(x, -x, axis=-1)),
     "broadcast": lambda x: (

@@ -99,7 +99,7 @@ def test_a_matrix_and_its_transpose_are_factored_once(n, monkeypatch):
     monkeypatch.setattr(
         native_programs, "loaded", lambda text, n: texts.append(text) or loaded(text, n)
     )
-    a, b = RNG.standard_normal((n, n)) + 2.0 * np.eye(n), RNG.standard_normal(n)
+    a, b = RNG.standard_normal((n, n)) + n * np.eye(n), RNG.standard_normal(n)
     f = value_and_grad(gaussian, (0, 1))
     g = compiled(f)
     for x in (a, np.asfortranarray(a), a[::-1].copy()):
