@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -233,7 +233,9 @@ def _norm_of(a: Any) -> float:
     if isinstance(a, Operator):
         return float(np.sqrt(a.shape[0])) * 10.0
     a = _plain(a)
-    return float(abs(a).sum(axis=0).max() if sparse.issparse(a) else native.onenormest(a))
+    return float(
+        abs(a).sum(axis=0).max() if sparse.issparse(a) else cast("float", native.onenormest(a))
+    )
 
 
 @functools.partial(place, native.onenormest)
