@@ -69,7 +69,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "tree": lambda a: spatial.KDTree(a[:, None]),
     "solution": lambda a: interpolate.PchipInterpolator(STEPS, a).antiderivative(),
 }
-BESIDE = {"spline", "derivative of a spline", "solution"}
+BESIDE = {"spline", "derivative of a spline", "solution", "tree"}
 """What has SciPy's object beside it, which is given as aux."""
 PLACES: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "alone": lambda make: lambda x: make(2.0 * x),
