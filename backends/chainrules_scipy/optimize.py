@@ -91,14 +91,14 @@ class Search:
                 self.given[name] = plainly(x)
             elif name in _SLOPES and callable(x):
                 self.given[name] = of_values(x, further)
-        single = any(self.given.get(name) is True for name in _SLOPES)
-        single |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
+        is_pair = any(self.given.get(name) is True for name in _SLOPES)
+        is_pair |= theirs.__name__ in ("fmin_tnc", "fmin_l_bfgs_b") and not (
             self.given.get("fprime") or self.given.get("approx_grad")
         )
         self.given[of] = of_numbers(f, further)
 
         def value(x: Any) -> Any:
-            y = f(x, *further)[0] if single else f(x, *further)
+            y = f(x, *further)[0] if is_pair else f(x, *further)
             return array_of(y) if isinstance(y, (list, tuple)) else y
 
         self.value = value  # a function, in which an operation finds traced values
