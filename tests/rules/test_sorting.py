@@ -96,3 +96,12 @@ def test_integers_and_booleans():
     assert y.dtype == whole.dtype
     assert pullback(np.ones(2))[0].tolist() == [1.0, 1.0, 0.0]
     assert rrule(v.sort, np.array([True, False]))[1](np.zeros(2))[0] is NoTangent()
+
+
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.5.0", reason="NumPy has descending= since 2.5"
+)
+@pytest.mark.parametrize("f", [np.sort, np.argsort])
+def test_a_kind_beside_descending_is_an_error_of_numpy(f):
+    with pytest.raises(ValueError, match="kind"):
+        grad(lambda x: np.sum(x * f(x, kind="quicksort", descending=True)))(np.array([1.0, 3.0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ def argsort(
     descending: bool | None = None,
 ) -> Any:
     """Return the indices that sort x; ``kind`` determines the order of equal elements."""
-    _argsort(_NONE, kind=kind, stable=stable)  # checks the kind
+    since_2_5 = {} if descending is None else {"descending": descending}
+    _argsort(_NONE, kind=kind, stable=stable, **since_2_5)  # checks the kind
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
     in_order = bool(stable) or kind in ("stable", "mergesort")
@@ -50,7 +52,8 @@ def known(f: Any) -> Any:
     """Return a lowering that lets NumPy check the kind of sorting."""
 
     def lower(call: Call, kind: Any) -> None:
-        f(kind)
+        since_2_5 = {"descending"} & {*call.options}  # which NumPy takes without a kind
+        f(kind=kind, **{name: call.options[name] for name in since_2_5})
 
     return lower
 
@@ -60,7 +63,7 @@ row(
     v.sort,
     refuse=("order",),
     axis=low.flattened,
-    kind=known(lambda kind: np.sort(_NONE, kind=kind)),
+    kind=known(functools.partial(np.sort, _NONE)),
     stable=ignored,
 )
 row(np.argsort, argsort, refuse=("order",))
@@ -70,7 +73,7 @@ row(
     v.partition,
     refuse=("order",),
     axis=low.flattened,
-    kind=known(lambda kind: np.partition(_NONE, 0, kind=kind)),
+    kind=known(functools.partial(np.partition, _NONE, 0)),
     kth=places,
 )
 for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
