@@ -61,7 +61,7 @@ for _name, _line in OTHERWISE.items():
 
 def _arange(line: Any) -> str:
     """Suggest a constant for the stop of a range, on which no element depends."""
-    args, stop = line.arguments, line.argument
+    args, stop = [x for x in line.arguments if x[0] != "*"], line.argument
     if args and stop not in args[: len(args) > 1] + args[2:] and stop in args:
         args[args.index(stop)] = f"ignore_derivatives({stop})"
         return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"

@@ -56,6 +56,12 @@ def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
             door()
 
 
+def test_a_range_of_starred_numbers_is_told_by_names():
+    bounds = (1.0, 3.0)
+    with pytest.raises(TracerError, match=r"start \+ 1 \* np\.arange\(np\.ceil\(ignore_"):
+        grad(lambda x: np.sum(np.arange(*(x * b for b in bounds))))(2.0)
+
+
 def test_what_is_written_instead_is_taken():
     for f in (lambda x: x, lambda x: np.copy(x, order="F"), lambda x: np.copy(x)):
         assert grad(lambda x, f=f: np.sum(f(x) ** 2))(X).tolist() == (2.0 * X).tolist()
