@@ -34,7 +34,7 @@ HEAVY = (
     "importlib.metadata",
     "inspect",
     "dataclasses",
-    "ast",
+    *(["ast"] if sys.version_info < (3, 14) else []),  # which NamedTuple loads since
     "email",
     "plum",
     "beartype",
