@@ -15,9 +15,8 @@ memory = pytest.importorskip("_testcapi")
 if not hasattr(os, "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
 
-# Functions in C that do not say why, locks, and the parser have other words for it; since Python
-# 3.12 so has what indexes by a number that was not made.
-NO_MEMORY = (MemoryError, SystemError, RuntimeError, SyntaxError, TypeError)
+# Functions in C that do not say why, locks, and the parser have other words for it.
+NO_MEMORY = (MemoryError, SystemError, RuntimeError, SyntaxError)
 
 
 def without(n, call) -> bool:

@@ -248,6 +248,7 @@ def test_a_function_captures_inputs_of_what_is_compiled_around_it():
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
 @pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace the builtin:UserWarning")
+@pytest.mark.filterwarnings("ignore:Pickle, copy, and deepcopy support:DeprecationWarning")
 def test_a_rule_that_captures_an_input_of_what_is_compiled_is_refused():
     def declared(x, w):
         scaled = primitive(lambda z: z * w)
