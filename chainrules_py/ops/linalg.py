@@ -98,10 +98,10 @@ trace = diagonal.alike("trace", "Sum the diagonal of each matrix.")
 
 @primitive
 def tril(x: Array, /, *, k: int = 0) -> Any:
-    """Return matrices with zeros above the k-th diagonal."""
+    """Return x with zeros above the k-th diagonal."""
 
 
-triu = tril.alike("triu", "Matrices with zeros below the k-th diagonal.")
+triu = tril.alike("triu", "x with zeros below the k-th diagonal.")
 
 
 # ---------------------------------------------------------------- solving

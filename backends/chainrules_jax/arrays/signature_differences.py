@@ -91,8 +91,15 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     ),
     # JAX returns the three in this order.
     v.lu_factor: lambda x: LUFactors(*lax.linalg.lu(x)),
+    # For a vector, NumPy's result is a matrix with the vector as each row.
+    v.tril: lambda x, *, k=0: jnp.tril(_matrix(x), k),
+    v.triu: lambda x, *, k=0: jnp.triu(_matrix(x), k),
 }
 """Operations that JAX has under another name, or with other parameters."""
+
+
+def _matrix(x: Any) -> Any:
+    return jnp.broadcast_to(x, x.shape * 2) if x.ndim == 1 else x
 
 
 for _operation, _spelled in _SPELLED.items():

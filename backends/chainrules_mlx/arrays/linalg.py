@@ -21,7 +21,8 @@ _mx: Any = mx
 
 
 def _triangle(x: Any, k: int, *, upper: bool) -> Any:
-    """Keep one triangle of matrices."""
+    """Keep one triangle of matrices; a vector becomes each row of a matrix first."""
+    x = _mx.broadcast_to(x, (x.shape[0],) * 2) if x.ndim == 1 else x
     below, zeros = _mx.tri(*x.shape[-2:], k - upper, _mx.bool_), _mx.zeros_like(x)
     return select(below, zeros, x) if upper else select(below, x, zeros)
 

@@ -44,12 +44,6 @@ def ravel(x: Any, order: str = "C") -> Any:
     return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
 
 
-def _matrix(x: Any) -> Any:
-    """Return a matrix; a vector becomes each of its rows."""
-    x = low.array_of(x)
-    return v.broadcast_to(x, shape=x.shape * 2) if x.ndim == 1 else x
-
-
 def _counts(x: Any) -> Any:
     """Return one number unchanged: compilers need the length of the result."""
     return x if type(x) is int else low.array_of(x)
@@ -99,7 +93,7 @@ row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
 for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
     row(_f, _composite, "v", v=low.as_array("x"), k=low.as_option("k"))
 for _f, _composite in ((np.tril, v.tril), (np.triu, v.triu)):
-    row(_f, _composite, "m", m=low.as_array("x", _matrix))
+    row(_f, _composite, "m", m=low.as_array("x"))
 row(np.astype, v.astype, None, copy=ignored, device=ignored)
 
 

@@ -37,6 +37,11 @@ def vecdot_torch(x1: torch.Tensor, x2: torch.Tensor, *, axis: int = -1) -> Any:
     return (torch.conj_physical(x1) * x2).sum(axis)
 
 
+def _matrix(x: torch.Tensor) -> torch.Tensor:
+    """Return a matrix; a vector becomes each of its rows, as in NumPy."""
+    return x.expand(x.shape[0], -1) if x.ndim == 1 else x
+
+
 # ------------------------------------------------------------------- systems and decompositions
 
 
@@ -150,8 +155,8 @@ implement(
         v.matmul: lambda x1, x2: torch.matmul(*alike(x1, x2)),
         v.diagonal: lambda x, *, offset=0: torch.diagonal(x, offset, -2, -1),
         v.trace: lambda x, *, offset=0: torch.diagonal(x, offset, -2, -1).sum(-1),
-        v.tril: lambda x, *, k=0: torch.tril(x, k),
-        v.triu: lambda x, *, k=0: torch.triu(x, k),
+        v.tril: lambda x, *, k=0: torch.tril(_matrix(x), k),
+        v.triu: lambda x, *, k=0: torch.triu(_matrix(x), k),
         v.solve_again: solve_torch,  # a check of the matrix would synchronise
         v.expm: torch.linalg.matrix_exp,
         v.slogdet: lambda x: SlogdetResult(*torch.linalg.slogdet(x)),

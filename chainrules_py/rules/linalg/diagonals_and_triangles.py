@@ -14,6 +14,7 @@ from chainrules_py.ops import (
     triu,
 )
 from chainrules_py.registry.constructors import linear_rule
+from chainrules_py.rules.support.batching_rules import matrices
 
 # ---------------------------------------------------------------- parts of matrices
 
@@ -37,7 +38,7 @@ for _operation, _transpose, _batched in (
         True,
     ),
     (trace, trace_transpose, True),
-    (tril, lambda y_bar, x, *, k: tril(y_bar, k=k), True),
-    (triu, lambda y_bar, x, *, k: triu(y_bar, k=k), True),
+    (tril, lambda y_bar, x, *, k: tril(y_bar, k=k), matrices),
+    (triu, lambda y_bar, x, *, k: triu(y_bar, k=k), matrices),
 ):
     linear_rule(_operation, _transpose, batched=_batched)

@@ -17,6 +17,11 @@ def moved(axis):
     return axis if axis < 0 else axis + 1
 
 
+def matrices(operands, options):
+    """Keep operands and options for matrices; None for vectors, whose directions are a matrix."""
+    return (operands, options) if operands[0].ndim > 2 else None
+
+
 def from_end(axis, ndim):
     """Count axes from the end, so that leading axes do not matter; None is all axes."""
     if axis is None:

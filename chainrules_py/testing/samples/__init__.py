@@ -9,9 +9,9 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.samples.sample import ENTERED, Sample
 
 _FAMILIES = (
-    "contraction creation decompositions degeneracy_reports elementwise fourier higher_order "
-    "indexing interpolation joining linalg manipulation matrix_functions polynomials reductions "
-    "sorting special_functions statistics"
+    "contraction creation decompositions elementwise fourier higher_order indexing interpolation "
+    "joining linalg manipulation matrix_functions polynomials reductions sorting "
+    "special_functions statistics degeneracy_reports"
 )
 for _family in _FAMILIES.split():
     importlib.import_module(f"{__name__}.{_family}")

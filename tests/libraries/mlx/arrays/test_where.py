@@ -71,7 +71,7 @@ def test_rows_share_masks_and_numbers():
 
 
 @pytest.mark.parametrize("k", [-1, 0, 2])
-@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 2)])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 2)])
 def test_triangles_are_those_of_numpy(shape, k):
     for dtype in (np.float32, np.int32):
         x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
