@@ -37,7 +37,7 @@ from chainrules_scipy.stats.distributions import (
 )
 from chainrules_scipy.stats.multivariate_and_sample_statistics import FOLLOWED, gaussian_kde
 
-__all__ = ["Distribution", "Frozen", "distributions", "source_copies", "gaussian_kde"]
+__all__ = ["Distribution", "Frozen", "distributions", "gaussian_kde"]
 
 
 def _in_double(function: Any) -> Any:
