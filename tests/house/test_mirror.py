@@ -513,7 +513,7 @@ TOPICS = {
     "tests/rules/test_constants.py": "one convention for all spreads",
     "tests/rules/test_kinks.py": "one convention for all operations",
     "tests/rules/higher_order/test_nestings.py": "one convention for all operations",
-    "tests/rules/linalg/test_svd_degenerate.py": "the second half of test_svd",
+    "tests/rules/decompositions/test_svd_degenerate.py": "the second half of test_svd",
     "tests/testing/test_false_alarms.py": "the judge over all operations",
     "tests/testing/test_found.py": "what the judge found in the library",
     "tests/testing/test_kinks.py": "the judge at kinks",

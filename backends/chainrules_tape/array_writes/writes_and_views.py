@@ -455,7 +455,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         value = read_for(self, value)
         cls = type(value)
     own = view is not None and view.parent is self  # both sides are parts of one array
-    if own or (traced and self.shape == (where + 1 if type(where) is int else None,)):
+    if own or (traced and type(where) is int and self.shape == (where + 1,)):
         refuse_exchange(sys._getframe(1), own)  # where shuffle starts: the last number
     if not (traced or cls in _NUMBERS or type_info(cls).is_array or type_info(cls).is_number):
         refuse_inner(self, value)

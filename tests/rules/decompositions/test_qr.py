@@ -8,6 +8,7 @@ import pytest
 from chainrules_py import DegeneracyWarning, UnsupportedKeywordError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
+from tests.rules.decompositions.pairings import adjoint, inner_product, pairing
 
 RNG = np.random.default_rng(7)
 SHAPES = [(3, 3), (5, 3), (3, 5), (2, 4, 3), (2, 2, 3), (1, 1), (3, 1), (1, 3), (70, 40)]
@@ -23,22 +24,10 @@ def draw(*shape, complex=False):
     return x + 1j * RNG.standard_normal(shape) if complex else x
 
 
-def inner_product(a, b):
-    return float(np.sum(np.real(np.conj(a) * b)))
-
-
-def adjoint(a):
-    return v.conj(v.matrix_transpose(a))
-
-
 def difference(f, x, dx, h=2e-5):
     return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
         12 * h
     )
-
-
-def pairing(x, c):
-    return v.sum(v.real(v.conj(c) * x))
 
 
 def parts(y):
@@ -65,13 +54,6 @@ def of_each_part(shape, mode, complex):
         return y
 
     return loss
-
-
-@pytest.fixture
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 @shapes

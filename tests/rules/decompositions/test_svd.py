@@ -1,7 +1,5 @@
 """The singular value decomposition of real, complex and batched matrices."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from chainrules_py import Tangent, frule, rrule
 from chainrules_py import ops as v
 from chainrules_py.ops import svd, svdvals
 from chainrules_tape import grad, jvp, value_and_grad
+from tests.rules.decompositions.pairings import adjoint, inner_product, pairing
 
 RNG = np.random.default_rng(3)
 SHAPES = [(3, 3), (4, 2), (2, 4), (1, 1), (3, 1), (1, 3), (2, 4, 3), (2, 1, 3, 3)]
@@ -24,22 +23,10 @@ def draw(*shape, complex=False):
     return x + 1j * RNG.standard_normal(shape) if complex else x
 
 
-def inner_product(a, b):
-    return float(np.sum(np.real(np.conj(a) * b)))
-
-
-def adjoint(a):
-    return v.conj(v.matrix_transpose(a))
-
-
 def difference(f, x, dx, h=H):
     return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
         12 * h
     )
-
-
-def pairing(x, c):
-    return v.sum(v.real(v.conj(c) * x))
 
 
 def of_each_matrix(shape, complex, full):
@@ -62,13 +49,6 @@ def of_each_matrix(shape, complex, full):
         return y
 
     return loss
-
-
-@pytest.fixture
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 @shapes

@@ -9,6 +9,7 @@ from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule
 from chainrules_py import ops as v
 from chainrules_py.ops import report, strict, svd
 from chainrules_tape import grad, jvp
+from tests.rules.decompositions.pairings import adjoint, inner_product, pairing
 
 RNG = np.random.default_rng(4)
 H = 1e-4
@@ -21,29 +22,10 @@ def draw(*shape, complex=False):
     return x + 1j * RNG.standard_normal(shape) if complex else x
 
 
-def inner_product(a, b):
-    return float(np.sum(np.real(np.conj(a) * b)))
-
-
-def adjoint(a):
-    return v.conj(v.matrix_transpose(a))
-
-
 def difference(f, x, dx, h=H):
     return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
         12 * h
     )
-
-
-def pairing(x, c):
-    return v.sum(v.real(v.conj(c) * x))
-
-
-@pytest.fixture
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 # ---------------------------------------------------------------- degenerate points
