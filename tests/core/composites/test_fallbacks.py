@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import Primitive, ops
-from chainrules_py.primitives.plugins import see_all
+from chainrules_py.primitives.plugins import see, see_all
 from chainrules_py.testing import backend, to_numpy
 from chainrules_py.testing.cases.calls_from_samples import instances
 from chainrules_py.values.structure import fields_of, is_structure_type
@@ -50,6 +50,7 @@ def test_fallback_gives_the_numbers_of_numpy(instance, library):
         operands, options = instance.build(backend("numpy"))
         expected = instance.operation(*operands, **options)
         operands, options = instance.build(on)
+        see(None, tuple(map(type, operands)))  # as a call does first
         y = instance.operation._fallback(*operands, **options)
         if instance.operation is ops.roots and expected.dtype.kind == "f":
             y = ops.real(y)  # NumPy's eigenvalues are complex since 2.5, and roots are not
