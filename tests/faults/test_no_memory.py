@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import sys
 import warnings
 
 import pytest
@@ -76,11 +77,21 @@ def test_large_arrays_are_given_back():
     assert in_child(last) == 1
 
 
+# An inner function that finds no memory: CPython 3.12 and 3.13 release its code twice, so that the
+# next call of the outer function crashes or reads other constants.
+SAFE_DEF = pytest.mark.skipif(
+    sys.version_info[:2] in ((3, 12), (3, 13)),
+    reason="CPython 3.12 and 3.13 free the code of an inner function that finds no memory",
+)
+
+
+@SAFE_DEF
 def test_a_pullback_gives_the_records_back():
     quiet()
     assert in_child(lambda: sweep(lambda n: outcome(pulled_again, n))) == 1
 
 
+@SAFE_DEF
 @pytest.mark.nightly
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_memory_for_one_object(program):
