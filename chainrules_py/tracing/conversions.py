@@ -17,7 +17,7 @@ from chainrules_py.primitives.conversion_advice import Line, advised_at, instead
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost_derivative_notes import note_refusal
 from chainrules_py.tracing.object_arrays import becomes_element, objects
-from chainrules_py.values.caller_frames import assigns, caller, is_of_library, root_module
+from chainrules_py.values.caller_frames import caller, is_of_library, root_module
 from chainrules_py.values.dispatch_types import Tracer, number_homes
 from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.type_info import type_info
@@ -154,23 +154,21 @@ def picture(x: Any) -> str:
     return conversion_advice.picture(x.__payload__)
 
 
-def refuse_exchange(frame: Any, of_rows: bool) -> None:
-    """Raise if a C function, rather than an assignment, writes a part of x into x.
+def refuse_exchange() -> NoReturn:
+    """Raise because ``x[i], x[j] = x[j], x[i]`` of rows, which are views, duplicates one of them.
 
-    NumPy's ``shuffle`` runs ``x[i], x[j] = x[j], x[i]`` on objects that are not its own arrays,
-    which duplicates rows; of numbers it only warns. Others may exchange numbers.
+    So it does with NumPy's arrays; NumPy's ``shuffle`` runs it on arrays that are not its own.
 
     Raises
     ------
     TracerError
         With the line to write.
     """
-    if not assigns(frame) and (
-        write := advised_at(line := Line(frame)) or "use x = x[rng.permutation(len(x))]" * of_rows
-    ):
-        raise TracerError(
-            told("a function in C would exchange parts of a traced value in place", line, write)
-        )
+    line = Line(caller())
+    write = advised_at(line) or "use x[[i, j]] = x[[j, i]]"
+    raise TracerError(
+        told("rows of a traced value, which are views, would be exchanged in place", line, write)
+    )
 
 
 def refuse_plain(target: Any, x: Any) -> NoReturn:

@@ -26,13 +26,6 @@ def first_of_callers(found: Callable[[str], Any]) -> Any:
     return y
 
 
-def assigns(frame: Any) -> bool:
-    """Return whether a frame itself assigns to a subscript, not a C function that it calls."""
-    import opcode
-
-    return opcode.opname[frame.f_code.co_code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE")
-
-
 def root_module(frame: Any) -> str:
     """Return the root module of the code that a frame runs."""
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]

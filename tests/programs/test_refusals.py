@@ -382,7 +382,7 @@ TOLD = {
     "grad(looped)(TWO)": "use acc = acc + x * i",
     "grad(lambda x: np.copyto(np.zeros(2), x))(TWO)": "np.copyto(np.zeros(2), x)",
     "grad(lambda x: into(x, np.zeros(2)))(TWO)": "use b = np.sin(x)",
-    "grad(lambda x: shuffled(x[:, None] * x))(TWO)": "use y = y[rng.permutation(len(y))]",
+    "grad(lambda x: shuffled(np.stack([x] * 4)))(TWO)": "use y = y[rng.permutation(len(y))]",
     "grad(lambda x: scipy.optimize.brentq(lambda t: t - x, 0, 3))(1.0)": (
         "brentq takes plain values, and was given what is traced"
     ),

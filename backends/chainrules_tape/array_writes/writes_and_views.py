@@ -100,6 +100,8 @@ class View:
     link : object
         The link that the latest records of its parts share; its ``parents`` says for which value of
         the tracer it was made.
+    copied : tuple or None
+        The indices of its part that was last written with another part, and of that one.
     """
 
     # No __init__: each slice of a program creates a view, and a Python call would be a tenth of it.
@@ -110,6 +112,7 @@ class View:
     children: list[Any] | None = None
     limit = 16
     link: Any = LEAF
+    copied: Any = None
 
     @classmethod
     def of(cls, parent: Any, how: Any, layout: int) -> View:
@@ -455,8 +458,6 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         value = read_for(self, value)
         cls = type(value)
     own = view is not None and view.parent is self  # both sides are parts of one array
-    if own or (traced and type(where) is int and self.shape == (where + 1,)):
-        refuse_exchange(sys._getframe(1), own)  # where shuffle starts: the last number
     if not (traced or cls in _NUMBERS or type_info(cls).is_array or type_info(cls).is_number):
         refuse_inner(self, value)
         value = stacked(value, self)
@@ -464,8 +465,13 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     pattern, arrays = Index.split(where, lambda entry: place(entry, self))
     arrays = read_for(self, arrays) if arrays else arrays
     if traced:
-        if own and value.as_view.pattern == pattern:
-            return  # the second half of x[1:3] += y: a part is written back where it was read
+        if own:
+            source = value.as_view.pattern
+            if source == pattern:
+                return  # the second half of x[1:3] += y: a part is written back where it was read
+            if issubclass(cls, Outdated) and self.as_view.copied == (source, pattern):
+                refuse_exchange()
+            self.as_view.copied = (pattern, source)
         if value.level > self.level:
             refuse_inner(self, value)
         if kind_of(self) in ("int", "bool"):

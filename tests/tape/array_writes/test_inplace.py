@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chainrules_py import TracerError
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, value_and_grad
 
 RNG = np.random.default_rng(11)
@@ -384,3 +385,45 @@ def test_what_overlaps_is_read_before_it_is_written(of, source):
     assert value == written(M, copied)
     np.testing.assert_array_equal(slope, grad(lambda M: written(M, copied))(M))
     assert jvp(lambda M: written(M, source), (M,), (M,)) == (value, np.sum(slope * M))
+
+
+# ------------------------------------------------------------------------- parts that are exchanged
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+def test_numbers_are_shuffled_in_place_as_numpy_does_it():
+    def shuffled(x):
+        y = x * x
+        np.random.default_rng(3).shuffle(y)
+        return np.sum(y * np.arange(6.0))
+
+    order = np.arange(6)
+    np.random.default_rng(3).shuffle(order)
+    weights = np.zeros(6)
+    weights[order] = np.arange(6.0)
+    np.testing.assert_allclose(grad(shuffled)(LINE), 2 * LINE * weights, rtol=1e-14)
+
+
+@pytest.mark.parametrize("derivative", [grad, lambda f: lambda x: jvp(f, (x,), (x,))])
+def test_rows_that_would_be_duplicated_are_not_exchanged(derivative):
+    def exchanged(x):
+        y = x * 1.0
+        y[0], y[1] = y[1], y[0]
+        return np.sum(y[0])
+
+    with pytest.raises(TracerError, match=r"use x\[\[i, j\]\] = x\[\[j, i\]\]"):
+        derivative(exchanged)(FLAT)
+
+
+def test_rows_are_copied_forth_and_back():
+    def copied(x):
+        y = x * 1.0
+        y[0] = y[1]
+        y[1] = y[0]  # read anew
+        row = y[2]
+        y[2] = 5.0 * y[0]
+        y[1] = row  # a view of what was written
+        y[[0, 2]] = y[[2, 0]]
+        return np.sum(y * y)
+
+    np.testing.assert_allclose(grad(copied)(FLAT), differences(copied, FLAT), rtol=1e-9, atol=1e-9)
