@@ -488,12 +488,17 @@ def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) 
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop, step),)]
 
 
-def nested(x: Any) -> int:
-    """Count the levels of differentiation around a value; a series carries several."""
-    n = 0
-    while isinstance(x, Tracer):
-        n, x = n + getattr(x, "orders", 1), x.__payload__
-    return n
+def nested(*xs: Any) -> int:
+    """Count the levels of differentiation around values; a series carries several.
+
+    Each value may belong to a level of its own: the mixed derivative of `f(x, y)` by two nested
+    differentiations has the order 2, though each of x and y has one level.
+    """
+    orders = {}
+    for x in xs:
+        while isinstance(x, Tracer):
+            orders[x.level], x = getattr(x, "orders", 1), x.__payload__
+    return sum(orders.values())
 
 
 def anchored(value: Any, moving: Any) -> Any:

@@ -777,7 +777,7 @@ def solve_bvp(
         return _root(lambda z: readable(residual(z)), z0, tol=1e-13).x
 
     start = np.concatenate([plain.y.reshape(-1), plain.p if wants else np.zeros(0)])
-    z = v.root(system, start, solver=found, tol=1e-5)
+    z = v.root(system, start, solver=found, linear_solver="dense", tol=1e-5)
     states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
     slopes = rate(nodes, states, q)
     return scipy.optimize.OptimizeResult(

@@ -825,7 +825,7 @@ def _riccati(
     if e is not None:  # X solves the equation that is multiplied by E⁻ᴴ and E⁻¹
         under = v.inv(e)
         a, q, s = a @ under, adjoint(under) @ q @ under, adjoint(under) @ s
-    for _ in range(max(map(nested, arrays)).bit_length()):
+    for _ in range(nested(*arrays).bit_length()):
         k = gain(x, a, b, r, s)
         rest = q + adjoint(k) @ r @ k - s @ k - adjoint(k) @ adjoint(s)
         x = equation(adjoint(a - b @ k), sign * rest)

@@ -296,8 +296,7 @@ def _quantile(name: str, probability: _Compute, sign: int) -> Any:
                 x = x + sign * missing / density
             return x
 
-        operands = (call.x, call.loc, call.scale, *call.shapes)
-        steps = max(map(nested, operands)).bit_length()
+        steps = nested(call.x, call.loc, call.scale, *call.shapes).bit_length()
         return call.computed(inside, lambda: known, compute, array_of(known))
 
     return _named(
@@ -550,7 +549,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
     def method(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
         shapes, loc, _ = dist._parse_args(*args, **options)
         plain = tuple(map(readable, shapes))
-        at = np.floor(np.asarray(readable(k)) - readable(loc))
+        at = np.floor(np.subtract(readable(k), readable(loc)))
         low = _lowest(dist, at, *plain)
         count = int(np.max(at, initial=low)) - low + 1
         if count > _NUMBERS:
@@ -563,7 +562,9 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         total = v.sum(below, axis=-1)
         native = getattr(dist, name.removeprefix("log"))
         known = native(at, *plain)
-        if not np.array_equal(known, native(readable(k) - readable(loc), *plain), equal_nan=True):
+        if not np.array_equal(
+            known, native(np.subtract(readable(k), readable(loc)), *plain), equal_nan=True
+        ):
             reject(
                 f"SciPy's {dist.name}.{name} of numbers that are not whole is no sum of "
                 "probabilities: give it np.floor(k)"

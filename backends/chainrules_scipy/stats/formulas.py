@@ -484,10 +484,10 @@ def exponential(
     return chosen(flat, _nothing, again, x, *shapes)
 
 
+@np.errstate(all="ignore")
 def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
     """Return where the logarithm is minus infinity, or has infinities that cancel."""
-    with np.errstate(all="ignore"):
-        return ~(asked(logarithm(*map(asked, xs))) > -math.inf)
+    return ~(asked(logarithm(*map(asked, xs))) > -math.inf)
 
 
 def _by_logarithm(logarithm: Callable[..., Any], x: Any, *shapes: Any) -> Any:

@@ -161,6 +161,20 @@ def test_a_boundary_value_problem_whose_end_is_differentiated():
     np.testing.assert_allclose(grad(slope)(1.0), truth, rtol=1e-6)
 
 
+def test_a_boundary_value_problem_of_many_nodes():
+    """More than 256 unknowns have no derivative by gmres, which does not converge here."""
+
+    def middle(stiffness):
+        rate = lambda x, y: np.stack([y[1], -stiffness * y[0]])
+        ends = lambda a, b: np.stack([a[0] - 1.0, b[0]])
+        found = ours.solve_bvp(rate, ends, np.linspace(0, 1, 5), np.ones((2, 5)), tol=1e-8)
+        assert found.y.size > 256
+        return found.sol(0.5)[0]
+
+    # sin(√a / 2) / sin √a = 1 / (2 cos(√a / 2))
+    np.testing.assert_allclose(grad(middle)(1.0), np.sin(0.5) / np.cos(0.5) ** 2 / 8, rtol=1e-6)
+
+
 def test_tolerances_of_each_number():
     given = {"rtol": np.array([1e-8, 1e-9]), "atol": 1e-9}
     truth = -3 * np.exp(-1.2)

@@ -410,6 +410,17 @@ def test_a_gaussian_log_likelihood_shares_its_factor():
     np.testing.assert_allclose(0.5 * (found + found.T), expected, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["solve_continuous_are", "solve_discrete_are"])
+def test_riccatis_equations_by_nested_differentiations(name):
+    """Each operand has one level, and the mixed derivative the order 2."""
+    a, b, h = np.array([[0.0, 1.0], [2.0, -0.3]]), np.array([[0.0], [1.0]]), 1e-5
+    f = lambda q, r: getattr(linalg, name)(a, b, q * np.eye(2), r * np.eye(1))[0, 0]
+    slope = lambda r: grad(f, 0)(1.0, r)
+    truth = (slope(1.3 + h) - slope(1.3 - h)) / (2 * h)
+    mixed = grad(slope)(1.3), grad(lambda q: grad(f, 1)(q, 1.3))(1.0)
+    np.testing.assert_allclose(mixed, truth, rtol=1e-7)
+
+
 def test_float32_stays():
     x = np.ones((2, 2), np.float32) + np.eye(2, dtype=np.float32)
     for f in (linalg.expm, linalg.logm, linalg.sqrtm, linalg.inv, linalg.cholesky):

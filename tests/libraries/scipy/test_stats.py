@@ -223,6 +223,32 @@ def test_orders():
     assert abs(hessian(hessian(q))(2.0) - fourth) < 1e-3 * abs(fourth)
 
 
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+@pytest.mark.parametrize("name", ["gamma", "t", "beta", "genpareto", "skewnorm", "truncnorm"])
+def test_quantiles_by_nested_differentiations(name, method):
+    """Each operand has one level, and the mixed derivative the order 2."""
+    dist, shapes = getattr(scipy.stats, name), CONTINUOUS[name]
+    f = lambda q, scale, *s: getattr(distributions, method)(dist, q, *s, 0.1, scale)
+    xs, h = (0.35, 1.4, *shapes), 1e-5
+    for i in range(1, len(xs)):
+        slope = lambda y, i=i: grad(f, 0)(*xs[:i], y, *xs[i + 1 :])
+        other = lambda q, i=i: grad(f, i)(q, *xs[1:])
+        truth = (slope(xs[i] + h) - slope(xs[i] - h)) / (2 * h)
+        mixed = grad(slope)(xs[i]), grad(other)(0.35), jvp(slope, (xs[i],), (1.0,))[1]
+        np.testing.assert_allclose(mixed, truth, rtol=1e-6, atol=1e-8)
+
+
+def test_counts_in_lists():
+    """SciPy takes lists for k, and so do sums of probabilities."""
+    for method in ("pmf", "logpmf", "cdf", "sf", "logcdf", "logsf"):
+        f = getattr(stats.poisson, method)
+        for k in ([0, 2], (0, 2), [[0], [2]]):
+            given = np.array(k)
+            value, slope = jvp(lambda mu, k=k, f=f: f(k, mu), (2.3,), (1.0,))
+            np.testing.assert_array_equal(value, f(given, 2.3))
+            np.testing.assert_array_equal(slope, jvp(lambda mu: f(given, mu), (2.3,), (1.0,))[1])  # noqa: B023
+
+
 def test_names():
     from chainrules_scipy.stats import gamma, norm
 

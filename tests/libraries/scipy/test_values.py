@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -64,6 +65,48 @@ def test_no_value_and_no_derivative(name: str, xs: Any):
 def test_the_last_bit(name: str, xs: Any):
     f = getattr(scipy.special, name)
     assert value_and_grad(lambda x: f(*xs[:-1], x))(xs[-1])[0] == f(*xs)
+
+
+@pytest.mark.parametrize(
+    "f, xs",
+    [
+        (lambda p, q: scipy.special.bdtrik(p, 7.0, q), (0.35, 0.42)),
+        (lambda p, q: scipy.special.bdtrin(2.0, p, q), (0.35, 0.42)),
+        (lambda p, q: scipy.special.nbdtrik(p, 3.0, q), (0.35, 0.42)),
+        (scipy.special.pdtrik, (0.35, 1.7)),
+        (lambda p, n: scipy.special.fdtridfd(n, p, 1.3), (0.35, 2.1)),
+        (lambda p, n: scipy.special.nctdtrit(4.0, n, p), (0.35, 0.42)),
+        (lambda p, n: scipy.special.ncfdtri(3.0, 4.0, n, p), (0.35, 0.42)),
+    ],
+)
+def test_inverses_by_nested_differentiations(f: Any, xs: Any):
+    """Each operand has one level, and the mixed derivative the order 2."""
+    (x, y), h = xs, 1e-5
+    slope = lambda y: grad(f, 0)(x, y)
+    truth = (slope(y + h) - slope(y - h)) / (2 * h)
+    mixed = grad(slope)(y), grad(lambda x: grad(f, 1)(x, y))(x), jvp(slope, (y,), (1.0,))[1]
+    np.testing.assert_allclose(mixed, truth, rtol=1e-5)
+
+
+def _students_shape(df: float, t: float) -> mpmath.mpf:
+    square, sign = mpmath.mpf(t) ** 2, mpmath.sign(t) / 2
+    beta = lambda n: mpmath.betainc(n / 2, 0.5, n / (n + square), 1, regularized=True)
+    return sign * mpmath.diff(beta, mpmath.mpf(df), h=mpmath.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize("df", [0.05, 0.7, 3.2, 25.0, 400.0])
+def test_students_distribution_near_its_center(df: float):
+    """Near 0 the part of the beta function and the rest cancel; at 0 the slope has one in t."""
+    f: Any = scipy.special.stdtr
+    with mpmath.workdps(40):
+        for t in (1e-9, -1e-4, 0.01, 0.2, -0.9, 1.1, -7.0):
+            truth = float(_students_shape(df, t))
+            np.testing.assert_allclose(grad(f, 0)(df, t), truth, rtol=1e-11 + 1e-14 * df**2)
+    for t in (0.0, 1e-9, 0.3):
+        slope = lambda df, t=t: grad(f, 1)(df, t)
+        truth = (slope(df * 1.001) - slope(df * 0.999)) / (0.002 * df)
+        mixed = grad(slope)(df), grad(lambda t: grad(f, 0)(df, t))(t)
+        np.testing.assert_allclose(mixed, truth, rtol=1e-5)
 
 
 def test_lists_and_programs():
