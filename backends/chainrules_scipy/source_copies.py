@@ -39,7 +39,8 @@ _state = threading.local()
 def beside(arguments: Any) -> Iterator[None]:
     """Make new arrays in a call like its traced values, so that these can be written to them."""
     before = getattr(_state, "model", None)
-    _state.model = next(traced(arguments), before)
+    # An array of the innermost differentiation takes the values of all others.
+    _state.model = max(traced((before, arguments)), key=lambda x: x.level, default=None)
     try:
         with in_our_words(arguments):
             yield

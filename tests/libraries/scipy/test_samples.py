@@ -11,9 +11,9 @@ import pytest
 import scipy
 
 import chainrules_scipy
-from chainrules_py import NotDifferentiableError
-from chainrules_tape import grad
-from tests.libraries.scipy.samples.judge import judged, samples
+from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_tape import grad, jvp
+from tests.libraries.scipy.samples.judge import judged, samples, total_of
 from tests.libraries.scipy.table import modules, names, rows, written
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "scipy.csv"
@@ -31,6 +31,64 @@ def test_sample(sample):
 @pytest.mark.parametrize("sample, i", ALL, ids=str)
 def test_every_sample(sample, i):
     assert not judged(sample).startswith("wrong")
+
+
+SEVERAL = [
+    (s, i)
+    for s, i in ALL
+    if len(s.operands) > 1 and all(np.asarray(x).dtype.kind == "f" for x in s.operands)
+]
+AT_TWO_LEVELS = {
+    *("ndimage.gaussian_filter", "linalg.block_diag", "stats.wishart", "signal.lsim"),
+    *("linalg.solve_continuous_are", "special.pdtrik", "special.stdtrit", "special.nctdtrit"),
+}
+
+
+def check_two_levels(sample):
+    """Compare a mixed derivative whose operands have one level each with second derivatives.
+
+    In these each operand is differentiated at both levels: of f(x + u, y + u), less those in x and
+    in y alone.
+    """
+    xs, rng = [np.asarray(x) for x in sample.operands], np.random.default_rng(0)
+    total = total_of(sample, xs, rng)
+    ways = [rng.normal(size=x.shape) for x in xs]
+
+    def at(a, b):
+        first = len(xs) // 2
+        steps = [(a if k < first else b) * way for k, way in enumerate(ways)]
+        return total(*[x + step for x, step in zip(xs, steps, strict=True)])
+
+    slope = lambda f: lambda u: jvp(f, (u,), (1.0,))[1]
+    second = lambda f: float(slope(slope(f))(0.0))
+    with chainrules_scipy.install():
+        both, *alone = map(second, (lambda u: at(u, u), lambda u: at(u, 0.0), lambda u: at(0.0, u)))
+        mixed = (
+            slope(lambda b: slope(lambda a: at(a, b))(0.0))(0.0),
+            grad(lambda a: grad(lambda b: at(a, b), unused="zero")(0.0), unused="zero")(0.0),
+        )
+    size = max(1.0, *map(abs, (both, *alone)))
+    np.testing.assert_allclose(mixed, (both - sum(alone)) / 2, rtol=1e-6, atol=1e-7 * size)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "sample", [s for s, i in SEVERAL if not i and s.name in AT_TWO_LEVELS], ids=str
+)
+def test_two_levels(sample):
+    check_two_levels(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample, i", SEVERAL, ids=str)
+def test_two_levels_of_every_sample(sample, i):
+    refused = ""
+    try:
+        check_two_levels(sample)
+    except (ChainRulesError, TypeError, ValueError) as error:  # refused, or SciPy's own
+        refused = str(error)
+    assert "is written into" not in refused
 
 
 def test_the_table_has_scipys_names():

@@ -36,8 +36,8 @@ def judged(sample: Sample) -> str:
         return _judged(sample)
 
 
-def _judged(sample: Sample) -> str:
-    xs, rng = sample.operands, np.random.default_rng(0)
+def total_of(sample: Sample, xs: Any, rng: np.random.Generator) -> Any:
+    """Return a weighted sum of all that the call gives, as a function of its operands."""
     weights = [rng.normal(size=(2, *np.shape(y))) for y in _leaves(sample.run(*xs))]
 
     def total(*zs: Any) -> Any:
@@ -47,6 +47,12 @@ def _judged(sample: Sample) -> str:
             for y, w in parts
         )
 
+    return total
+
+
+def _judged(sample: Sample) -> str:
+    xs, rng = sample.operands, np.random.default_rng(0)
+    total = total_of(sample, xs, rng)
     ways = [rng.normal(size=np.shape(x)) for x in xs]
     truths = [
         [_difference(total, xs, k, way, h) for h in (sample.step, sample.step / 4)]
