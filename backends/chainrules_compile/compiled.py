@@ -351,7 +351,7 @@ class Compiled(Generic[P, R]):
         names = ("static", "target", "threads")
         settings = {name: getattr(self._setting, name) for name in names}
         settings["strict"] = self._strict
-        return made_again(self, compile_, (self._f,), settings)
+        return made_again(self, compile, (self._f,), settings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"
@@ -372,7 +372,7 @@ on_change.append(_forget_all)
 
 
 @overload
-def compile_(
+def compile(
     f: Callable[P, R],
     /,
     *,
@@ -382,14 +382,14 @@ def compile_(
     strict: bool = False,
 ) -> Compiled[P, R]: ...
 @overload
-def compile_(
+def compile(
     *,
     static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
     threads: int = 1,
     strict: bool = False,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
-def compile_(
+def compile(
     f: Any = None,
     /,
     *,
@@ -432,7 +432,7 @@ def compile_(
     """
     options: Any = {"threads": threads, "strict": strict}
     if f is None:
-        return functools.partial(compile_, static=static, target=target, **options)
+        return functools.partial(compile, static=static, target=target, **options)
     listen()
     static = checked_static(f, static)
     if type(threads) is not int or threads < 1:

@@ -18,8 +18,10 @@ _LONGEST = 72
 
 
 def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
-    if hasattr(line.function, "cache_info") and isinstance(line.node, ast.Call):  # of functools
-        return f"use {ast.unparse(line.node.func)}.__wrapped__({', '.join(line.arguments)})"
+    if (written := _in_python(line)) is not None:
+        return written
+    if line.place[0].startswith("<lambdifygenerated"):  # by SymPy
+        return "use sympy.lambdify(x, expression, 'numpy') for this function"
     if last:
         return _black_box(line)
     if isinstance(error, IndexError):
@@ -29,11 +31,28 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
     return _stacked(line) or (_buffer(line) if error is None else None)
 
 
+def _in_python(line: Line) -> str | None:
+    """Return the line with the Python function in place of one that caches or compiles it."""
+    new = copy.deepcopy(line.node)
+    for node in ast.walk(new or ast.Pass()):
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            continue
+        function = line.value_of(node)
+        for mark, inner in (("cache_info", "__wrapped__"), ("py_func", "py_func")):
+            if hasattr(function, mark):
+                part = "id" if isinstance(node, ast.Name) else "attr"
+                setattr(node, part, f"{getattr(node, part)}.{inner}")
+                return f"use {ast.unparse(new)}"  # type: ignore[arg-type]
+    return None
+
+
 def _stacked(line: Line) -> str | None:
     """Return a NumPy call with ``np.stack`` around its list, or None."""
     call, function = line.node, line.function
     if function is np.full and (made := _of_objects(line, call)):
         return f"use {ast.unparse(made)}"
+    if function is np.pad and isinstance(call, ast.Call) and (padded := _padded(line, call)):
+        return f"use {ast.unparse(padded)}"
     if isinstance(call, ast.Call) and (
         joined := _of_objects(line, getattr(call.func, "value", None))
     ):
@@ -83,6 +102,17 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
         return None
     made = ast.unparse(node) if value.ndim == 1 else f"[*map(np.stack, {ast.unparse(node)})]"
     return ast.parse(f"np.stack({made})", mode="eval").body
+
+
+def _padded(line: Line, call: ast.Call) -> ast.Call | None:
+    """Return a call of ``np.pad`` whose plain array is traced by a zero, or None."""
+    given = [part for k in call.keywords for part in getattr(k.value, "elts", [k.value])]
+    filled = next((part for part in given if any(line.traced(part))), None)
+    if filled is None or not call.args or any(line.traced(call.args[0])):
+        return None
+    traced = f"{ast.unparse(call.args[0])} + np.zeros_like({ast.unparse(filled)}, shape=())"
+    array = ast.parse(traced, mode="eval").body
+    return ast.Call(call.func, [array, *call.args[1:]], call.keywords)
 
 
 _JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
@@ -208,15 +238,14 @@ def _black_box(line: Line) -> str | None:
         return f"use {line.with_constant()}, which is a constant"
     if root in _LABELS or isinstance(function, type):
         return f"write {name} with NumPy's functions of {line.argument}"
-    if hasattr(function, "py_func"):  # compiled by numba
-        return f"use {name}.py_func({', '.join(line.arguments)}), which is not compiled"
     xs = ", ".join("xuvwstab"[: max(1, len(line.arguments))])
     traced = [any(line.traced(each)) for each in getattr(line.node, "args", ())] or [True]
     maps = [
         "LinearMap(lambda t: D * t, lambda c: D * c)" if each else "NoTangent()" for each in traced
     ]
+    made = f"lambda {xs}: {name}({xs})"  # the rule of a function with options has them, too
     rule = f"rule(f)(lambda {xs}: (f({xs}), [{', '.join(maps)}]))"
-    return f"make it an operation, f = primitive({name}), and {rule}, with D its derivative"
+    return f"make it an operation, f = primitive({made}), and {rule}, with D its derivative"
 
 
 _ASKED = re.compile(r"\.query\(((?:[^()]|\([^()]*\))*)\)(?:\[0\])?")

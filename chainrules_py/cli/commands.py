@@ -71,6 +71,11 @@ def _function(place: str) -> Any:
 
 def _called(place: str, texts: tuple[str, ...], made: Any) -> Any:
     """Return ``made(f, *operands)`` for a function and operands from the command line."""
+    if not texts:
+        raise click.UsageError(
+            f"{place} is given no operands; write a shape for each, float64[3,2], or an "
+            f"expression with np, 'np.ones(3)'"
+        )
     operands, f = _operands(texts), _function(place)
     try:
         return made(f, *operands)
@@ -302,7 +307,7 @@ def _installation(as_json: bool) -> int:
 
 @commands.command()
 @click.argument("function")
-@click.argument("operands", nargs=-1, required=True)
+@click.argument("operands", nargs=-1)
 @click.option("--output", "-o", type=click.Path(), help="An .svg or .dot file.")
 def graph(function: str, operands: tuple[str, ...], output: str | None) -> None:
     """Record FUNCTION at OPERANDS, and draw what is recorded."""
@@ -332,7 +337,7 @@ def graph(function: str, operands: tuple[str, ...], output: str | None) -> None:
 
 @commands.command("compile")
 @click.argument("function")
-@click.argument("operands", nargs=-1, required=True)
+@click.argument("operands", nargs=-1)
 @click.option("--gradient", is_flag=True, help="Of its value and gradient.")
 @click.option("--save", type=click.Path(), help="Write a module that needs NumPy alone.")
 def compile_command(
@@ -409,7 +414,7 @@ def run(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as left:
         return int(left.exit_code)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"Error: {error.format_message()}", err=True)  # one line, without the usage
         return error.exit_code
     except click.exceptions.Abort:
         return 130

@@ -46,12 +46,7 @@ def function_named(path: str) -> Any:
                     continue
                 raise LookupError(raised(module, error)) from error
             for name in parts[cut:]:
-                if not hasattr(found, name):
-                    known = [n for n in dir(found) if not n.startswith("_")]
-                    meant = difflib.get_close_matches(name, known, 1)
-                    write = f"did you mean {meant[0]!r}?" if meant else "is it in another module?"
-                    raise LookupError(f"{'.'.join(parts[:cut])} has no {name!r}; {write}")
-                found = getattr(found, name)
+                found = _member(found, name, ".".join(parts[:cut]))
             return found
     finally:
         sys.path.remove("")
@@ -85,10 +80,16 @@ def function_in(place: str) -> Any:
         return function_named(place)
     found: Any = script(path)
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise LookupError(f"{path} defines no {name!r}")
-        found = getattr(found, part)
+        found = _member(found, part, path, f"write {path}:function, of one that it defines")
     return found
+
+
+def _member(owner: Any, name: str, place: str, write: str = "is it in another module?") -> Any:
+    if not hasattr(owner, name):
+        meant = difflib.get_close_matches(name, [n for n in dir(owner) if n[0] != "_"], 1)
+        write = f"did you mean {meant[0]!r}?" if meant else write
+        raise LookupError(f"{place} has no {name!r}; {write}")
+    return getattr(owner, name)
 
 
 def is_script(place: str) -> bool:

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import describe
 from chainrules_py.ops.creation import full_like
 from chainrules_py.ops.indexing import index
 from chainrules_py.ops.joining import stack
@@ -396,7 +397,13 @@ def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) ->
         )
     carry, results = initial, []
     for x in steps:
-        carry, y = f(carry, x)
+        given = f(carry, x)
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise TypeError(
+                f"a step of scan returns (carry, y), and this one returned {describe(given)}: "
+                f"write return carry, None if it gives nothing besides"
+            )
+        carry, y = given
         results.append(y)
     if all([y is None for y in results]):
         return carry, None

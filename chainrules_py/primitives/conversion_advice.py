@@ -407,6 +407,7 @@ def _of_the_differentiated(line: Line) -> str | None:
 
 def remedy(line: Line, error: BaseException | None = None, last: bool = False) -> str | None:
     """Return what an array library suggests for an expression, or None; see `remedies`."""
+    see_roots({"numpy"} & sys.modules.keys())  # Python's numbers alone have not loaded it
     return next((write for of in remedies if (write := of(line, error, last)) is not None), None)
 
 

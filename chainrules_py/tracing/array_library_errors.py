@@ -60,7 +60,8 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
     """
     try:
         _explain(error, made is not None)
-        if made is not None and not isinstance(error, ChainRulesError):
+        noted = isinstance(error, ChainRulesError) or hasattr(error, "__notes__")
+        if made is not None and not noted:
             made.explain(error)
     except ChainRulesError as better:
         error = better

@@ -97,7 +97,10 @@ class PythonProtocols(Tracer):
         note_refusal(self)
         line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
-        raise TracerError(told(fact, line, f"write {{ignore_derivatives({line.argument}):{spec}}}"))
+        write = f"write {{ignore_derivatives({line.argument}):{spec}}}"
+        if isinstance(line.node, ast.Call):  # of str.format
+            write = f"use {line.with_constant()}, which is a constant"
+        raise TracerError(told(fact, line, write))
 
     # -- traced methods
 

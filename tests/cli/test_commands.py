@@ -130,6 +130,23 @@ def test_a_compiled_gradient_says_what_it_gives(said):
     assert "value_and_gradient_of_loss" in text
 
 
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (("graph", "script.py:loss"), "is given no operands; write a shape for each, float64[3,2]"),
+        (("graph", "script.py:lost", "1.0"), "script.py has no 'lost'; did you mean 'loss'?"),
+        (("compile", "script.py:loss", "float[3]"), "write a shape, float64[3,2]"),
+        (("grad", "script.py:loss", "1.0"), "No such command 'grad'. Did you mean 'graph'?"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_one_line(said, given, words):
+    status, text = said(*given)
+    assert status in (1, 2)
+    assert words in text
+    assert text.startswith("Error: ")
+    assert len(text.splitlines()) == 1
+
+
 def test_an_error_of_ours_says_the_line_of_the_program(said):
     Path("lossy.py").write_text(
         "import math\n\ndef loss(x):\n    return math.sin(x)\n", encoding="utf-8"
@@ -145,7 +162,7 @@ def test_an_error_of_ours_says_the_line_of_the_program(said):
         (("explain", "numpy.sinn"), "numpy has no 'sinn'; did you mean 'sin'?"),
         (("explain", "nomodule.f"), "no module 'nomodule' can be imported; install it"),
         (("graph", "nofile.py:f", "1.0"), "there is no file 'nofile.py'; write path/to/script.py"),
-        (("graph", "script.py:g", "1.0"), "script.py defines no 'g'"),
+        (("graph", "script.py:g", "1.0"), "script.py has no 'g'; write script.py:function"),
         (("graph", "numpy.sin", "1.0", "-o", "a.png"), "a graph is written as .svg, or as text"),
         (
             ("graph", "numpy.sin", "1.0", "-o", "no/a.svg"),

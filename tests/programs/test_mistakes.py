@@ -258,6 +258,51 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "hessian() got an unexpected keyword argument 'argnum'; did you mean argnums?",
         "argnums",
     ),
+    "another library's keyword": (
+        "grad(lambda x, y: np.sum(x * y), «wrt»=1)(x, x)",
+        "grad() got an unexpected keyword argument 'wrt'; help(grad) lists what it takes",
+        "",
+    ),
+    "a name for a position": (
+        "def g(x, y):\n    return np.sum(x * y)\ngrad(g, «argnums='y'»)(x, x)",
+        "argnums holds 'y'",
+        "argnames='y'",
+    ),
+    "a text as the first argument": (
+        "grad(lambda kind, x: np.sum(x)«»)('sum', x)",
+        "only str: give floats or arrays of floats, or choose another argument by argnums=",
+        "",
+    ),
+    "no point for vjp": (
+        "«y, pull = vjp(np.sum)»",
+        "vjp takes f and the point",
+        "y, pullback = vjp(f, x)",
+    ),
+    "a step of scan that returns the carry": (
+        (
+            "from chainrules_py.composites.higher_order import scan\n"
+            "grad(lambda x: scan(lambda c, t: «0.5 * c + t», 0.0, x)[0])(x)"
+        ),
+        "a step of scan returns (carry, y), and this one returned float64[]",
+        "return carry, None",
+    ),
+    "a carry of two numbers": (
+        (
+            "from chainrules_py.composites.higher_order import scan\n"
+            "scan(lambda c, t: «0.5 * c + t», x, np.ones((3, 2)))"
+        ),
+        "a step of scan returns (carry, y), and this one returned float64[2]",
+        "return carry, None",
+    ),
+    "the time before the state": (
+        (
+            "from chainrules_py.composites.higher_order import odeint\n"
+            "def rate(«t, y»):\n    return np.stack([y[1], -y[0]])\n"
+            "grad(lambda k: odeint(rate, np.stack([k, 0.0]), np.linspace(0.0, 1.0, 3))[-1, 0])(1.0)"
+        ),
+        "is not subscriptable",
+        "odeint calls f(y, t, *params): the state comes before the time",
+    ),
     "no return": ("grad(lambda x: None)(x)", "returned None: did you forget return?", ""),
     "a vector": (
         "grad(lambda x: «x**2»)(x)",
@@ -432,6 +477,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }
 
 MENDED = {
+    "no point for vjp": "y, pull = vjp(np.sum, x)",
+    "a step of scan that returns the carry": "(0.5 * c + t, None)",
+    "a carry of two numbers": "(0.5 * c + t, None)",
+    "the time before the state": "y, t",
     "export to an engine that is not supported": "'autograd'",
     "an option that is differentiated": (
         "def scaled(x, k):\n    return k * x\n"

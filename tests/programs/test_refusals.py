@@ -15,6 +15,8 @@ import pickle
 import re
 import statistics  # noqa: F401
 import struct  # noqa: F401
+import subprocess
+import sys
 import warnings
 from decimal import Decimal  # noqa: F401
 from fractions import Fraction  # noqa: F401
@@ -78,6 +80,10 @@ APPLIED = {
     "np.sum(np.exp([x, x]))": (MANY, "np.exp(np.stack([x, x]))"),
     "np.sum(np.where(MANY > 1.5, [x, x], 0.0))": (MANY, "np.stack([x, x])"),
     "np.dot([x, x], [1.0, 2.0])": (ONE, None),
+    "np.linalg.inv([[x, 1.0], [0.0, x]])[0, 1]": (ONE, "np.stack([np.stack([x, 1.0]), np.stack("),
+    "np.sum(np.pad(TWO, 1, constant_values=x))": (ONE, "(TWO + np.zeros_like(x, shape=()), 1, "),
+    "np.sum(np.pad(TWO, 1, constant_values=(x[0], 2.0)))": (MANY, "np.zeros_like(x[0], shape=())"),
+    "x * len('{:.3e}'.format(x))": (ONE, "'{:.3e}'.format(ignore_derivatives(x))"),
     "np.float64(x) * 2.0": (ONE, "use x"),
     "np.float32(x) * 2.0": (ONE, "np.full_like(x, x, dtype=np.float32)"),
     "np.float64(x[0]) * 2.0": (TWO, "use x[0]"),
@@ -230,6 +236,9 @@ TOLD = {
     "grad(lambda x: x * 'hello')(1.0)": "'hello', which is not a number",
     "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y * y))(1.0)": "use f.py_func(x)",
     "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y.sum()))(TWO)": "use f.py_func(x)",
+    "(lambda f: grad(f)(TWO))(numba.njit(lambda y: y.sum()))": "use grad(f.py_func)(TWO)",
+    "grad(remembered)(1.0)": "use grad(remembered.__wrapped__)(1.0)",
+    "grad(sympy.lambdify('x', 'sin(x)', 'math'))(1.0)": "use sympy.lambdify(x, expression, 'numpy')",
     "(lambda w: grad(lambda x: (w * x).sum()))(xr.DataArray(TWO))(TWO)": "write w.values for w, a",
     "(lambda t: grad(lambda d: d['a'].sum())(t))(pd.DataFrame({'a': [1.0]}))": (
         "pass {c: t[c].to_numpy() for c in t}, a dict of arrays, for d"
@@ -748,6 +757,34 @@ def test_what_is_advised_runs_plain_traced_and_compiled(name):
     for x in (0.5, 1.7, 2.9):  # no number is baked in
         assert compiled(x) == f(x)
         assert compile(grad(f))(x) == grad(f)(x)
+
+
+COLD = """
+import numpy as np
+from chainrules_tape import grad
+
+def filled(x):
+    b = np.zeros(2)
+    b[0] = x
+    return b[0]
+
+for f in (filled, lambda x: np.array([x, 1.0], dtype=float)[0]):
+    try:
+        grad(f)(1.5)
+    except Exception as error:
+        print(str(error).splitlines()[2])
+"""
+
+
+def test_the_first_refusal_of_a_process_knows_numpy(tmp_path):
+    """Python's numbers had loaded no array library, and so none of its advice."""
+    (tmp_path / "cold.py").write_text(COLD, encoding="utf-8")
+    run = [sys.executable, str(tmp_path / "cold.py")]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said == [
+        "  make it as b = np.zeros_like(x, shape=2), which holds traced values",
+        "  use np.stack([x, 1.0])",
+    ]
 
 
 def test_a_zero_gradient_is_warned_of_where_it_is_taken():

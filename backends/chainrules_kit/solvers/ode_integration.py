@@ -134,7 +134,11 @@ class Integration:
         y = self.tree.leaves
         states, taken = [y], []
         if len(self.times) > 1:
-            k = self._checked(y, self.times[0])
+            try:
+                k = self._checked(y, self.times[0])
+            except (TypeError, IndexError) as error:
+                error.add_note("odeint calls f(y, t, *params): the state comes before the time")
+                raise
             h = first_step(y, k, self.times, self._checked, self._error, self.method.order)
             for a, b in pairwise(self.times):
                 y, k, h, fractions = self._advance(y, k, h, a, b)

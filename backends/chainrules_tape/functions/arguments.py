@@ -63,8 +63,8 @@ class Arguments:
             import difflib  # only needed for a mistyped name
 
             meant = difflib.get_close_matches(name, ("argnums", "argnames", "has_aux"))
-            write = f"; did you mean {meant[0]}?" if meant else ""
-            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}{write}")
+            write = f"did you mean {meant[0]}?" if meant else f"help({what}) lists what it takes"
+            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}; {write}")
         self.f = f
         self.by_name = by_name
         if not callable(f):
@@ -194,7 +194,7 @@ def _whole(n: Any, what: str) -> int:
         if not isinstance(n, bool):
             return operator.index(n)
     hint = (
-        "names go to argnames"
+        f"write argnames={n!r}"
         if isinstance(n, str)
         else f"positions are integers; for the derivative at x call the result: {what}(f)(x)"
     )
@@ -250,7 +250,7 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
         held = ", ".join(dict.fromkeys(map(describe, leaves)))
         raise NotDifferentiableError(
             f"there are no numbers that a derivative could be taken in, only {held}: give "
-            f"floats or arrays of floats"
+            f"floats or arrays of floats, or choose another argument by argnums="
         )
 
 
