@@ -26,8 +26,8 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _black_box(line)
     if isinstance(error, IndexError):
         return _index(line)
-    if error is not None and line.library:  # it was traced
-        return None
+    if error is not None and line.library:  # it was traced, or pandas refuses to store it
+        return _buffer(line) if "Invalid value" in str(error) else None
     return _stacked(line) or (_buffer(line) if error is None else None)
 
 
@@ -199,7 +199,8 @@ def _in_table(line: Line, cells: ast.Attribute, like: str) -> str:
     of = "".join([f".{cells.attr.replace('at', 'loc')}[:, {ast.unparse(c)}]" for c in column])
     made = f"b = {table}{of}.to_numpy() + np.zeros_like({like}, shape=len({table}))"
     value = "v" if line.stored is None else ast.unparse(line.stored)
-    return f"write {made}, and b[{ast.unparse(row)}] = {value}"
+    operator = line.texts[1].partition("=")[0].strip()  # of +=, say
+    return f"write {made}, and b[{ast.unparse(row)}] {operator}= {value}"
 
 
 def _index(line: Line) -> str | None:

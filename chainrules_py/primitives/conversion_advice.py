@@ -329,7 +329,8 @@ class Line:
         text = self.texts[0] if self.node is None else ast.unparse(self.node)
         text = text.partition("\n")[0]
         if self.stored is not None:
-            text = f"{text} = {ast.unparse(self.stored)}"
+            operator = self.texts[1].partition("=")[0].strip()
+            text = f"{text} {operator}= {ast.unparse(self.stored)}"
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
         file, line = self.place
         return f"{file}:{line}: {shown}" if text else f"{file}:{line}"
@@ -419,7 +420,7 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
     is used, as their errors may have any other cause, unless what a number lacks is an array's.
     """
     line = Line.of(error)
-    if line is not None and any(line.traced()):
+    if line is not None and (any(line.traced()) or any(line.traced(line.stored))):
         known = (
             line.library
             and root_module(line.library[0]) in _known()

@@ -129,7 +129,8 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
         wanted = _parameters(primal, first)
         raise RuleError(
             f"{said} at {where_defined(half)} takes ({', '.join(found.names)}); it has to take "
-            f"({wanted}), as {primal.__name__}{primal.signature} of {where_defined(primal)} does"
+            f"({wanted}), as {primal.__name__}({_parameters(primal, ())}) of "
+            f"{where_defined(primal)} does"
         )
 
 

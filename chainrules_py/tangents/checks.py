@@ -73,7 +73,10 @@ def refuse_tangent(t: object) -> NoReturn:
 def not_a_tangent_of(primal: object, t: object) -> str:
     """Return the message that a tangent does not belong to a primal, and what to write."""
     name = type(primal).__qualname__
-    of_fields = f"write Tangent[{name}](...), or a {name} of tangents of the same shape"
+    builtin = isinstance(primal, (tuple, list, dict))
+    of_fields = (
+        f"give a {name}, with a tangent for each" if builtin else f"write Tangent[{name}](...)"
+    )
     of_numbers = "the tangent of an array or number is an array or number"
     remedy = of_fields if is_structure_type(type(primal)) else of_numbers
     return f"{describe(t)} is not a tangent of {describe(primal)}; {remedy}"

@@ -78,15 +78,13 @@ def operations_of(operations: Operations | None = None) -> tuple[Callable[..., A
     raise _nothing(operations, "is, or holds, no operation")
 
 
-def _nothing(given: Any, why: str) -> NoRuleError:
+def _nothing(
+    given: Any, why: str, write: str = "run_samples(operation), or of a module that defines some"
+) -> NoRuleError:
     """Return the error of a selection that contains nothing to check."""
     said = repr(given) if isinstance(given, str) else describe(given)
     what = getattr(given, "__name__", said)
-    return NoRuleError(
-        f"there is nothing to check: {what} {why}; write run_samples(operation), or of several, "
-        f"or of "
-        f"the module that defines them, and check_module(module) of one that states rules"
-    )
+    return NoRuleError(f"there is nothing to check: {what} {why}; write {write}")
 
 
 def _primitives(module: types.ModuleType) -> list[Primitive[..., Any]]:
@@ -231,9 +229,9 @@ def check_module(
     """
     module = importlib.import_module(module) if isinstance(module, str) else module
     if not isinstance(module, types.ModuleType):
-        raise _nothing(module, "is not a module")
+        raise _nothing(module, "is not a module", "check_module(module)")
     if not (stated := rules_in(module.__name__)):
-        raise _nothing(module, "states no rule")
+        raise _nothing(module, "states no rule", "check_module(module) of one that does")
     libraries, seeds, summary = libraries_of(backends), _some("seeds", seeds), Summary()
     for statement in stated:
         operation = SampledOperation.find(statement.primal)

@@ -81,7 +81,8 @@ def _explain(error: BaseException, held: bool) -> None:
     broken = broken and not _MISCALLED.search(str(error))
     if broken and (found := instead_for(error, held)):
         line, write = found
-        fact = f"{(line and line.called) or 'it'} takes plain values, and was given what is traced"
+        taker = (line and (line.called or line.written)) or "it"
+        fact = f"{taker} takes plain values, and was given what is traced"
         if line is not None and isinstance(error, IndexError) and line.picture:
             fact = f"{line.picture} is used as an index, which must be plain"
         raise TracerError(told(fact, line, write)) from error

@@ -303,6 +303,27 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "is not subscriptable",
         "odeint calls f(y, t, *params): the state comes before the time",
     ),
+    "parameters as SciPy takes them": (
+        (
+            "from chainrules_py.composites.higher_order import root\n"
+            "grad(lambda a: root(lambda y, a: y * y - a, 1.0, «args=(a,)»))(2.0)"
+        ),
+        "root() got an unexpected keyword argument 'args'; parameters of f follow the other",
+        "root(f, ..., a, b)",
+    ),
+    "a list of rates": (
+        (
+            "from chainrules_py.composites.higher_order import odeint\n"
+            "grad(lambda k: odeint(lambda y, t: «[y[1], -k * y[0]]», x, np.arange(2.0))[1, 0])(1.0)"
+        ),
+        "and its function gave [float64[], float64[]]; it has to give np.stack of the list",
+        "np.stack of the list",
+    ),
+    "one cotangent for a pair": (
+        "vjp(lambda x: (np.sin(x), np.cos(x)), x)[1](«x»)",
+        "float64[2] is not a tangent of (float64[2], float64[2])",
+        "give a tuple, with a tangent for each",
+    ),
     "no return": ("grad(lambda x: None)(x)", "returned None: did you forget return?", ""),
     "a vector": (
         "grad(lambda x: «x**2»)(x)",
@@ -477,6 +498,9 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }
 
 MENDED = {
+    "parameters as SciPy takes them": "a",
+    "a list of rates": "np.stack([y[1], -k * y[0]])",
+    "one cotangent for a pair": "(x, x)",
     "no point for vjp": "y, pull = vjp(np.sum, x)",
     "a step of scan that returns the carry": "(0.5 * c + t, None)",
     "a carry of two numbers": "(0.5 * c + t, None)",

@@ -224,6 +224,12 @@ def in_table(x):
     return table
 
 
+def in_cell(x):
+    t = LIBRARIES["pd"].load().DataFrame({"b": [1.0, 2.0]})
+    t.loc[0, "b"] += x
+    return t["b"].sum()
+
+
 # Others, with what their message says.
 TOLD = {
     "grad(lambda x: np.polynomial.Polynomial.fit(x, TWO, 1)(0.5))(TWO)": (
@@ -238,7 +244,7 @@ TOLD = {
     "(lambda f: grad(lambda x: f(x)))(numba.njit(lambda y: y.sum()))(TWO)": "use f.py_func(x)",
     "(lambda f: grad(f)(TWO))(numba.njit(lambda y: y.sum()))": "use grad(f.py_func)(TWO)",
     "grad(remembered)(1.0)": "use grad(remembered.__wrapped__)(1.0)",
-    "grad(sympy.lambdify('x', 'sin(x)', 'math'))(1.0)": "use sympy.lambdify(x, expression, 'numpy')",
+    "grad(sympy.lambdify('x', 'sin(x)', 'math'))(1.0)": "sympy.lambdify(x, expression, 'numpy')",
     "(lambda w: grad(lambda x: (w * x).sum()))(xr.DataArray(TWO))(TWO)": "write w.values for w, a",
     "(lambda t: grad(lambda d: d['a'].sum())(t))(pd.DataFrame({'a': [1.0]}))": (
         "pass {c: t[c].to_numpy() for c in t}, a dict of arrays, for d"
@@ -255,6 +261,11 @@ TOLD = {
     "grad(lambda x: np.linalg.lstsq(np.ones((2, 1)), list(x))[0][0])(TWO)": (
         "use np.linalg.lstsq(np.ones((2, 1)), np.stack(list(x)))"
     ),
+    "grad(in_cell)(2.0)": (
+        "t.loc[0, 'b'] += x\n  write b = t.loc[:, 'b'].to_numpy() + np.zeros_like(x, "
+        "shape=len(t)), and b[0] += x"
+    ),
+    "jacobian(lambda x: x * 2)(3)": "give floats (3.0 for 3)",
     "grad(sum)(iter([1.0, 2.0]))": "give a list of them, as list(x)",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: torch.tensor(x))(1.0)": "use x",

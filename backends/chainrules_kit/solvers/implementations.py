@@ -61,6 +61,12 @@ def _computes(operation: Primitive[..., Any]) -> Callable[[Callable[..., Any]], 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
         def computed(f: Any, x: Any, *rest: Any, **options: Any) -> Any:
             # The solver decides how often f is called, so f must not write to shared arrays.
+            if unknown := [name for name in options if name not in operation.options]:
+                raise TypeError(
+                    f"{operation.__name__}() got an unexpected keyword argument {unknown[0]!r}; "
+                    f"parameters of f follow the other arguments, with a comma: "
+                    f"{operation.__name__}(f, ..., a, b)"
+                )
             f = map_leaves(_read_only, f) if isinstance(f, Closure) else f
             x, rest = map_leaves(_apart, x), map_leaves(_read_only, rest)
             try:

@@ -106,9 +106,11 @@ def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...], clock: A
         given = f(tree.build(y), time, *params)
         k = Tree(given).leaves
         if [getattr(x, "shape", ()) for x in k] != [getattr(x, "shape", ()) for x in y]:
+            listed = isinstance(given, (list, tuple)) and hasattr(tree.like, "dtype")
+            write = "np.stack of the list" if listed else "a rate of change of the same structure"
             raise ValueError(
                 f"the state of odeint is {describe(tree.like)}, and its function gave "
-                f"{describe(given)}; it has to give a rate of change of the same structure"
+                f"{describe(given)}; it has to give {write}"
             )
         for a, b in zip(k, y, strict=True):
             if kind_of(a) == "complex" != kind_of(b):

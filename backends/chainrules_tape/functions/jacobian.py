@@ -499,10 +499,12 @@ def _spaces_of(
     ys = [space(y) for y in run.y_leaves]
     ys = [y if type(y) is Space and y.kind != "int" else NoTangent() for y in ys]
     if all(map(is_zero, ys)):
+        whole = all([getattr(of, "kind", "int") == "int" for of in xs])
+        write = "give floats (3.0 for 3)" if whole else "return the array itself"
         raise NotDifferentiableError(
             f"jacobian of {name_of(f)}, which returned {describe(run.y)}: there is no real or "
             f"complex number in it whose derivative could be taken; "
-            f"{'did you forget return?' if run.y is None else 'return the array itself'}"
+            f"{'did you forget return?' if run.y is None else write}"
         )
     is_complex = [any([getattr(of, "kind", "") == "complex" for of in side]) for side in (xs, ys)]
     if all(is_complex) and not holomorphic:
