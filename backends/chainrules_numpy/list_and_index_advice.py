@@ -106,9 +106,11 @@ def _of_objects(line: Line, node: Any) -> ast.expr | None:
 
 def _padded(line: Line, call: ast.Call) -> ast.Call | None:
     """Return a call of ``np.pad`` whose plain array is traced by a zero, or None."""
-    given = [part for k in call.keywords for part in getattr(k.value, "elts", [k.value])]
+    named = [k.value for k in call.keywords if k.arg is not None]
+    given = [part for x in named for part in getattr(x, "elts", [x])]
     filled = next((part for part in given if any(line.traced(part))), None)
-    if filled is None or not call.args or any(line.traced(call.args[0])):
+    plain = call.args and not isinstance(call.args[0], ast.Starred)
+    if filled is None or not plain or any(line.traced(call.args[0])):
         return None
     traced = f"{ast.unparse(call.args[0])} + np.zeros_like({ast.unparse(filled)}, shape=())"
     array = ast.parse(traced, mode="eval").body

@@ -900,7 +900,11 @@ def test_canonicalize(primal, t, expected):
         ("text", "text", "str is never a tangent"),
         (1.0, (1.0,), r"\(float,\) is not a tangent of float;"),
         (array(1, 2), LAYER, r"Tangent\[Layer\]\(w=float\) is not a tangent of float64\[2\]"),
-        ((1.0,), array(1), r"float64\[1\] is not a tangent of \(float,\); write Tangent\[tuple\]"),
+        (
+            (1.0,),
+            array(1),
+            r"float64\[1\] is not a tangent of \(float,\); give a tuple, with a tangent",
+        ),
         ((1.0,), [1.0], r"\[float\] is not a tangent of \(float,\)"),
         ([1.0], (1.0,), r"\(float,\) is not a tangent of \[float\]"),
         ((1.0, 2.0), (1.0,), r"\(float,\) is not a tangent of \(float, float\)"),

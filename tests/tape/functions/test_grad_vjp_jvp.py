@@ -122,7 +122,7 @@ def test_an_argument_that_is_not_there_is_an_error(choice, call, message):
 @pytest.mark.parametrize(
     "choice, message",
     [
-        ({"argnums": "x"}, "names go to argnames"),
+        ({"argnums": "x"}, "write argnames='x'"),
         ({"argnums": True}, "positions are integers"),
         ({"argnums": 1.0}, "positions are integers"),
         ({"argnums": ()}, "both empty"),
