@@ -416,8 +416,10 @@ def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) ->
 @primitive
 def check_isolated(
     f: Function, x: Any, /, *params: Any, name: str, linear_solver: Any, batch: int
-) -> None:
+) -> Any:
     """Check that a root of ``f(x, *params)`` is isolated, so that it has a derivative.
+
+    Return the adjoint of the Jacobian, in real coordinates, if it was computed as a matrix.
 
     Parameters
     ----------

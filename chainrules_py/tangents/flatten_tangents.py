@@ -29,6 +29,8 @@ def flatten_tangent(treedef: TreeDef, t: Any) -> list[Any]:
     >>> flatten_tangent(treedef, Tangent[dict]({"w": Tangent[tuple](4.0, 5.0)}))
     [4.0, 5.0, ZeroTangent()]
     """
+    if treedef is LEAF:
+        return [unthunk(t)]
     ts: list[Any] = []
     _collect(treedef, t, ts)
     return ts
@@ -72,6 +74,9 @@ def unflatten_tangent(
     >>> unflatten_tangent(treedef, [4.0, 5.0, 6.0], plain=True)
     {'w': (4.0, 5.0), 'b': 6.0}
     """
+    if treedef is LEAF:
+        (t,) = ts
+        return t
     return tuple(ts) if plain and treedef.is_flat else _tangent(treedef, iter(ts), plain)
 
 

@@ -9,8 +9,8 @@ from chainrules_py.tangents.flatten_tangents import flatten_tangent, unflatten_t
 from chainrules_py.tangents.space import kind_of, zero_tangent
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.find_tracers import find_tracers, untraced
-from chainrules_py.values.pytree import TreeDef, partition, unflatten
-from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.pytree import LEAF, TreeDef, partition, unflatten
+from chainrules_py.values.structure import structure_of
 from chainrules_py.values.type_info import namespace_of
 
 
@@ -43,9 +43,14 @@ class Tree:
 
     def __init__(self, like: Any) -> None:
         self.like = like
+        self._order: list[int] | None = None
+        if _moves(like):
+            self.leaves, self._treedef = [like], LEAF
+            return
         found, self._treedef = partition(like, _moves)
         # None for the order of the structure, which spares arrays some calls.
-        self._order = _by_keys(self._treedef, iter(range(len(found)))) if len(found) > 1 else None
+        if len(found) > 1:
+            self._order = _by_keys(self._treedef, iter(range(len(found))))
         self.leaves = found if self._order is None else [found[i] for i in self._order]
 
     def _placed(self, leaves: Iterable[Any]) -> list[Any]:
@@ -90,7 +95,7 @@ def _as_wide(t: Any, x: Any) -> Any:
 
 
 def _moves(x: Any) -> bool:
-    if is_structure_type(type(x)):
+    if structure_of(type(x)) is not None:
         return False
     kind = kind_of(x)
     if kind == "none" and hasattr(x, "dtype") and hasattr(x, "shape"):

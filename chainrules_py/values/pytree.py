@@ -238,6 +238,8 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     leaves = tuple(leaves)
     if len(leaves) != treedef.num_leaves:
         raise ValueError(f"{treedef!r} takes {treedef.num_leaves} leaves, not {len(leaves)}")
+    if treedef is LEAF:
+        return leaves[0]
     return leaves if treedef.is_flat else _unflatten(treedef, iter(leaves))
 
 

@@ -214,7 +214,10 @@ def is_structure_type(cls: type) -> bool:
     >>> is_structure_type(dict), is_structure_type(str), is_structure_type(float)
     (True, False, False)
     """
-    return structure_of(cls) is not None
+    try:  # without another call: this is asked of every value
+        return _structures[cls] is not None
+    except KeyError:
+        return structure_of(cls) is not None
 
 
 def fields_of(x: object) -> list[tuple[Any, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any, TypeAlias, final
@@ -29,8 +30,6 @@ class Coordinates:
         Number of leading axes of all leaves that count independent problems.
     """
 
-    __slots__ = ("batch", "is_flat", "lead", "leaves", "like", "size")
-
     def __init__(self, leaves: Vector, batch: int = 0) -> None:
         self.leaves = leaves
         self.batch = batch
@@ -41,6 +40,7 @@ class Coordinates:
             raise ValueError(f"batch={batch}: the leading axes of shapes {shapes} are not the same")
         # The dtype with the highest precision, so that no leaf loses digits.
         self.like = v.real(min(arrays, key=lambda x: eps_of([x]), default=np.zeros(())))
+        self.eps = eps_of([self.like])
         self.size = sum(self._length(x) for x in leaves)
         one = not batch and len(arrays) == len(leaves) == 1
         self.is_flat = one and arrays[0].ndim == 1 and kind_of(arrays[0]) == "real"
@@ -99,37 +99,37 @@ class Coordinates:
         for i in range(self.size):
             yield self.vector(v.broadcast_to(v.index(eye, i), shape=(*self.lead, self.size)))
 
+    @functools.cached_property
+    def probe(self) -> Flat:
+        """Coordinates of a vector with parts in all directions."""
+        places = v.astype(v.arange_like(self.like, stop=self.size), dtype=self.like.dtype)
+        return v.broadcast_to(v.cos(1.0 + 2.4 * places), shape=(*self.lead, self.size))
 
-def solved(columns: Any, rhs: Flat) -> Flat:
-    """Solve for the weights x with which the columns sum to the right-hand side.
+    def solve(self, columns: Any, rhs: Flat) -> Flat:
+        """Solve for the weights x with which the columns sum to the right-hand side.
 
-    The columns are a list or a matrix.
+        The columns are a list or a matrix.
 
-    Raises
-    ------
-    ConvergenceError
-        If the matrix is singular to working precision.
-    """
-    if not unknowns(columns):
-        return rhs
-    matrix = _matrix(columns)
-    eps = eps_of([matrix])
-    # Scale equations and unknowns: only then is the condition number meaningful.
-    rows = 1.0 / not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
-    matrix = matrix * rows
-    units = 1.0 / not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
-    matrix = matrix * units
-    # A second right-hand side, with parts in all directions, shows the size of the inverse.
-    places = v.astype(v.arange_like(matrix, stop=matrix.shape[-1]), dtype=matrix.dtype)
-    probe = v.broadcast_to(v.cos(1.0 + 2.4 * places), shape=rhs.shape)
-    try:
-        found = v.solve(matrix, v.stack(rhs * rows[..., 0], probe, axis=-1))
-    except (ValueError, ArithmeticError, RuntimeError) as error:
-        raise ConvergenceError(_singular(math.inf)) from error
-    condition = v.max(abs(found[..., 1])) if math.prod(rhs.shape) else 0.0
-    if not bool(condition * eps < 0.1):
-        raise ConvergenceError(_singular(float(condition)))
-    return found[..., 0] * units[..., 0, :]
+        Raises
+        ------
+        ConvergenceError
+            If the matrix is singular to working precision.
+        """
+        if not unknowns(columns):
+            return rhs
+        matrix = _matrix(columns)
+        # Scale equations and unknowns: only then is the condition number meaningful.
+        rows = 1.0 / not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
+        matrix = matrix * rows
+        units = 1.0 / not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
+        try:  # the second right-hand side shows the size of the inverse
+            found = v.solve(matrix * units, v.stack(rhs * rows[..., 0], self.probe, axis=-1))
+        except (ValueError, ArithmeticError, RuntimeError) as error:
+            raise ConvergenceError(_singular(math.inf)) from error
+        condition = v.max(abs(found[..., 1])) if math.prod(rhs.shape) else 0.0
+        if not bool(condition * self.eps < 0.1):
+            raise ConvergenceError(_singular(float(condition)))
+        return found[..., 0] * units[..., 0, :]
 
 
 def unknowns(columns: Any) -> int:

@@ -182,7 +182,13 @@ def linear_solve(
         found = system.read(solver(system.at, system.tree.like))
     else:
         found = solve_linear(
-            system.residual, rhs, solver, batch=batch, tol=tol, max_steps=max_steps
+            system.residual,
+            rhs,
+            solver,
+            batch=batch,
+            tol=tol,
+            max_steps=max_steps,
+            columns=getattr(matvec, "matrix", None),
         )
     product = system.residual(found)
     wrong = norm(combine(rhs, -1.0, product))
@@ -225,9 +231,9 @@ def odeint(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Any:
 
 
 @_computes(check_isolated)
-def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch: int) -> None:
-    """Check that Newton's method stays at a root."""
-    verify(System(f, x, params, name, batch), linear_solver)
+def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch: int) -> Any:
+    """Check that Newton's method stays at a root; return the adjoint of the Jacobian there."""
+    return verify(System(f, x, params, name, batch), linear_solver)
 
 
 @_computes(odeint_steps)

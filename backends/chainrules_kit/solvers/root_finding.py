@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.solvers.dense import Coordinates, Flat, falls, solved, unknowns
+from chainrules_kit.solvers.dense import Coordinates, Flat, falls, unknowns
 from chainrules_kit.solvers.krylov import iterated
 from chainrules_kit.solvers.vectors import (
     Vector,
@@ -24,6 +24,7 @@ from chainrules_kit.solvers.vectors import (
 from chainrules_py import Config, ConvergenceError, NoRuleError, NotDifferentiableError, space
 from chainrules_py import ops as v
 from chainrules_py.extend import (
+    Space,
     Tree,
     default_engine,
     describe,
@@ -89,6 +90,11 @@ class System:
         """The real coordinates of the unknown, whose dtypes and shapes stay those of the start."""
         return Coordinates(self.start, self.batch)
 
+    @functools.cached_property
+    def engine(self) -> Any:
+        """The installed engine, which computes derivatives of the function."""
+        return engine()
+
     def at(self, x: Any) -> Any:
         """Return ``f(x, *params)`` for an unknown in its structure."""
         return refuse_traced(self.f(x, *self.params), self.f, self.name, (x, self.params))
@@ -100,10 +106,8 @@ class System:
     def equations(self, r: Any) -> Vector:
         """Return a result of f as a list; raise unless its shapes are those of the unknowns."""
         leaves = Tree(r).leaves
-        shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
-        if shapes != [of.shape for of in self.spaces] or any(
-            kind_of(x) == "complex" != of.kind for x, of in zip(leaves, self.spaces, strict=True)
-        ):
+        pairs = zip(leaves, self.spaces, strict=False)
+        if len(leaves) != len(self.spaces) or not all([_fits(x, of) for x, of in pairs]):
             raise ValueError(
                 f"{self.name} solves for {describe(self.tree.like)}, and its function gave "
                 f"{describe(r)}; it has to give as many numbers, in the same shapes and order"
@@ -127,33 +131,50 @@ class System:
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        installed, alone = engine(), len(leaves) == 1
+        y, pullback = self._recorded(leaves)
+        alone = len(leaves) == 1
         x: Any = leaves[0] if alone else None
-        y, pullback = installed.vjp(self._traced, *leaves)
-        refuse_traced(y, self.f, self.name)
         flat = alone and getattr(x, "ndim", 0) == 1 and self.spaces[0].kind == "real"
         # For an array that no other engine traces, compute all rows in one pass. A config is
         # another engine, whose pullbacks take one direction.
         many = not self.batch and type_info(type(x)).host is None
-        if flat and many and not isinstance(installed, Config) and y.dtype == x.dtype:
+        if flat and many and not isinstance(self.engine, Config) and y.dtype == x.dtype:
             (self.columns,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
-            seeds = [e[0] if alone else tuple(e) for e in self.coordinates.basis()]
-            self.columns = transposed([self.coordinates.flat(list(pullback(e))) for e in seeds])
+            self.columns = _stacked(self._rows(pullback), axis=-2)
         return [y] if alone else list(y), self.columns
+
+    def adjoint(self, leaves: Vector) -> tuple[Vector, Any]:
+        """Return the equations, and the adjoint of their Jacobian, computed row by row."""
+        y, pullback = self._recorded(leaves)
+        rows = self._rows(pullback)
+        self.columns = _stacked(rows, axis=-2)
+        return [y] if len(leaves) == 1 else list(y), _stacked(rows, axis=-1)
+
+    def _recorded(self, leaves: Vector) -> tuple[Any, Callable[..., Any]]:
+        y, pullback = self.engine.vjp(self._traced, *leaves)
+        return refuse_traced(y, self.f, self.name), pullback
+
+    def _rows(self, pullback: Callable[..., Any]) -> list[Flat]:
+        """List the rows of a Jacobian, by a pull for each."""
+        seeds = [e[0] if len(e) == 1 else tuple(e) for e in self.coordinates.basis()]
+        return [self.coordinates.flat(list(pullback(e))) for e in seeds]
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
-        _, r_dot = engine().jvp(self._traced, tuple(leaves), tuple(direction))
+        _, r_dot = self.engine.jvp(self._traced, tuple(leaves), tuple(direction))
         return [r_dot] if len(leaves) == 1 else list(r_dot)
 
 
-def transposed(rows: list[Flat]) -> list[Flat]:
-    """Return the columns of the matrix with these rows."""
-    if not rows:
-        return rows
-    matrix = v.stack(*rows, axis=-2)
-    return [v.index(matrix, (..., k)) for k in range(len(rows))]
+def _fits(x: Any, of: Space) -> bool:
+    """Return whether an equation is of the shape of an unknown, and complex only if that is."""
+    same = tuple(getattr(x, "shape", ())) == of.shape
+    return same and (of.kind == "complex" or kind_of(x) != "complex")
+
+
+def _stacked(rows: list[Flat], axis: int) -> Any:
+    """Return the matrix with these rows along an axis; an empty list if there are none."""
+    return v.stack(*rows, axis=axis) if rows else rows
 
 
 # ------------------------------------------------------------------------------ linear systems
@@ -167,6 +188,7 @@ def solve_linear(
     batch: int = 0,
     tol: float | None = None,
     max_steps: int | None = None,
+    columns: Any = None,
 ) -> Vector:
     """Find the x with ``apply(x) = b``.
 
@@ -180,6 +202,8 @@ def solve_linear(
         None means ``"dense"`` for small or independent systems, otherwise ``"gmres"``.
     batch, tol, max_steps
         As in `chainrules_py.ops.higher_order.linear_solve`.
+    columns : list or array, optional
+        The matrix of the operator, if it is known.
 
     Raises
     ------
@@ -191,8 +215,9 @@ def solve_linear(
     if solver is None:
         solver = "dense" if batch or coordinates.size <= SMALL else "gmres"
     if solver == "dense":
-        columns = [coordinates.flat(apply(e)) for e in coordinates.basis()]
-        return coordinates.vector(solved(columns, coordinates.flat(b)))
+        if columns is None:
+            columns = [coordinates.flat(apply(e)) for e in coordinates.basis()]
+        return coordinates.vector(coordinates.solve(columns, coordinates.flat(b)))
     small = eps_of(b) ** 0.75 if tol is None else tol
     if solver in ("gmres", "cg"):
         return iterated(solver, apply, b, small, max_steps)
@@ -242,7 +267,8 @@ def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector
         )
     try:
         r, columns = system.jacobian(x)
-        return r, system.coordinates.vector(-solved(columns, system.coordinates.flat(r)))
+        coordinates = system.coordinates
+        return r, coordinates.vector(-coordinates.solve(columns, coordinates.flat(r)))
     except ConvergenceError as error:
         raise ConvergenceError(
             f"{system.name}: the Jacobian is singular where the norm of the residual is "
@@ -380,9 +406,10 @@ def least(system: System, leaves: Vector) -> Vector:
     return leaves
 
 
-def verify(system: System, solver: Any) -> None:
-    """Check that the solution at the system's start is isolated, so that it has a derivative.
+def verify(system: System, solver: Any) -> Any:
+    """Return the adjoint of the Jacobian, if it was computed, after a check of the solution.
 
+    The check is that the solution at the system's start is isolated, so that it has a derivative.
     Two steps of Newton's method with the same Jacobian start from there. At a simple root the first
     is within rounding, or the second much shorter; at a multiple root they shrink by a fixed factor
     at any distance (P. Deuflhard, *Newton Methods for Nonlinear Problems*, 2011, section 2.1).
@@ -396,7 +423,7 @@ def verify(system: System, solver: Any) -> None:
     """
     leaves, batch = system.start, system.batch
     try:
-        r, solve = _correction(system, leaves, solver)
+        r, matrix, solve = _correction(system, leaves, solver)
         first = solve(r)
         simple = norm(first, batch) <= 50 * eps_of(leaves) * norm(leaves, batch)
         if not every(simple):
@@ -408,16 +435,21 @@ def verify(system: System, solver: Any) -> None:
         raise NotDifferentiableError(_multiple(system, leaves))
     if system.name == "minimize" and system.columns is not None:
         least(system, leaves)
+    return matrix
 
 
 def _correction(
     system: System, leaves: Vector, solver: Any
-) -> tuple[Vector, Callable[[Vector], Vector]]:
-    """Return the residual, and a function that applies the inverse of the Jacobian."""
+) -> tuple[Vector, Any, Callable[[Vector], Vector]]:
+    """Return the residual, the adjoint of the Jacobian, and a function that applies its inverse."""
     if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
-        r, columns = system.jacobian(leaves)
-        coordinates = system.coordinates
-        return r, lambda rhs: coordinates.vector(solved(columns, coordinates.flat(rhs)))
+        r, adjoint = system.adjoint(leaves)
+        columns, coordinates = system.columns, system.coordinates
+        return (
+            r,
+            adjoint,
+            lambda rhs: coordinates.vector(coordinates.solve(columns, coordinates.flat(rhs))),
+        )
 
     def apply(u: Vector) -> Vector:
         return system.pushed(leaves, u)
@@ -428,7 +460,7 @@ def _correction(
             return system.read(solver(lambda u: tree.build(apply(Tree(u).leaves)), tree.build(rhs)))
         return solve_linear(apply, rhs, solver)
 
-    return system.residual(leaves), solve
+    return system.residual(leaves), None, solve
 
 
 def _multiple(system: System, leaves: Vector) -> str:

@@ -33,11 +33,12 @@ def _solve(operator, x, rhs, options):
 
 
 def _verified(config, operation, f, x, params, options):
-    """Check that a solution is isolated, if its numbers can be read."""
-    if config.sees(x):
-        how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
-        # The check reads numbers, even of values that an outer level differentiates.
-        check_isolated(*map(untraced, (f, x, *params)), name=operation.__name__, **how)
+    """Check that a solution is isolated, if its numbers can be read; return what that computed."""
+    if not config.sees(x):
+        return None
+    how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
+    # The check reads numbers, even of values that an outer level differentiates.
+    return check_isolated(*map(untraced, (f, x, *params)), name=operation.__name__, **how)
 
 
 def _implicit_push(config, f, tangents, x, params, options):
@@ -49,9 +50,11 @@ def _implicit_push(config, f, tangents, x, params, options):
     return Tree(x).tangent(_solve(Pushed(config, f, x, params), x, rhs, options))
 
 
-def _implicit_pull(config, f, x_bar, x, params, options):
+def _implicit_pull(config, f, x_bar, x, params, options, matrix):
     """Aᴴ λ = x̄, p̄ = -(∂f/∂p)ᴴ λ: one solve for all parameters."""
-    adjoint = _solve(Pulled(config, f, x, params), x, Tree(x).read(x_bar), options)
+    operator = Pulled(config, f, x, params)
+    operator.matrix = matrix
+    adjoint = _solve(operator, x, Tree(x).read(x_bar), options)
     r, pullback = config.rrule_via_ad(applied, f, x, *params)
     bars = pullback(Tree(r).tangent([-t for t in adjoint]))
     f_bar, _, *p_bars = mirrored((f, x, *params), bars)
@@ -78,10 +81,10 @@ def state_implicit(operation, equations, requires):
         x = operation(f, x0, *params, **options)
         f = settled(f)
         made = equations(config, f)
-        _verified(config, operation, made, x, params, options)
 
-        def pull(x_bar):
-            made_bar, *bars = _implicit_pull(config, made, x_bar, x, params, options)
+        def pull(x_bar):  # the check is here, as the matrix that it computes may be large
+            matrix = _verified(config, operation, made, x, params, options)
+            made_bar, *bars = _implicit_pull(config, made, x_bar, x, params, options, matrix)
             return (made_bar if made is f or is_zero(made_bar) else made_bar["f"], *bars)
 
         return x, pull

@@ -86,21 +86,29 @@ class Pushed(Operator):
 
 
 class Pulled(Operator):
-    """The adjoint Jacobian of ``f(x, *params)`` in x, times a vector: the adjoint of `Pushed`."""
+    """The adjoint Jacobian of ``f(x, *params)`` in x, times a vector: the adjoint of `Pushed`.
+
+    Attributes
+    ----------
+    matrix : array or None
+        Its matrix in real coordinates, if that is known. It is no field: another level of
+        differentiation computes its own.
+    """
 
     FIELDS = ("config", "f", "x", "params")
+    matrix: Any = None
     config: Config
     f: Function
     x: Any
     params: tuple[Any, ...]
 
     @functools.cached_property
-    def recorded(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, recorded once for any number of products."""
-        return self.config.rrule_via_ad(lambda x: self.f(x, *self.params), self.x)
+    def recorded(self) -> tuple[Tree, Tree, Callable[..., tuple[Any, ...]]]:
+        """The point, the value, and the pullback, recorded once for any number of products."""
+        y, pullback = self.config.rrule_via_ad(lambda x: self.f(x, *self.params), self.x)
+        return Tree(self.x), Tree(y), pullback
 
     def __call__(self, u: Any) -> Any:
         """Multiply the Jacobian by a vector."""
-        y, pullback = self.recorded
-        tree = Tree(self.x)
-        return tree.build(tree.read(pullback(Tree(y).tangent(Tree(u).leaves))[0]))
+        x, y, pullback = self.recorded
+        return x.build(x.read(pullback(y.tangent(Tree(u).leaves))[0]))

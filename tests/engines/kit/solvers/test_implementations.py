@@ -107,7 +107,7 @@ def test_array_that_nobody_registered_is_refused():
 
 def test_isolated_root_is_told_from_a_multiple_one():
     how = {"name": "root", "linear_solver": None, "batch": 0}
-    assert check_isolated(lambda x: x * x - 4.0, 2.0, **how) is None
+    assert check_isolated(lambda x: x * x - 4.0, 2.0, **how).tolist() == [[4.0]]
     with pytest.raises(NotDifferentiableError, match=r"root: the Jacobian.*singular"):
         check_isolated(lambda x: x * x, 0.0, **how)
 
