@@ -102,30 +102,14 @@ class ElementwiseRecipe(Pushes):
         fast, general = pulls.fast("real"), pulls.general()
         reals = complex not in [type_info(cls).dispatch_type for cls in request.operands]
 
-        def record(links: Any, y: Any, *xs: Any) -> Any:
+        def run(links: Any, *xs: Any) -> Any:
+            y = primal(*xs)
             if reals and type(y) is float:
                 return y, (fast, links, *keep((y, *xs)))
             self.check(request, y, *xs)
             return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
 
-        # The frequent case of one and two operands is written out: a call less.
-        def run_one(links: Any, x: Any) -> Any:
-            y = primal(x)
-            if reals and type(y) is float:
-                return y, (fast, links, *keep((y, x)))
-            return record(links, y, x)
-
-        def run_two(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            if reals and type(z) is float:
-                return z, (fast, links, *keep((z, x, y)))
-            return record(links, z, x, y)
-
-        def run_more(links: Any, *xs: Any) -> Any:
-            return record(links, primal(*xs), *xs)
-
-        runs: dict[int, Callable[..., Any]] = {1: run_one, 2: run_two}
-        return runs.get(len(request.operands), run_more)
+        return run
 
 
 def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
