@@ -47,8 +47,12 @@ class Unbroadcast:
         way = self.ways.get(type(t))
         if way is not None and t.shape == self.result:
             return way(t)
+        return self.summed(t)
+
+    def summed(self, t: Any) -> Any:
+        """Sum along the broadcast axes by the operation, which any library has."""
         t = sum(t, axis=self.axes, keepdims=self.keepdims)
-        return self.shaped(t) if self.drop else t
+        return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
 
     def of_product(self, t: Any, p: Any) -> Any:
         """Reduce ``t * p`` to the operand's shape, if possible without forming the product."""
@@ -69,10 +73,6 @@ class Unbroadcast:
         if other not in ways:
             ways[other] = libraries[cls].dots(self.result, self.shape, other)  # type: ignore[misc]
         return ways[other]
-
-    def shaped(self, t: Any) -> Any:
-        """Drop the axes that the operand does not have from a sum along the plan's axes."""
-        return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
 
 
 def unbroadcasting(result: Shape, shape: Shape) -> Any:
@@ -97,19 +97,13 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum a cotangent over the axes along which an operand of this shape was broadcast."""
     have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)
-    stretched = tuple(
-        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
-    )
     if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
         raise ProjectionError(
             f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
             f"it is not a shape that {shape} broadcasts to"
         )
-    # Counted from the end, so that leading batch axes stay where they are.
-    axes = tuple(range(-len(have), -len(shape))) + stretched
-    if axes:
-        t = sum(t, axis=axes, keepdims=True)
-    return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
+    plan = unbroadcasting(have, shape)
+    return t if plan is None else plan.summed(t)
 
 
 forgets(lambda: (_planned,))
