@@ -17,7 +17,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
 from chainrules_py.tangents.custom_space import projected
-from chainrules_py.tangents.structural import Tangent, of_container
+from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.tangent_dtypes import default_dtype, widened_to
 from chainrules_py.tangents.thunks import Thunk, unthunk
@@ -461,17 +461,13 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
         check_keys(onto.primal_type, t._entries, onto.fields)
         whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
         return whole if batch else projected(onto.primal_type, whole)
-    if type(onto) is StructureSpace and (read := of_container(t, onto)) is not None:
-        return _project_tangent(read, onto, batch)
     if isinstance(t, Summand):
         return project(t.dense(), onto, batch=batch)
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
         return t
-    msg = f"{describe(t)} is not a tangent of {onto!r}"
     if type(onto) is StructureSpace:
-        keys = [f"{k}=..." if isinstance(k, str) else "..." for k in onto.fields]
-        msg = f"{msg}; write Tangent[{onto.primal_type.__qualname__}]({', '.join(keys[:8])})"
-    raise ProjectionError(msg)
+        return _project_tangent(mirrored(t, onto), onto, batch)
+    raise ProjectionError(f"{describe(t)} is not a tangent of {onto!r}")
 
 
 def zero_tangent(primal: Any) -> Any:

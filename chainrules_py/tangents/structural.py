@@ -358,13 +358,3 @@ def _describe_tangent(x: object, depth: int) -> str | None:
 
 
 register_description("tangent", _describe_tangent)
-
-
-def of_container(t: Any, onto: Any) -> Tangent[Any] | None:
-    """Convert a plain dict, list or tuple to a `Tangent` in a structure's space; None if unlike."""
-    if type(t) not in (dict, list, tuple) or not issubclass(onto.primal_type, type(t)):
-        return None
-    entries = t if type(t) is dict else dict(enumerate(t))
-    if not entries.keys() <= onto.fields.keys() or onto.length not in (None, len(t)):
-        return None
-    return Tangent.of(onto.primal_type, entries, onto.length)

@@ -24,6 +24,7 @@ from chainrules_py.tangents import space as spaces
 from chainrules_py.tangents.space import kind_of, spread
 from chainrules_py.tangents.sum_to_shape import unbroadcasting
 from chainrules_py.values import caches
+from chainrules_py.values.structure import fields_of
 
 CASES = [
     ((3,), (3,)),
@@ -228,17 +229,12 @@ class Triple(typing.NamedTuple):
     c: float
 
 
-@pytest.mark.parametrize(
-    "x, line",
-    [
-        (Pair(1.0, 2.0), r"Tangent\[Pair\]\(a=..., b=...\)"),
-        (Triple(1.0, 2.0, 3.0), r"Tangent\[Triple\]\(a=..., b=..., c=...\)"),
-    ],
-    ids=["dataclass", "namedtuple"],
-)
-def test_a_plain_object_for_a_tangent_is_told_what_to_write(x, line):
-    with pytest.raises(ProjectionError, match=f"is not a tangent of .*; write {line}"):
-        project(x, x)
+@pytest.mark.parametrize("x", [Pair(1.0, 2.0), Triple(1.0, 2.0, 3.0)], ids=["dataclass", "tuple"])
+def test_an_instance_of_the_primal_stands_for_its_tangent_and_a_number_does_not(x):
+    assert dict(project(x, x).fields()) == dict(fields_of(x))
+    name = type(x).__name__
+    with pytest.raises(ProjectionError, match=rf"is not a tangent of {name}; write Tangent"):
+        project(3.0, x)
 
 
 def test_an_array_has_its_own_space_whenever_another_thread_empties_the_caches(monkeypatch):
