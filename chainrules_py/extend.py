@@ -105,14 +105,15 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.registry.bind.strong_zero": "leaves_out probe_like selects strong_pull",
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
-    "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
-    "chainrules_py.registry.bind.user_map_checks": "flowing functions_in refuse_functions",
-    "chainrules_py.registry.bind.integers_as_reals": "once_more whole_operands",
-    "chainrules_py.registry.bind.one_mode_rules": "OneMode state",
-    "chainrules_py.registry.statement_checks": "Types any_types checked_types find_primal",
+    "chainrules_py.registry.bind.general": (
+        "FruleRecipe OneMode RruleRecipe asks_wanted flowing functions_in given once_more pair_of "
+        "refuse_functions whole_operands"
+    ),
     "chainrules_py.registry.explain": "demand_rule rules_in",
     "chainrules_py.registry.call_normalization": "scalar_at_home",
-    "chainrules_py.registry.constructors": "register_frule register_rrule",
+    "chainrules_py.registry.constructors": (
+        "Types any_types checked_types find_primal register_frule register_rrule state"
+    ),
     "chainrules_py.registry.statement_and_rule": "Rule Source Statement",
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"

@@ -17,10 +17,9 @@ from chainrules_py.primitives.plugins import (
     preferred,
     see,
 )
-from chainrules_py.registry.constructors import rule
+from chainrules_py.registry.constructors import Types, rule
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.statement_and_rule import Source, Statement
-from chainrules_py.registry.statement_checks import Types
 from chainrules_py.registry.table import name_of, primal_of, remove, stated
 
 _blocks = itertools.count(2)

@@ -6,6 +6,7 @@ Shape, dtype, realness, device and structure are adjusted here, so that rules ne
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from typing import Any, NoReturn, final
 
@@ -16,10 +17,9 @@ from chainrules_py.ops.manipulation import astype, broadcast_to, reshape, to_dev
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
-from chainrules_py.tangents.custom_space import projected
+from chainrules_py.tangents.custom_space import own_space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.sum_to_shape import unbroadcast
-from chainrules_py.tangents.tangent_dtypes import default_dtype, widened_to
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.caches import forgets
@@ -149,6 +149,28 @@ class Space:
         return f"Space({self.dtype or self.like.__name__}[{shape}])"
 
 
+def default_dtype(xp: Any, kind: str = "real") -> Any:
+    """Return a library's dtype for tangents of integers and Python's numbers, or None.
+
+    It is float64 or complex128; a library whose ``dtypes`` does not list it, as JAX's may not, uses
+    its default dtype.
+    """
+    widest, asked = _widest(xp, kind), getattr(xp, "__array_namespace_info__", None)
+    if widest is None or asked is None:
+        return widest
+    info, floating = asked(), "complex floating" if kind == "complex" else "real floating"
+    return widest if _name(kind) in info.dtypes(kind=floating) else info.default_dtypes()[floating]
+
+
+def _name(kind: str) -> str:
+    return "complex128" if kind == "complex" else "float64"
+
+
+@functools.cache
+def _widest(xp: Any, kind: str) -> Any:
+    return getattr(xp, _name(kind), None)
+
+
 def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
     zeros = namespace_of(space.like).zeros
     if space.device is None:
@@ -184,11 +206,11 @@ def space(x: Any) -> Any:
     if make is None:
         make = _maker(cls, x)  # may load a backend, which clears the table
         _makers[cls] = make
-    if make is _deviceless_space:  # the most frequent, without another call
+    if make is _first_space:  # the most frequent, without another call
         try:
             return _array_spaces[cls, x.dtype, x.shape]
         except (KeyError, TypeError):
-            return _deviceless_space(x)
+            pass
     return make(x)
 
 
@@ -201,7 +223,7 @@ def _maker(cls: type, x: Any) -> Any:
     is_number = cls in _NUMBER_KINDS or type_info(cls).dispatch_type in _NUMBER_KINDS
     # Arrays of one class differ in their spaces. Another thread may just have emptied `with_dtype`.
     if kind != "none" and not is_number and hasattr(x, "dtype"):
-        return _array_space if type_info(cls).has_device else _deviceless_space
+        return _array_space if type_info(cls).has_device else _first_space
     of = NoTangent() if kind in ("bool", "none") else Space(x)
     return lambda x: of  # all numbers of a class have the same space
 
@@ -212,24 +234,20 @@ _KEPT = 1024
 
 def _array_space(x: Any) -> Any:
     """Return an array's space, cached by class, dtype, shape and device."""
-    key = (type(x), x.dtype, x.shape, getattr(x, "device", None))
+    device = getattr(x, "device", None)
     try:
-        return _array_spaces[key]
+        return _array_spaces[type(x), x.dtype, x.shape, device]
     except (KeyError, TypeError):  # not cached, or unhashable classes of a library
-        return _first_space(x, key)
+        return _first_space(x, device)
 
 
-def _deviceless_space(x: Any) -> Any:
-    return _first_space(x, (type(x), x.dtype, x.shape))
-
-
-def _first_space(x: Any, key: tuple[Any, ...]) -> Any:
+def _first_space(x: Any, *device: Any) -> Any:
     of = Space(x)
     found = NoTangent() if of.kind in ("bool", "other") else of
     with contextlib.suppress(TypeError):
         if len(_array_spaces) >= _KEPT:
             _array_spaces.clear()
-        _array_spaces[key] = found
+        _array_spaces[type(x), x.dtype, x.shape, *device] = found
     return found
 
 
@@ -257,14 +275,11 @@ def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
     >>> project(np.ones((2, 3)), onto=np.zeros((3,)))
     array([2., 2., 2.])
     """
-    if type(onto) is not Space:
-        if isinstance(t, AbstractTangent):
-            return _project_tangent(t, onto, batch)
-        onto = space(onto)
-        if type(onto) is not Space:
-            return onto if is_zero(onto) else _project_tangent(t, onto, batch)
-    elif isinstance(t, AbstractTangent):
+    if isinstance(t, AbstractTangent):
         return _project_tangent(t, onto, batch)
+    onto = onto if type(onto) is Space else space(onto)
+    if type(onto) is not Space:
+        return onto if is_zero(onto) else _project_tangent(t, onto, batch)
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
         have = getattr(getattr(t, "dtype", None), "itemsize", 0)
@@ -275,8 +290,15 @@ def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
 
 
 def widened(t: Any) -> Any:
-    """Convert an array for Python's numbers to their precision; return a number unchanged."""
-    return t if getattr(t, "dtype", None) is None else widened_to(t, kind_of(t))
+    """Convert an array for Python's numbers to float64 or complex128; return a number unchanged.
+
+    So is an array whose library lacks that dtype. Whether the dtype is enabled is not checked: a
+    library may silently convert to a narrower one.
+    """
+    if getattr(t, "dtype", None) is None:
+        return t
+    wide = _widest(type_info(type(t)).namespace, kind_of(t))
+    return t if wide is None or t.dtype == wide else astype(t, dtype=wide)
 
 
 def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
@@ -460,7 +482,7 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
             )
         check_keys(onto.primal_type, t._entries, onto.fields)
         whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
-        return whole if batch else projected(onto.primal_type, whole)
+        return whole if batch else own_space(onto.primal_type).project(whole)  # type: ignore[arg-type]  # classes are hashable
     if isinstance(t, Summand):
         return project(t.dense(), onto, batch=batch)
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
@@ -478,12 +500,8 @@ def zero_tangent(primal: Any) -> Any:
     >>> zero_tangent((1.0, "name"))
     Tangent[tuple](0.0, NoTangent())
     """
-    return _zero(space(primal))
-
-
-def _zero(of: Any) -> Any:
-    if type(of) is Space:
-        return of.zeros()
+    of = space(primal)
     if type(of) is StructureSpace:
-        return Tangent.of(of.primal_type, {k: _zero(s) for k, s in of.fields.items()}, of.length)
-    return of
+        zeros = {key: zero_tangent(part) for key, part in of.fields.items()}
+        return Tangent.of(of.primal_type, zeros, of.length)
+    return of.zeros() if type(of) is Space else of

@@ -64,7 +64,6 @@ _DOORKEEPERS = {
     "backends/chainrules_kit/custom_derivatives/custom_jvp_vjp.py",
     "backends/chainrules_kit/custom_derivatives/augmented_rule.py",
     "backends/chainrules_kit/custom_derivatives/rules_from_engine_functions.py",
-    "chainrules_py/registry/bind/one_mode_rules.py",
     "chainrules_py/registry/table.py",
     # Constructors that stand outside of the core, and what puts statements around people's
     # statements.

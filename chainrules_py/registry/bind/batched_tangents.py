@@ -15,9 +15,8 @@ from chainrules_py.ops.indexing import index
 from chainrules_py.ops.joining import stack
 from chainrules_py.ops.manipulation import permute_dims, reshape
 from chainrules_py.tangents.checks import refuse_tangent
-from chainrules_py.tangents.space import Space, kind_of
+from chainrules_py.tangents.space import Space, default_dtype, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
-from chainrules_py.tangents.tangent_dtypes import default_dtype
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import is_zero, missing
 from chainrules_py.values.dispatch_types import Tracer

@@ -335,7 +335,7 @@ def bind(
     if statement is None and mode != "both":
         raise NotDifferentiableError(_no_mode(rule, mode))
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
-        primal = _primal_function(rule.primal, operands)
+        primal = plain_function(rule.primal, operands)
     bound: Bound | None = None
     if statement is None or (mode == "both" and not shares_a_run(rule)):
         bound = _separately(rule, operands, wanted, primal, config)
@@ -436,8 +436,8 @@ def _no_mode(rule: Rule, mode: str) -> str:
     return f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
 
 
-def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
-    """Return the function that computes a primitive: on plain payloads, the library's."""
+def plain_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
+    """Return the function that computes a primitive: on plain payloads, the library's own."""
     for cls in operands:
         # An outer level, or another engine, may trace the operand, or values inside a structure.
         if issubclass(cls, Tracer) or type_info(cls).host is not None or is_structure_type(cls):

@@ -7,27 +7,75 @@ tests shape and dtype, which selects the pull:
 - *fast*: operands and result agree in both, so the products are the cotangents;
 - *broadcast*: they agree in dtype, and a plan gives the axes to sum over;
 - *general*: dtypes differ, and projection converts the products.
+
+Pushes, of tangents known at the call or later, have the same two ways: if operands, tangents and
+result agree in shape and dtype, which one test determines, the sum of the products is the tangent;
+the general path promotes the operands, and fits the sum to the result.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn, TypeAlias
 
-from chainrules_py.errors import RuleError
+from chainrules_py.errors import NoRuleError, ProjectionError, RuleError, describe
+from chainrules_py.ops import selection as v
+from chainrules_py.ops.elementwise import QUOTIENTS, conj, strong_multiply
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.bind import Bound, Request
-from chainrules_py.registry.bind.elementwise_pulls import Pulls
-from chainrules_py.registry.bind.elementwise_pushes import ByDtype, Partial, Pushes, Slots, form_of
-from chainrules_py.tangents.space import space
+from chainrules_py.registry.bind.batched_tangents import aligned
+from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
+from chainrules_py.registry.bind.elementwise_pulls import (
+    NUMBERS,
+    Partial,
+    Pulls,
+    Slots,
+    negated,
+    times_constant,
+)
+from chainrules_py.registry.statement_and_rule import Statement
+from chainrules_py.tangents.checks import check_is_tangent
+from chainrules_py.tangents.primal_promotion import numbers_like
+from chainrules_py.tangents.rule_results import check_result, known_results
+from chainrules_py.tangents.space import (
+    Space,
+    check_real,
+    dtype_kind,
+    kind_of,
+    known_space,
+    space,
+    spread,
+)
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import ZeroTangent, is_zero
+from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
+SELECTING = {
+    v.choose, v.clip, v.clip_above, v.clip_below, v.fmax, v.fmin, v.maximum,
+    v.minimum, v.nan_to_num,
+}  # fmt: skip
+"""Operations whose partials are structural zeros where they do not select an element."""
+Term: TypeAlias = Callable[..., Any]
 _COMPLEX = complex
 
 
-class ElementwiseRecipe(Pushes):
+class ByDtype(dict[Any, Any]):
+    """Table by the dtype that operands and result share, filled on first use of a dtype."""
+
+    def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
+        super().__init__()
+        self.like = like
+        self.make = make
+
+    def __missing__(self, dtype: Any) -> Any:
+        return self.setdefault(dtype, self.make(dtype_kind(dtype, self.like), dtype))
+
+
+class ElementwiseRecipe(SharedRun):
     """Recipe with one partial per operand, of the result and the operands."""
 
     constructor = "scalar_rule"
@@ -41,13 +89,132 @@ class ElementwiseRecipe(Pushes):
         self.is_smooth = not singular
         self.complex = complex
         self.used = tuple([() if p is None else _used(p, len(partials)) for p in partials])
-        self.forms = tuple(
+        self.forms: tuple[tuple[str, Any], ...] = tuple(
             [("none", None) if p is None else form_of(p, len(partials)) for p in partials]
         )
         if complex is None and any([type(c) is _COMPLEX for _, c in self.forms]):
             raise RuleError(
                 "a partial derivative of a real function is a complex number; give a real one"
             )
+
+    def stated_in(self, n: int) -> tuple[bool, ...]:
+        """Return for each of n operands whether it has a partial."""
+        return tuple([p is not None for p in self.partials])
+
+    def check(self, request: Request, y: Any, *xs: Any) -> None:
+        """Raise for structures, and for complex numbers without a stated meaning of partials."""
+        if self.complex is None and "complex" in map(kind_of, (y, *xs)):
+            self.refuse_complex(request.statement)
+        if (type(y), getattr(y, "dtype", None)) not in known_results:
+            check_result(y)
+        if is_structure_type(type(y)):  # a partial derivative is of one number by another
+            raise RuleError(
+                f"{request.statement!r} is of one array or number, and "
+                f"{request.statement.primal.__name__} gave {describe(y)}; state its rule by @rule "
+                f"or rrule.register"
+            )
+
+    def refuse_complex(self, statement: Statement) -> None:
+        """Raise because the meaning of a partial for complex numbers is not stated."""
+        raise NoRuleError(
+            f"{statement.primal.__name__} has no rule for complex numbers; its scalar_rule "
+            f"({statement.where}) does not say complex='holomorphic' or complex='real'"
+        )
+
+    def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
+        """Return a term per active operand, with its partial if that has to be computed."""
+        found: list[tuple[Term, Partial | None]] = []
+        # p * t calls a tracer's method directly; t * p would first call an array's.
+        traced = any([issubclass(cls, Tracer) for cls in request.operands])
+        product = strong_multiply if self.singular else _mirrored if traced else operator.mul
+        if request.statement.primal in SELECTING:
+            product = _chosen
+        for i in request.active:
+            (form, c), partial = self.forms[i], self.partials[i]
+            if form != "constant" or self.singular:
+                found.append((product, partial))
+            else:
+                found.append((times_constant(c), None))
+        return found
+
+    def forward(self, request: Request) -> Bound:
+        """Bind the sum over the operands of x_dot p, fitted to the result."""
+        primal, terms = request.primal, self._terms(request)
+
+        def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
+            self.check(request, y, *xs)
+            values = numbers_like(y, xs)
+            y_dot: Any = None
+            for (term, partial), t in zip(terms, tangents, strict=True):
+                if is_zero(t):
+                    continue
+                y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
+            return y, ZeroTangent() if y_dot is None else self._spread(y_dot, y, request)
+
+        infos = list(map(type_info, request.operands))
+        shaped = [i for i, info in enumerate(infos) if not info.is_plain_number]
+        if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
+            return Bound(request, _push_numbers(primal, terms, finish))
+        beside = {info.dispatch_type for info in infos if info.is_plain_number}
+        if not shaped or not beside <= {int, float, bool}:
+            return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
+        kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)
+        fits = ByDtype(request.operands[shaped[0]], lambda kind, _: kind in kinds)
+        return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
+
+    def halves(self, request: Request) -> Halves:
+        """Return the sums of products with the partials, and the function that computes these."""
+        terms, primal = self._terms(request), request.primal
+        push = annotate(
+            self._pushing(terms, request), request, batched=self._pushing(terms, request, 1)
+        )
+        computed = [partial for _, partial in terms if partial is not None]
+        adjoints = [
+            (times_constant(self.forms[i][1].conjugate()) if partial is None else term, partial)
+            for i, (term, partial) in zip(request.active, terms, strict=True)
+        ]
+
+        def pull(y_bar: Any, y: Any, *ps: Any) -> Any:
+            rest = iter(ps)
+            return [f(y_bar, None if p is None else conj(next(rest))) for f, p in adjoints]
+
+        def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            y = primal(*xs)
+            self.check(request, y, *xs)
+            values = numbers_like(y, xs)
+            return y, (known_space(y), *[p(*values) for p in computed])
+
+        return push, pull, save
+
+    def _pushing(
+        self, terms: list[tuple[Term, Partial | None]], request: Request, batch: int = 0
+    ) -> Callable[..., Any]:
+        """Return a push of the sum of terms, for one direction or for a batch of them."""
+
+        def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+            y_dot: Any = None
+            rest = iter(ps)
+            for t, (term, partial) in zip(tangents, terms, strict=True):
+                p = None if partial is None else next(rest)
+                if is_zero(t):
+                    continue
+                t = unthunk(t)
+                if batch and hasattr(p, "shape"):
+                    spread(p, y)  # raises if the batch would hide that its shape does not fit
+                y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
+            return ZeroTangent() if y_dot is None else self._spread(y_dot, y, request, batch)
+
+        return push
+
+    def _spread(self, y_dot: Any, y: Any, request: Request, batch: int = 0) -> Any:
+        """Fit a tangent to the result, or its space; a real function has no complex partial."""
+        try:
+            if self.complex is None and type(of := space(y)) is Space:
+                check_real(y_dot, of)
+            return spread(y_dot, y, batch=batch)
+        except ProjectionError as error:
+            error.add_note(f"given by a partial derivative of {request.statement!r}")
+            raise
 
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""
@@ -102,14 +269,30 @@ class ElementwiseRecipe(Pushes):
         fast, general = pulls.fast("real"), pulls.general()
         reals = complex not in [type_info(cls).dispatch_type for cls in request.operands]
 
-        def run(links: Any, *xs: Any) -> Any:
-            y = primal(*xs)
+        def record(links: Any, y: Any, *xs: Any) -> Any:
             if reals and type(y) is float:
                 return y, (fast, links, *keep((y, *xs)))
             self.check(request, y, *xs)
             return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
 
-        return run
+        # The frequent case of one and two operands is written out: a call less.
+        def run_one(links: Any, x: Any) -> Any:
+            y = primal(x)
+            if reals and type(y) is float:
+                return y, (fast, links, *keep((y, x)))
+            return record(links, y, x)
+
+        def run_two(links: Any, x: Any, y: Any) -> Any:
+            z = primal(x, y)
+            if reals and type(z) is float:
+                return z, (fast, links, *keep((z, x, y)))
+            return record(links, z, x, y)
+
+        def run_more(links: Any, *xs: Any) -> Any:
+            return record(links, primal(*xs), *xs)
+
+        runs: dict[int, Callable[..., Any]] = {1: run_one, 2: run_two}
+        return runs.get(len(request.operands), run_more)
 
 
 def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
@@ -195,3 +378,133 @@ def _used(partial: Partial, n: int) -> Slots:
     # ``*xs`` reads the rest; what follows the operands, as in a loop's k=k, has a default.
     names = (*parameters_of(partial).positional, *["x"] * (n + 1))[: n + 1]
     return tuple([i for i, name in enumerate(names) if not name.startswith("_")])
+
+
+# ------------------------------------------------------------------------- forms of partials
+
+
+class _Slot:
+    """A placeholder for a parameter, or its negative, with which a partial is called once.
+
+    Any computation or test with it raises a TypeError.
+    """
+
+    __slots__ = ("place", "sign")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, place: int, sign: int = 1) -> None:
+        self.place, self.sign = place, sign
+
+    def __neg__(self) -> _Slot:
+        return _Slot(self.place, -self.sign)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError
+
+
+def form_of(partial: Partial, n: int) -> tuple[str, Any]:
+    """Classify a partial of n operands by its result: constant, one of its parameters, computed.
+
+    A computed one comes with its quotient (`chainrules_py.registry.bind.quotient_pulls`), or None.
+    """
+    code: Any = getattr(partial, "__code__", None)
+    if type(partial) is not FunctionType or code.co_freevars:
+        return ("computed", None)
+    named = [partial.__globals__.get(name) for name in code.co_names]
+    if named and not (len(named) == 1 and any([named[0] is quotient for quotient in QUOTIENTS])):
+        return ("computed", None)
+    # The quotient gives its operands, as nothing can be computed with slots.
+    stubs = dict.fromkeys(code.co_names, lambda above, below: (above, below))
+    try:
+        value = FunctionType(code, stubs)(*[_Slot(i) for i in range(n + 1)])
+    except TypeError:  # it computes with its parameters
+        return ("computed", None)
+    if type(value) in NUMBERS:
+        return ("constant", value)
+    if type(value) is _Slot and value.sign > 0:
+        return ("slot", value.place)
+    return ("computed", _quotient_of(*value) if named and type(value) is tuple else None)
+
+
+def _quotient_of(above: Any, below: Any) -> tuple[float, int | None, int] | None:
+    """Return constant, slot above and slot below of ``divide(2, x)`` or ``divide(-z, y)``."""
+    if type(below) is not _Slot or below.sign < 0:
+        return None
+    if type(above) is _Slot:
+        return (above.sign, above.place, below.place)
+    return (above, None, below.place) if type(above) in (int, float) else None
+
+
+def _chosen(t: Any, p: Any) -> Any:
+    """Return the product, with zero for elements that are not selected, even if infinite."""
+    return strong_multiply(p, t)
+
+
+def _mirrored(t: Any, p: Any) -> Any:
+    return p * t
+
+
+def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
+    """Add a term to a sum; a term that only negates is subtracted."""
+    try:
+        if y_dot is None:
+            return term(t, p)
+        return y_dot - t if term is negated else y_dot + term(t, p)
+    except TypeError:
+        check_is_tangent(p)  # a user's partial may be no number
+        raise
+
+
+def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
+    """Build the push for Python numbers."""
+
+    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+        y = primal(*xs)
+        if type(y) is not float or any([type(t) is not float for t in tangents]):
+            return finish(y, tangents, *xs)
+        y_dot: Any = None
+        try:
+            for (term, partial), t in zip(terms, tangents, strict=True):
+                part = term(t, partial and partial(y, *xs))
+                y_dot = part if y_dot is None else y_dot + part
+        except TypeError:
+            return finish(y, tangents, *xs)
+        return (y, y_dot) if type(y_dot) is float else finish(y, tangents, *xs)
+
+    return run
+
+
+def _push_arrays(
+    primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
+) -> Callable[..., Any]:
+    """Build the push for arrays, which are the ``shaped`` operands, of one dtype.
+
+    Zero tangents lack the attributes that are read here, and the product may have another dtype. A
+    user's partial may be no number. `finish` handles all these cases.
+    """
+    (term, partial), (place, *places) = terms[0], shaped
+    others = [(k, *pair) for k, pair in enumerate(terms)][1:]
+
+    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+        y, t = primal(*xs), tangents[0]
+        try:
+            dtype = y.dtype
+            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
+                y_dot = term(t, partial and partial(y, *xs))
+                for i in places:
+                    if xs[i].dtype != dtype:
+                        return finish(y, tangents, *xs)
+                for k, more, p in others:
+                    if (t := tangents[k]).dtype != dtype:
+                        return finish(y, tangents, *xs)
+                    y_dot = y_dot - t if more is negated else y_dot + more(t, p and p(y, *xs))
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                    return y, y_dot
+        except (AttributeError, TypeError):  # no array, which `finish` refuses; np.float64 * 1j
+            pass
+        return finish(y, tangents, *xs)
+
+    return run

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
+from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.ops.elementwise import conj, strong_multiply
 from chainrules_py.registry.bind.bind import Request, annotate
-from chainrules_py.registry.bind.elementwise_pushes import (
-    NUMBERS,
-    Partial,
-    Pushes,
-    Slots,
-    times_constant,
-)
 from chainrules_py.registry.bind.quotient_pulls import Quotients
-from chainrules_py.registry.bind.user_map_checks import check_product
-from chainrules_py.tangents.checks import check_is_tangent
+from chainrules_py.registry.statement_and_rule import Statement
+from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.primal_promotion import promoted
-from chainrules_py.tangents.space import project, space
+from chainrules_py.tangents.space import kind_of, project, space
+from chainrules_py.tangents.zeros import AbstractTangent
 from chainrules_py.values.type_info import type_info
 
+NUMBERS = (int, float, complex)
+Partial: TypeAlias = Callable[..., Any]
+Slots: TypeAlias = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 form = operator.attrgetter("dtype", "shape")
 
 
 class Pulls:
-    """The pulls of one recipe for one request, in their three forms."""
+    """The pulls of one `ElementwiseRecipe` for one request, in their three forms."""
 
-    def __init__(self, recipe: Pushes, request: Request, saved: Slots) -> None:
+    def __init__(self, recipe: Any, request: Request, saved: Slots) -> None:
         self.recipe = recipe
         self.request = request
         self.saved = saved
-        self.forms = [recipe.forms[i] for i in request.active]
+        self.forms: list[tuple[str, Any]] = [recipe.forms[i] for i in request.active]
         self.quotients = [q if form == "computed" else None for form, q in self.forms]
         self.short = Quotients(request.operands)
         # Both operands of a quotient share its division.
@@ -69,16 +67,14 @@ class Pulls:
         ):
             parts = tuple([_with_numbers(p, len(self.saved)) for p in parts])
         if kind == "real" and self.recipe.singular:
-            together = self.short.together(_join(parts, 2)) if self.shared else None
+            together = self.short.together(join(parts, 2)) if self.shared else None
             given = zip(self.quotients, parts, strict=True)
             parts = tuple([self.short.part(q, self.saved, strong) for q, strong in given])
         elif kind != "complex" and not self.recipe.singular:
-            together = _TOGETHER.get((*self.forms, self.saved))
+            together = _together((*self.forms, self.saved))
         if together is None:
-            together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
-        # A separate function per rule, as its annotations differ.
-        pull = together if len(parts) == 1 else _copy(together)
-        return annotate(pull, self.request, parts, batched=True)
+            together = parts[0] if len(parts) == 1 else join(parts, len(self.saved))
+        return annotate(together, self.request, parts, batched=True)
 
     def _broadcast(self, kind: str) -> Any:
         parts, n = self._fast(kind).parts, len(self.saved)
@@ -139,7 +135,7 @@ class Pulls:
         return self._joined(tuple([make(position) for position in places]), many)
 
     def _joined(self, parts: tuple[Any, ...], batched: Any = True) -> Any:
-        pull = parts[0] if len(parts) == 1 else _join(parts, -1)
+        pull = parts[0] if len(parts) == 1 else join(parts, -1)
         return annotate(pull, self.request, parts, batched=batched)
 
     def _parts(self, conjugate: bool) -> tuple[Any, ...]:
@@ -191,14 +187,48 @@ class Pulls:
         return pull
 
 
-# Pairs of partials whose products are faster in one function: those of a product and of a sum.
-_PRODUCT = (("slot", 2), ("slot", 1), (1, 2))
-_TOGETHER: dict[Any, Callable[..., Any]] = {
-    _PRODUCT: lambda z_bar, x, y: (
-        (z_bar * y, z_bar * x) if x is not y else (t := z_bar * x, t)  # a square
-    ),
-    (("constant", 1), ("constant", 1), ()): lambda z_bar: (z_bar, z_bar),
-}
+def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any:
+    """Return the product of a cotangent and a partial derivative, after checking it.
+
+    Raises
+    ------
+    ProjectionError
+        If the partial is not one number per element, or is complex for a ``real`` function.
+    """
+    kinds = kind_of(bar), kind_of(y_bar)
+    if isinstance(bar, AbstractTangent):
+        return bar  # a derivative that is zero, or not stated
+    same_shape = "none" in kinds or (shape_of(bar) or ()) == (shape_of(y_bar) or ())
+    other_kind = kinds[0] != kinds[1] and kinds[0] in (real and "complex", "other")
+    if same_shape and not other_kind:
+        check_is_tangent(bar)
+        return bar
+    raise ProjectionError(
+        f"a partial derivative of {statement!r} has not the shape or kind of the result: "
+        f"{describe(y_bar)} times it is {describe(bar)}; give a real number, or an array of the "
+        f"result's shape"
+    )
+
+
+def times_constant(c: Any) -> Callable[..., Any]:
+    """Return the product with a constant partial, as a function."""
+    if c == 1:
+        return lambda t, *_: t
+    return negated if c == -1 else lambda t, *_: t * c
+
+
+def negated(t: Any, *_: Any) -> Any:
+    """Return the negative of a tangent."""
+    return -t
+
+
+def _together(forms: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """Return one new function for both products of a frequent pair of partials."""
+    if forms == (("slot", 2), ("slot", 1), (1, 2)):
+        return lambda z_bar, x, y: (
+            (z_bar * y, z_bar * x) if x is not y else (t := z_bar * x, t)  # a square
+        )
+    return (lambda z_bar: (z_bar, z_bar)) if forms == (*[("constant", 1)] * 2, ()) else None
 
 
 _WIDEST = {"real": 8, "complex": 16}
@@ -221,20 +251,15 @@ def _with_numbers(pull: Any, n: int) -> Any:
     return lambda y_bar, *kept: pull(y_bar, *[promoted(x, y_bar) for x in kept[:n]], *kept[n:])
 
 
-def _copy(function: Any) -> Any:
-    return type(function)(
-        function.__code__, function.__globals__, function.__name__, None, function.__closure__
-    )
-
-
-def _join(parts: tuple[Any, ...], n: int) -> Any:
+def join(parts: tuple[Any, ...], n: int) -> Any:
     """Join parts into one function; n is the number of saved values, -1 for any."""
-    if len(parts) == 2 and n in (0, 1, 2):
+    if len(parts) == 2 and n < 3:
         first, second = parts
         return (
             lambda y_bar: (first(y_bar), second(y_bar)),
             lambda y_bar, a: (first(y_bar, a), second(y_bar, a)),
             lambda y_bar, a, b: (first(y_bar, a, b), second(y_bar, a, b)),
+            lambda y_bar, *kept: (first(y_bar, *kept), second(y_bar, *kept)),
         )[n]
     return lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
 

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.ops.higher_order import transposed
+from chainrules_py.primitives.closures.convert import Closure, Operator
+from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
-from chainrules_py.registry.bind.integers_as_reals import once_more
-from chainrules_py.registry.bind.one_mode_rules import OneMode
-from chainrules_py.registry.bind.user_map_checks import (
-    checked_map,
-    flowing,
-    functions_in,
-    refuse_functions,
-)
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
-from chainrules_py.tangents.primal_promotion import Whole, whole_of
+from chainrules_py.tangents.primal_promotion import Whole, real_numbers, whole_of
 from chainrules_py.tangents.rule_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
     fit,
+    kind_of,
     known_space,
     mirrored,
     space,
@@ -49,6 +45,7 @@ from chainrules_py.tangents.zeros import (
     ZeroTangent,
     is_zero,
 )
+from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
@@ -284,6 +281,22 @@ def _axes(y: Any) -> int:
 def _saved(_t: Any, value: Any) -> Any:
     """Return what was saved: zero where no derivative flows, or the reason that there is none."""
     return value
+
+
+class OneMode(Recipe):
+    """Recipe of one ``mode``, as written: a subclass has the method of that mode."""
+
+    mode: str
+
+    def reverse(self, request: Request) -> Bound:
+        """Bind the transpose of the push."""
+        return transposed(self, request)  # type: ignore[no-any-return]
+
+    def linearize(self, request: Request) -> Bound:
+        """Bind the transpose of the pull, or one more run of the push for each tangent."""
+        if self.mode == "forward":
+            return super().linearize(request)
+        return transposed(self, request)  # type: ignore[no-any-return]
 
 
 class FruleRecipe(_Written, OneMode):
@@ -540,3 +553,130 @@ def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise RuleError(f"{statement!r} has to return {shown}, and returned {_returned(answer)}")
     return answer
+
+
+# ------------------------------------------------------------------------------ whole numbers
+
+# The value is computed with the integers. A derivative is another number, and may overflow where
+# the value does not. So a rule with a derivative in an integer is run once more, with real numbers
+# in place of the integers. An operand without one, or annotated ``int``, may be an index.
+
+
+def whole_operands(xs: Sequence[Any]) -> list[int]:
+    """List the indices of operands that are, or contain, arrays of integers."""
+    leaves = [flatten(x)[0] if isinstance(x, (tuple, list, dict)) else [x] for x in xs]
+    return [i for i, parts in enumerate(leaves) if any(map(_is_whole, parts))]
+
+
+def once_more(
+    run: Callable[..., Any],
+    xs: Sequence[Any],
+    ts: Sequence[Any],
+    y: Any,
+    statement: Statement,
+    *,
+    pushes: bool = False,
+) -> Any:
+    """Run a rule with real numbers in place of integers in which it has a derivative, if any.
+
+    Parameters
+    ----------
+    run : callable
+        Runs the rule on a tuple of operands.
+    xs, ts : sequence
+        The operands, and a tangent or cotangent of each.
+    y
+        The value.
+    statement : Statement
+        The statement of the rule, named in errors if it takes no real numbers.
+    pushes : bool
+        Whether ``ts`` are tangents. A zero cotangent means that the rule has no derivative in that
+        operand. A zero tangent does not; then an operand that refuses real numbers is an index.
+
+    Returns
+    -------
+    object or None
+        The result of the run, or None if there was none.
+    """
+    annotated = enumerate(statement.signature)
+    kept = {i for i, annotation in annotated if annotation in (int, bool)}
+    whole = [i for i in whole_operands(xs) if i < len(ts) and i not in kept]
+    flowing = [i for i in whole if not is_zero(ts[i])]
+    read = lambda leaf: real_numbers(leaf, y) if _is_whole(leaf) else leaf
+    for places in [whole, flowing] if pushes and flowing != whole else [flowing]:
+        try:
+            reals = tuple([map_leaves(read, x) if i in places else x for i, x in enumerate(xs)])
+            return run(reals) if places else None
+        except (TypeError, IndexError) as error:
+            if places is not flowing:
+                continue
+            error.add_note(
+                f"{statement!r} has a derivative in a whole number, and is run with the real "
+                f"number that it is; give NoTangent() for it, or annotate it int, if it is an "
+                f"index or a count"
+            )
+            raise
+    return None
+
+
+def _is_whole(x: Any) -> bool:
+    return hasattr(x, "dtype") and kind_of(x) == "int"
+
+
+# ------------------------------------------------------------------ operands that are functions
+
+# If the map of a function is zero, the derivative in what the function captured would be lost.
+
+
+def functions_in(request: Request) -> frozenset[int]:
+    """Return the indices of operands that are functions with differentiated values in them.
+
+    These packages' own operations on functions are excluded, as they may never call one.
+    """
+    statement = request.statement
+    if isinstance(statement.primal, HigherOrder) and statement.source.is_ours:
+        return frozenset()
+    known = Closure, Operator
+    return frozenset([i for i in request.active if issubclass(request.operands[i], known)])
+
+
+def refuse_functions(request: Request) -> None:
+    """Raise for such an operand of a forward rule that does not require an engine.
+
+    Raises
+    ------
+    NotDifferentiableError
+        The message says how to push through a function.
+    """
+    if functions_in(request):
+        raise NotDifferentiableError(
+            f"{request.statement!r} has no derivative in a function that has captured what is "
+            f"being differentiated, so that this tangent would be lost; state it with "
+            f"requires=ForwardMode, and push by config.frule_via_ad, or pass what the function "
+            f"captured as an operand"
+        )
+
+
+def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
+    """Return the map of an operand; if that is a function, raise where the map gives zero."""
+    if not of_function:
+        return m
+    if type(m) is not LinearMap:
+        return flowing(m, statement)
+
+    def flows(half: Any) -> Any:
+        return half and (lambda *xs: flowing(half(*xs), statement))
+
+    return LinearMap(flows(m.push), flows(m.pull), *m.saved)
+
+
+def flowing(t: Any, statement: Statement) -> Any:
+    """Return a rule's derivative in a function; raise if it is zero, as it would be lost."""
+    t = unthunk(t)
+    if is_zero(t):
+        raise NotDifferentiableError(
+            f"{statement!r} gives zero for a function that has captured what is being "
+            f"differentiated, so that this gradient would be lost; give a LinearMap for it, or "
+            f"pass what it captured as an operand"
+        )
+    return t

@@ -16,7 +16,16 @@ from chainrules_py.registry.bind.batched_tangents import (
     lengthened,
     one_by_one,
 )
-from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
+from chainrules_py.registry.bind.bind import (
+    Bound,
+    Halves,
+    Recipe,
+    Request,
+    SharedRun,
+    annotate,
+    plain_function,
+)
+from chainrules_py.registry.bind.elementwise_pulls import join
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.primal_promotion import real_numbers
 from chainrules_py.tangents.space import (
@@ -237,16 +246,13 @@ class LinearRecipe(SharedRun):
         add_into: Any = self.pull_into
         if add_into is None or request.active != (0,):
             return None
-        (cls, *others), add = request.operands, add_into
-        elsewhere = any(
-            [issubclass(c, Tracer) or type_info(c).host is not None for c in request.operands]
-        )
-        if isinstance(add_into, Primitive) and not elsewhere:
-            add = add_into.implementation((cls, cls, *others)) or add_into
+        cls, *others = request.operands
+        known = isinstance(add_into, Primitive)
+        add = plain_function(add_into, (cls, cls, *others)) if known else add_into
 
         def pull_into(buffer: Any, y_bar: Any, options: dict[str, Any], of: Any, *xs: Any) -> None:
-            known = type(buffer) is cls is type(y_bar)
-            (add if known else add_into)(buffer, y_bar, *xs, **options)
+            alike = type(buffer) is cls is type(y_bar)
+            (add if alike else add_into)(buffer, y_bar, *xs, **options)
 
         return pull_into
 
@@ -384,11 +390,7 @@ def _joined(parts: tuple[Any, ...], request: Request) -> Any:
     def pull_many(y_bar: Any, *kept: Any) -> tuple[Any, ...]:
         return tuple([batched(p)(y_bar, *kept) for p in parts])
 
-    pull = lambda y_bar, *kept: tuple([p(y_bar, *kept) for p in parts])
-    if len(parts) == 2:
-        first, second = parts
-        pull = lambda y_bar, *kept: (first(y_bar, *kept), second(y_bar, *kept))
-    return annotate(pull, request, parts, batched=pull_many)
+    return annotate(join(parts, -1), request, parts, batched=pull_many)
 
 
 def _dense(t: Any, x: Any) -> Any:

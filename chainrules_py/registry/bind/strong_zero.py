@@ -17,8 +17,7 @@ from chainrules_py.ops import selection as v
 from chainrules_py.ops.elementwise import strong_multiply
 from chainrules_py.ops.predicates import isfinite
 from chainrules_py.ops.selection import where
-from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
-from chainrules_py.registry.bind.elementwise_pushes import SELECTING
+from chainrules_py.registry.bind.elementwise import SELECTING, ElementwiseRecipe
 from chainrules_py.registry.bind.linear import BilinearRecipe, LinearRecipe
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import unthunk

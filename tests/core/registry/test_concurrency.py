@@ -92,8 +92,8 @@ def test_a_registry_that_clears_its_cache_in_place_fails_that_test(monkeypatch):
 def test_a_registry_that_stores_into_the_newest_dict_fails_it_as_well(monkeypatch):
     fill = table._fill
 
-    def racing(cache: Any, f: Any, operands: Any, config: Any) -> Any:
-        found = fill({}, f, operands, config)
+    def racing(f: Any, operands: Any, config: Any) -> Any:
+        found = fill(f, operands, config)
         table._plain.open()[f, operands] = found  # bound after reading the rules
         return found
 

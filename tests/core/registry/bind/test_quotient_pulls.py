@@ -12,7 +12,7 @@ from chainrules_py import ops as v
 from chainrules_py import primitive, scalar_rule
 from chainrules_py.ops import divide, strong_multiply
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.elementwise_pushes import form_of
+from chainrules_py.registry.bind.elementwise import form_of
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 
 INF, NAN = np.inf, np.nan

@@ -10,7 +10,7 @@ import pytest
 from chainrules_py import ProjectionError, frule, primitive, rrule, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.ops import divide
-from chainrules_py.registry.bind.elementwise_pushes import form_of
+from chainrules_py.registry.bind.elementwise import form_of
 from chainrules_tape import grad, jacobian, jvp, linearize, vjp
 
 DECIDING = {
