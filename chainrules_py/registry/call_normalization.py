@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,8 @@ from chainrules_py.ops.elementwise import lift
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.aliases.alias import Alias, Call, aliases
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.table import name_of, primal_of
+from chainrules_py.registry.explain import missing_rule
+from chainrules_py.registry.table import primal_of
 from chainrules_py.values import dispatch_types
 from chainrules_py.values.type_info import type_info
 
@@ -30,19 +32,12 @@ def normalise_call(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -
     home = dispatch_types.number_home(f)
     if home is not None and all(type_info(type(x)).is_python_number for x in operands):
         operands = tuple([scalar_at_home(x, home) for x in operands])
-    row = _row(f)
+    row = aliases.get(f) if isinstance(f, Hashable) else None
     if row is not None:
         return _by_row(f, row, operands, options)
     if primal is None:
-        raise NoRuleError(_unknown(f, operands))
+        raise NoRuleError(missing_rule(f, tuple(map(type, operands))))
     return primal, *primal.normalise(operands, options), f
-
-
-def _row(f: Any) -> Alias | None:
-    try:
-        return aliases.get(f)
-    except TypeError:  # unhashable
-        return None
 
 
 def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -52,8 +47,8 @@ def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, An
     if bare and len(operands) == len(operation.operands):
         return operation, operands, options, row.native
     classes = map(type, (*operands, *options.values()))
-    at_home = next((cls for cls in classes if type_info(cls).home is not None), None)
-    call = dispatch_types.called_beside(_home_of(at_home), row.call, operands, options)
+    at_home = next((cls for cls in classes if type_info(cls).home is not None), type(None))
+    call = dispatch_types.called_beside(type_info(at_home).home, row.call, operands, options)
     operations = isinstance(operation, Primitive) and isinstance(call.operation, Primitive)
     whole = partial(_whole, f, at_home, options)
     if not operations or _does_more(call, row, operands, options):
@@ -65,38 +60,21 @@ def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, An
     return primal, xs, stated, None
 
 
-def _home_of(cls: type | None) -> Any:
-    return None if cls is None else type_info(cls).home
-
-
-def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> Any:
+def _whole(f: Any, at_home: type, options: dict[str, Any], *xs: Any) -> Any:
     """Call a library function through its alias, which another process may have to load first."""
     if f not in aliases:
-        plugins.see(f, (at_home or type(None),))
+        plugins.see(f, (at_home,))
     row = aliases[f]
-    return dispatch_types.called_beside(_home_of(at_home), lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
+    return dispatch_types.called_beside(type_info(at_home).home, lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
 
 
 def _does_more(call: Call, row: Alias, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
     """Return whether keywords make a call more than one operation on the same operands."""
-    if call.after:
-        return True
-    if len(call.operands) != len(operands):
-        # An option passed by position is also an operand, with NoTangent(); a list is one operand.
+    # An option passed by position is also an operand, with NoTangent(); a list is one operand.
+    if call.after or len(call.operands) != len(operands):
         return True
     same = all(x is y for x, y in zip(call.operands.values(), operands, strict=False))
     return not same and not options.keys().isdisjoint(row.lower)
-
-
-def _unknown(f: Any, operands: tuple[Any, ...]) -> str:
-    shown = ", ".join(type(x).__qualname__ for x in operands)
-    broken = plugins.not_loaded({plugins.root_of(f)})
-    if broken:
-        return f"no rule for {name_of(f)}({shown}): {broken[0]}"
-    return (
-        f"no rule for {name_of(f)}({shown}): {name_of(f)} is not a primitive; write @primitive "
-        f"above it and state a rule, or differentiate through it with an engine"
-    )
 
 
 def scalar_at_home(x: Any, home: Any) -> Any:

@@ -27,12 +27,13 @@ def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode:
     """
     rule = find_rule(f, operands, config)
     if rule is None or rule.statement(mode) is None:
-        raise NoRuleError(_missing(f, operands, mode))
+        raise NoRuleError(missing_rule(f, operands, mode))
     return rule
 
 
-def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
-    kind = "frule" if mode == "forward" else "rrule"
+def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) -> str:
+    """Return the message that no rule is found, in a mode or in any, and what to write."""
+    kind = {"forward": "frule", "reverse": "rrule"}.get(mode or "", "rule")
     shown = ", ".join(type_info(cls).dispatch_type.__qualname__ for cls in operands)
     name = name_of(f)
     head, primal = f"no {kind} for {name}({shown})", primal_of(f)

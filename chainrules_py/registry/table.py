@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import Any
@@ -37,7 +38,7 @@ _declared: dict[Any, Primitive[..., Any]] = {}
 _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 """The primals whose rules have been looked up."""
 named.append(Primitive)
-_caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
+_caches: defaultdict[frozenset[Capability], Cache] = defaultdict(Cache)
 _plain = _caches[frozenset()]
 on_change: list[Callable[[], object]] = []
 """Called when users change statements of a primal that was looked up, so that what follows from
@@ -209,38 +210,30 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
     >>> find_rule(print, (str,)) is None
     True
     """
-    cache = _plain if config is None else _cache_of(config.capabilities)
+    cache = _plain if config is None else _caches[config.capabilities]
     try:
         rule = cache.table.get((f, operands), _MISSING)
         if rule is not _MISSING:
             return rule  # type: ignore[no-any-return]
     except TypeError:  # f has no hash
         pass
-    return _fill(cache.open(), f, operands, config)
+    return _fill(f, operands, config)
 
 
-def _cache_of(can: frozenset[Capability]) -> Cache:
-    return _caches.get(can) or _caches.setdefault(can, Cache())
-
-
-def _fill(
-    cache: dict[Any, Any], f: Any, operands: tuple[type, ...], config: Config | None
-) -> Rule | None:
-    can = frozenset() if config is None else config.capabilities
+def _fill(f: Any, operands: tuple[type, ...], config: Config | None) -> Rule | None:
     called, _ = unbind(f, ())
     if called is not f:
         return find_rule(called, (type(getattr(f, "__self__", f)), *operands), config)
-    loaded = see_libraries(f, operands)
+    see_libraries(f, operands)
+    if primal_of(f) is None:
+        see_about(module_of(f))
+    can = frozenset() if config is None else config.capabilities
+    cache = _caches[can].open()  # before anything that a registration changes is read
     primal = primal_of(f)
-    if primal is None and see_about(module_of(f)):
-        loaded, primal = True, primal_of(f)
-    loaded |= primal is not None and see_about(primal.__module__)
-    if loaded:
-        cache = _cache_of(can).open()
     if primal is None:
         return None
-    found = _resolve(primal, operands, can)
-    cache[f, operands] = found
+    see_about(primal.__module__)
+    found = cache[f, operands] = _resolve(primal, operands, can)
     return found
 
 

@@ -248,7 +248,7 @@ for f in (scipy.io.loadmat, np.busday_count):
     assert lines[0].startswith("False [")
     assert expected in lines[0]
     assert lines[1] == "[] (3.0, [])"
-    assert lines[2].startswith("no rule for loadmat(float64): older could not be imported: ")
+    assert lines[2].startswith("no rule for loadmat(float64) older could not be imported: ")
     assert "older" not in lines[3]
 
 
