@@ -20,7 +20,7 @@ from chainrules_py.tangents.checks import (
     shape_of,
     taken,
 )
-from chainrules_py.tangents.custom_space import taken_in
+from chainrules_py.tangents.custom_space import own_space
 from chainrules_py.tangents.structural import (
     Tangent,
     check_fits,
@@ -159,6 +159,7 @@ def _divide(t: Any, c: Any) -> Any:
         raise TypeError(
             f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
         )
+    _check_plain(c)
     if isinstance(t, Tangent):
         _check_factor(t, c)
     return _each(lambda x: x.times(1 / c) if isinstance(x, Summand) else x / c, t)
@@ -253,7 +254,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
         return t
     items = structure.items(primal)
     if not isinstance(t, Tangent):
-        t = taken_in(primal_class(type(primal)), t)
+        t = own_space(primal_class(type(primal))).take(t)
     if isinstance(t, Tangent):
         check_fits(primal, items, t)
         given, canonical = t._entries, canonicalize
@@ -414,7 +415,6 @@ def _check_leaf(primal: object, t: object) -> None:
 
 
 def _check_factor(t: Tangent[Any], c: object) -> None:
-    _check_plain(c)
     if isinstance(c, Tangent) or shape_of(c) not in (None, ()):
         raise ProjectionError(f"{describe(t)} is scaled by numbers, not by {describe(c)}")
 

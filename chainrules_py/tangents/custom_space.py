@@ -29,7 +29,7 @@ def _same(t: Any) -> Any:
     return t
 
 
-_spaces: dict[type, OwnSpace] = {}
+_spaces: dict[type, OwnSpace] = {object: OwnSpace(None, None, None)}
 
 
 def register_tangent(
@@ -84,9 +84,9 @@ def register_tangent(
 
 
 @functools.cache
-def own_space(cls: type) -> OwnSpace | None:
-    """Return the declared space of a class, or of the nearest base that has one, or None."""
-    return next((_spaces[base] for base in cls.__mro__ if base in _spaces), None)
+def own_space(cls: type) -> OwnSpace:
+    """Return the declared space of a class, or of the nearest base that has one."""
+    return next(_spaces[base] for base in cls.__mro__ if base in _spaces)
 
 
 forgets(lambda: (own_space,))
@@ -94,21 +94,13 @@ forgets(lambda: (own_space,))
 
 def declares_space(tree: Any) -> bool:
     """Return whether a structure, or one nested in it, has a declared space."""
-    own = tree.structure is not None and own_space(tree.cls) is not None
+    own = tree.structure is not None and own_space(tree.cls) is not _spaces[object]
     return own or any(map(declares_space, tree.children))
-
-
-def projected(cls: type, t: Any) -> Any:
-    """Project a tangent of a structure to its declared space, if there is one."""
-    own = own_space(cls)
-    return t if own is None else own.project(t)
 
 
 def given_out(cls: type, t: Any) -> Any:
     """Convert a tangent of a structure to the form that users get."""
     own = own_space(cls)
-    if own is None:
-        return t
     found = own.give(own.project(t))
     if own.give is not _same and not is_structure_type(type(found)):
         raise ProjectionError(
@@ -116,9 +108,3 @@ def given_out(cls: type, t: Any) -> Any:
             f"structure: what is traced in it would be lost; make it a dataclass"
         )
     return found
-
-
-def taken_in(cls: type, t: Any) -> Any:
-    """Convert a user's tangent of a structure to a `Tangent`, if its space declares how."""
-    own = own_space(cls)
-    return t if own is None else own.take(t)

@@ -42,15 +42,11 @@ class Unbroadcast:
         self.dots = {cls: dots(result, shape, result) for cls, dots in both}
         self.spread = {cls: dict[Shape, Any]() for cls, _ in both}
 
-    def __call__(self, t: Any) -> Any:
-        """Sum along the broadcast axes."""
+    def __call__(self, t: Any, *, own: bool = True) -> Any:
+        """Sum along the broadcast axes; with ``own``, by the library's own way if it has one."""
         way = self.ways.get(type(t))
-        if way is not None and t.shape == self.result:
+        if way is not None and own and t.shape == self.result:
             return way(t)
-        return self.summed(t)
-
-    def summed(self, t: Any) -> Any:
-        """Sum along the broadcast axes by the operation, which any library has."""
         t = sum(t, axis=self.axes, keepdims=self.keepdims)
         return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
 
@@ -103,7 +99,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
             f"it is not a shape that {shape} broadcasts to"
         )
     plan = unbroadcasting(have, shape)
-    return t if plan is None else plan.summed(t)
+    return t if plan is None else plan(t, own=False)
 
 
 forgets(lambda: (_planned,))

@@ -51,15 +51,6 @@ class Thunk(AbstractTangent):
     def __repr__(self) -> str:
         return "Thunk(...)" if self._compute is not None else f"Thunk({self._value!r})"
 
-    def __reduce__(self) -> tuple[Callable[[Any], Thunk], tuple[Any]]:
-        return _computed_thunk, (self(),)
-
-
-def _computed_thunk(value: Any) -> Thunk:
-    thunk = Thunk(lambda: value)
-    thunk()
-    return thunk
-
 
 def unthunk(t: Any) -> Any:
     """Compute a thunk; return any other tangent unchanged.

@@ -365,14 +365,12 @@ def own_all(
                 t = info.library.own(t, others)
             if many:
                 owners.add(_owner(t))
-        elif isinstance(t, AbstractTangent):
+        elif not info.is_number:  # numbers are immutable
             t = deliver(t)
             if not is_zero(t):
                 t = own(t, (*theirs, *found))
             elif dense:
                 t = zero_tangent(x)
-        elif not info.is_number:  # numbers are immutable
-            t = own(t, (*theirs, *found))
         found.append(t)
     return found
 

