@@ -15,6 +15,7 @@ from chainrules_py.registry.table import find_rule
 from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 
 _ONE_MODE = (
@@ -109,12 +110,8 @@ def push_through(
     Raises
     ------
     ProjectionError
-        If there is not one tangent per operand, or if an operand that cannot be perturbed has one.
+        If an operand that cannot be perturbed has a tangent.
     """
-    if len(tangents) != len(operands):
-        raise ProjectionError(
-            f"frule takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
-        )
     places, rest = _apart(f, operands)
     for i, t in enumerate(tangents):
         if i not in places and not is_zero(t):
@@ -146,9 +143,5 @@ def _of_some(f: Callable[..., Any], operands: tuple[Any, ...], places: list[int]
 
 
 def _is_literal(x: Any) -> bool:
-    if type(x) is dict:
-        return all([_is_literal(item) for item in x.values()])
-    if type(x) in (tuple, list):
-        return all([_is_literal(item) for item in x])
-    cls = type(x)
-    return cls is int or (type_info(cls).is_number and kind_of(x) == "int")
+    kinds = [kind_of(leaf) if type_info(type(leaf)).is_number else "none" for leaf in flatten(x)[0]]
+    return {"int"}.issuperset(kinds)

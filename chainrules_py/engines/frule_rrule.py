@@ -60,14 +60,13 @@ class _Frule:
                 f"frule((x_dot, ...), f, x, ...) takes a tuple first, not {describe(tangents)}"
             )
         f, native, bind_for, _, options, operands = _call(f, operands, options, "forward")
+        if len(tangents) != len(operands):
+            raise ProjectionError(
+                f"frule takes one tangent for each of {len(operands)} operands, got {len(tangents)}"
+            )
         if f is None:
             y, y_dot = push_through(native, operands, tangents)
             return y, NoTangent() if space_is_discrete(y) else y_dot
-        if len(tangents) != len(operands):
-            raise ProjectionError(
-                f"frule of {name_of(f)} takes one tangent for each of {len(operands)} operands, "
-                f"got {len(tangents)}"
-            )
         tangents = tuple(map(check_tangent_of, operands, tangents))
         bound = bind_for(tuple([not is_zero(t) for t in tangents]))
         if bound is None:
@@ -120,7 +119,9 @@ class _Rrule:
         if isinstance(y, Tracer) or is_structure_type(type(y)):
             record = (*record[:2], *_as_now(record[2:]))
         # None for operands that the function does not depend on: their cotangents are zero.
-        slots = bound.wanted if all(bound.wanted) else _slots(bound)
+        slots = bound.wanted
+        if bound.is_elementwise:
+            slots = tuple([w or None for w in slots])
         return y, Pullback(f, y, operands, record, slots, made_by, options)
 
     def __repr__(self) -> str:
@@ -136,12 +137,6 @@ def _as_now(x: Any) -> Any:
     if isinstance(x, Tracer):
         return x.frozen()
     return map_leaves(_as_now, x) if find_tracers(x) else x
-
-
-def _slots(bound: Any) -> tuple[bool | None, ...]:
-    if not bound.is_elementwise:
-        return bound.wanted  # type: ignore[no-any-return]
-    return tuple([w or None for w in bound.wanted])
 
 
 @final
