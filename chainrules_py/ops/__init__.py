@@ -7,7 +7,6 @@ This module is also the array namespace of tracers: operations called on a trace
 """
 
 import sys
-from typing import Any
 
 from chainrules_py.ops.bessel_and_hypergeometric import *
 from chainrules_py.ops.contraction import *
@@ -33,23 +32,6 @@ from chainrules_py.ops.sigmoid_softmax_entropy import *
 from chainrules_py.ops.sorting import *
 from chainrules_py.ops.statistics import *
 from chainrules_py.ops.trigonometry import *
-from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.values.type_info import _tracer_namespace
 
 _tracer_namespace[:] = [sys.modules[__name__]]
-
-
-def __getattr__(name: str) -> Any:
-    """Raise for an unknown operation, naming a library's function of that name if there is one."""
-    msg = f"there is no operation {name}"
-    found = [
-        (getattr(f, "__module__", ""), row.operation.__name__)
-        for f, row in aliases.items()
-        if getattr(f, "__name__", "_") == name
-    ]
-    places = sorted([(len(module), module, operation) for module, operation in found if module])
-    if places and name[0] != "_":
-        _, module, operation = places[0]
-        ours = f"{operation}, or " if operation in globals() else ""
-        msg += f"; write {ours}{module}.{name}, which takes traced values"
-    raise AttributeError(msg)

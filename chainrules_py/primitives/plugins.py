@@ -58,12 +58,6 @@ def announced(group: str) -> tuple[tuple[str, str], ...]:
     import importlib.metadata  # takes 22 ms, mostly for the e-mail parser
 
     found = importlib.metadata.entry_points(group=group)
-    if not found and not importlib.metadata.entry_points(group=ENGINES):
-        # It ignores errors, such as lack of memory, and caches that it found nothing. Which finder
-        # does so depends on the imports: a backport adds its own to the path.
-        importlib.metadata.MetadataPathFinder().invalidate_caches()
-        importlib.invalidate_caches()
-        found = importlib.metadata.entry_points(group=group)
     return tuple(sorted((e.name, e.value.partition(":")[0]) for e in found))
 
 
@@ -377,26 +371,17 @@ def root_of(thing: Any) -> str:
 def load(module: str) -> Any:
     """Import an announced module and check its contract; return None if either fails.
 
-    A failure is listed in `failures`, and other look-ups continue. If the import succeeds at the
-    second attempt, the first error came from outside, such as a signal handler, and is raised.
+    A failure is listed in `failures`, and other look-ups continue.
     """
     if module in failures:
         return None
     try:
         found = importlib.import_module(module)
+        _check_package(module, found)
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        try:
-            importlib.import_module(module)
-        except Exception:
-            failures[module] = f"could not be imported: {type(error).__name__}: {error}"
-            return None
-        raise
-    try:
-        _check_package(module, found)
-    except ContractError as error:
-        failures[module] = f"could not be loaded: {error}"
+        failures[module] = f"could not be imported: {type(error).__name__}: {error}"
         return None
     return found
 

@@ -334,18 +334,3 @@ def test_gathered_positionals():
     assert row.call((X, -1), {}).options == {"shape": (-1,)}
     assert aliases[np.ndarray.transpose].call((X,), {}).options == {}
     assert aliases[np.ndarray.transpose].call((X, None), {}).options == {}
-
-
-@pytest.mark.parametrize(
-    "name, written",
-    [
-        ("cumsum", "cumulative_sum, or numpy.cumsum"),
-        ("arctan", "atan, or numpy.arctan"),
-        ("swapaxes", "numpy.swapaxes"),
-        ("cross", "numpy.cross"),
-    ],
-)
-def test_ops_says_what_a_name_of_numpys_is(name, written):
-    with pytest.raises(AttributeError, match=rf"no operation {name}; write {written}, which takes"):
-        getattr(ops, name)
-    assert not hasattr(ops, "nothing_of_that_name")
