@@ -6,12 +6,10 @@ all else is optional, and without it derivatives are the same but slower.
 
 from __future__ import annotations
 
-import abc
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
 
-from chainrules_py.errors import RuleError, describe
 from chainrules_py.values.dispatch_types import Array
 
 Shape: TypeAlias = tuple[int, ...]
@@ -153,47 +151,7 @@ class Library(NamedTuple):
     objects: Any = None
 
 
-def check_library(library: Library) -> None:
-    """Raise if a field of a library, or of its memory, has the wrong type.
-
-    Raises
-    ------
-    RuleError
-        It names the field.
-    """
-    for fields, fits, what in _FIELDS:
-        for field in fields.split():
-            _check(library, field, fits(getattr(library, field)), what)
-    _check(library, "dots", library.dots is None or library.sums is not None, "beside sums")
-    for field, given in () if library.memory is None else library.memory._asdict().items():
-        optional = given is None and field in Memory._field_defaults
-        _check(library.memory, field, optional or callable(given), "callable")
-
-
-def _is_namespace(space: Any) -> bool:
+def is_namespace(space: Any) -> bool:
+    """Return whether an object may hold a library's functions: a module, or an object of a class."""
     of_python = (space if isinstance(space, type) else type(space)).__module__ == "builtins"
     return isinstance(space, types.ModuleType) or not (of_python or isinstance(space, Mapping))
-
-
-_Test: TypeAlias = Callable[[Any], bool]
-_CLASSES: _Test = lambda x: type(x) is tuple and all([isinstance(cls, type) for cls in x])
-_FIELDS: tuple[tuple[str, _Test, str], ...] = (
-    ("mutable own scalar finite sums dots", lambda x: x is None or callable(x), "callable"),
-    ("namespace", _is_namespace, "the module of the functions"),
-    (
-        "kind",
-        lambda x: isinstance(x, abc.ABCMeta) and issubclass(x, Array),  # type: ignore[misc]
-        "Array, or made by lazy_array_type",
-    ),
-    ("floats reads", _CLASSES, "a tuple of classes"),
-    ("half adjoint", lambda x: isinstance(x, Mapping), "a mapping"),
-    ("memory", lambda x: x is None or type(x) is Memory, "a Memory"),
-    ("devices by_operations", lambda x: type(x) is bool, "True or False"),
-)
-"""Fields of a library, with the test of their values and its description."""
-
-
-def _check(of: Any, field: str, fits: bool, what: str) -> None:
-    if not fits:
-        given = describe(getattr(of, field))
-        raise RuleError(f"{type(of).__name__}({field}={given}): {field} has to be {what}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias, final
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.values.caches import entering, forget_all, forgets
 from chainrules_py.values.dispatch_types import Array, Scalar, Tracer, number_home
-from chainrules_py.values.library import Library, check_library
+from chainrules_py.values.library import Library, is_namespace
 from chainrules_py.values.locks_and_modes import Lock
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
@@ -199,7 +199,7 @@ def register_array_type(cls: type, library: Library) -> None:
     Raises
     ------
     RuleError
-        If these are not a class and a `Library`, or a field has the wrong type; for built-in
+        If these are not a class and a `Library` with a namespace; for built-in
         classes and classes of numbers; for a class that another library has registered.
 
     Examples
@@ -212,12 +212,12 @@ def register_array_type(cls: type, library: Library) -> None:
     True
     """
     _check_class("register_array_type", cls)
-    if type(library) is not Library:
+    if type(library) is not Library or not is_namespace(library.namespace):
         raise RuleError(
-            f"register_array_type({cls.__qualname__}, ...) was given {describe(library)}; write "
-            f"register_array_type({cls.__qualname__}, Library(namespace))"
+            f"register_array_type({cls.__qualname__}, {describe(library)}): write "
+            f"register_array_type({cls.__qualname__}, Library(namespace)), with the module of the "
+            f"functions"
         )
-    check_library(library)
     if issubclass(library.kind, cls):
         raise RuleError(
             f"{cls.__qualname__} is a base of {library.kind.__qualname__}; register a class of it"
