@@ -133,27 +133,6 @@ class MemberError(TracerError, AttributeError):
     """A member that only plain arrays have; libraries that test for it take another path."""
 
 
-class _Plain:
-    """A member by which libraries access the memory of an array, or create another array."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, x: Any, owner: Any) -> Any:
-        raise MemberError(
-            f"{picture(x)} has no {self.name}, which {owner.__dispatch_type__.__name__} has; "
-            f"use ignore_derivatives(x).{self.name}, which is a constant"
-        )
-
-
-_PLAIN = (
-    "__array_interface__", "__array_struct__", "__array_wrap__", "__array_finalize__",
-    "__array_namespace__", "__array_priority__", "__delitem__", "__dlpack__", "__dlpack_device__",
-)  # fmt: skip
-
-
 def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
     raise TracerError(msg)
 
@@ -186,7 +165,6 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     found: dict[str, Any] = {
         n: Member(m, n) for n, m in native.items() if not n.startswith("_") and n not in own
     }
-    found |= {n: _Plain(n) for n in _PLAIN if n in native and n not in own}
     found["home"] = type_info(payload).home
     found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
     if number_home(payload) is not None or payload in (int, float):
