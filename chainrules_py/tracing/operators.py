@@ -10,7 +10,6 @@ import functools
 import numbers
 import operator
 import sys
-import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -38,7 +37,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_conversion import is_read, is_table
-from chainrules_py.values.caches import forgets, on_registration
+from chainrules_py.values.caches import forgets
 from chainrules_py.values.caller_frames import caller, first_of_callers
 from chainrules_py.values.dispatch_types import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.find_tracers import untraced
@@ -224,24 +223,15 @@ class Classes(dict[type, Any]):
         super().__init__()
         self.base = base
         self.of_fields = of_fields
-        self._alive: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        on_registration(self._alive.clear)
         forgets(lambda: (self,))
 
     def __missing__(self, cls: type) -> Any:
-        made = self._alive.get(id(cls))  # removed from this table, but still referenced
-        if made is None or made.payload_type is not cls:
-            made = self._make(cls)
-        self[cls] = made
-        return made
-
-    def _make(self, cls: type) -> Any:
         see(None, (cls,))
         made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
         if type_info(cls).is_plain_number and payload not in (bool, int, float, complex):
-            return lambda value, *_: refuse_derived(value)
-        if (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
+            made = lambda value, *_: refuse_derived(value)
+        elif (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
             state: dict[str, Any] = {
                 "__slots__": (),
                 "__module__": self.base.__module__,
@@ -254,10 +244,10 @@ class Classes(dict[type, Any]):
                 (self.base,),
                 members(payload, self.base) | state | {"__dispatch_type__": payload},
             )
-            self._alive[id(cls)] = made
             is_stranger(made)
         elif is_structure_type(cls):
             made = self.of_fields
+        self[cls] = made
         return made
 
 

@@ -24,14 +24,13 @@ named: list[type] = [types.FunctionType]
 """Classes of objects that are found by module and name."""
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 """The flag of classes that are created while a program runs, such as those of Python code."""
-_MOST = 256
-"""The most temporary classes before the caches are cleared, and an eighth of the most entries."""
+_MOST = 2048
+"""The most entries before the caches are cleared."""
 
 
 class News:
-    """Counts since the caches were last cleared."""
+    """Entries since the caches were last cleared; one that is a temporary class counts as eight."""
 
-    classes = 0
     entries = 0
 
 
@@ -59,22 +58,21 @@ def forget_all() -> None:
 
 def forget() -> None:
     """Clear all tables, whose keys may be classes and functions that are no longer used."""
-    News.classes = News.entries = 0
+    News.entries = 0
     for table in [table for tables in _tables for table in tables()]:
         (table.cache_clear if hasattr(table, "cache_clear") else table.clear)()
 
 
 def entering(cls: type) -> None:
     """Count a class that enters a cache, and clear the caches when there are too many."""
-    News.classes += not is_lasting(cls)
-    if News.classes >= _MOST:
-        forget()
+    if not is_lasting(cls):
+        filling(8)
 
 
-def filling() -> None:
+def filling(weight: int = 1) -> None:
     """Count an entry of a table, and clear the caches when there are too many."""
-    News.entries += 1
-    if News.entries >= 8 * _MOST:
+    News.entries += weight
+    if News.entries >= _MOST:
         forget()
 
 

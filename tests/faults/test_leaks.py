@@ -238,17 +238,14 @@ def test_100000_come_and_go(make):
 
 
 def test_what_is_forgotten_is_the_same_again():
-    """Who lives on is looked at again: rules, tangents and tracers are as they were."""
+    """Who lives on is looked at again: rules and tangents are as they were."""
     f, cls = a_primitive(), a_dataclass()
     tangent = Tangent[cls](a=1.0, b=2.0)
-    kept = []
-    gradient = grad(lambda x: kept.append(x) or f(x))
+    gradient = grad(f)
     gradient(X[0])
     forget()
     assert type(tangent) is Tangent[cls]
     assert (tangent + Tangent[cls](a=1.0, b=2.0)).b == 4.0
-    gradient(X[0])
-    assert type(kept[0]) is type(kept[1])
     assert gradient(X[0]) == 1.0
 
 
