@@ -152,6 +152,6 @@ class Library(NamedTuple):
 
 
 def is_namespace(space: Any) -> bool:
-    """Return whether an object may hold a library's functions: a module, or an object of a class."""
+    """Return whether an object may hold functions: a module, or an object of a class."""
     of_python = (space if isinstance(space, type) else type(space)).__module__ == "builtins"
     return isinstance(space, types.ModuleType) or not (of_python or isinstance(space, Mapping))

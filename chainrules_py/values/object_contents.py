@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from enum import Enum
 from numbers import Integral, Number
 from typing import Any
@@ -192,9 +192,7 @@ def holds_numbers(x: Any) -> bool:
 def _counts(x: Any) -> bool:
     if isinstance(x, Number):
         return not isinstance(x, Integral)
-    dtype = getattr(x, "dtype", None)
-    fields = getattr(dtype, "names", None)
-    return _is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
+    return is_real(x) or holds_objects(x) or _format_of(x) in _FLOATS
 
 
 _FIXED = (*_BOUND, str, bytes, int, Enum, types.ModuleType, types.FunctionType, functools.partial)
@@ -207,14 +205,6 @@ def _format_of(x: Any) -> str | None:
         return memoryview(buffer).format.lstrip("<>=@!&")[:1]
     except (TypeError, ValueError, BufferError):  # ValueError: NumPy's dates
         return None
-
-
-def _is_of_numbers(dtype: Any) -> bool:
-    """Return whether elements are objects, or records that contain floating-point numbers."""
-    fields = getattr(dtype, "fields", None)
-    inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
-    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
-    return floats or getattr(dtype, "kind", None) == "O"
 
 
 _FLOATS = ("e", "f", "d", "g", "Z")
