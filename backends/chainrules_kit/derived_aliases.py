@@ -7,6 +7,8 @@ out, or refused where it is used.
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -101,7 +103,12 @@ def derive(
 
 def _read(native: Callable[..., Any], row: Alias) -> dict[str, Any]:
     """Return the parameters of a function with defaults; for ``**`` those of the other function."""
-    found = parameters_of(native)
+    try:
+        found = parameters_of(native)
+    except RuleError:
+        if (like := documented(native)) is None:
+            raise
+        found = parameters_of(like)
     names = (*found.positional, *([found.variadic] if found.variadic else ()), *found.keyword_only)
     parameters = {name: found.defaults.get(name, REQUIRED) for name in names}
     if found.variadic is not None:
@@ -123,3 +130,28 @@ def _matched(parameters: Mapping[str, Any], row: Alias) -> dict[str, str]:
         if n not in found and required and other is not None and other not in parameters:
             found[n] = other
     return found
+
+
+_FIRST_LINE = re.compile(r"(?:\w+\.)*\w+\((?P<parameters>.*)\)(?: *->.*)?")
+_TYPED = re.compile(r"(?<![=\w])\w+ +(?=\w)")
+
+
+def documented(function: Callable[..., Any]) -> Any:
+    """Return a function with the parameters in the first line of a docstring, or None.
+
+    Cython writes a method's signature there: ``C.f(self, int axis=-1) -> C``.
+    """
+    line = (getattr(function, "__doc__", None) or "").partition("\n")[0].strip()
+    match = _FIRST_LINE.fullmatch(line)
+    if match is None:
+        return None
+    text = f"lambda {_TYPED.sub('', match['parameters'])}: None"
+    try:
+        tree: Any = ast.parse(text, mode="eval")
+        found = tree.body.args
+        for value in filter(None, (*found.defaults, *found.kw_defaults)):
+            ast.literal_eval(value)  # only literals are allowed
+    except (SyntaxError, ValueError):
+        return None
+    found.args, found.posonlyargs, found.kwarg = [*found.posonlyargs, *found.args], [], None
+    return eval(compile(tree, "<documentation>", "eval"))  # noqa: S307 - of literals alone

@@ -8,8 +8,6 @@ NumPy.
 from __future__ import annotations
 
 import functools
-import re
-import sys
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
@@ -124,14 +122,12 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     try:
         signature = inspect.signature(function)
     except ValueError:
-        documented = told(function) or _documented(function)
-        if documented is None:
-            stripped = "python -OO takes the texts that it is read from: run python -O"
-            remedy = (
-                stripped if sys.flags.optimize > 1 else "write a function that says what it takes"
-            )
-            raise RuleError(f"{function!r} has no signature to read; {remedy}") from None
-        return parameters_of(documented)
+        if (like := told(function)) is not None:
+            return parameters_of(like)
+        raise RuleError(
+            f"{function!r} has no signature to read; write a function that says what it takes, or "
+            f"run python -O if this is python -OO, which removes signatures with the docstrings"
+        ) from None
     for p in signature.parameters.values():
         kinds[p.kind].append(p.name)
         if p.default is not p.empty:
@@ -163,33 +159,6 @@ def of_operands(function: Any, called: Callable[..., Any] | None = None) -> Any:
     made.__name__ = made.__qualname__ = function.__name__
     made.__doc__ = function.__doc__
     return made
-
-
-_FIRST_LINE = re.compile(r"(?:\w+\.)*\w+\((?P<parameters>.*)\)(?: *->.*)?")
-_TYPED = re.compile(r"(?<![=\w])\w+ +(?=\w)")
-
-
-def _documented(function: Callable[..., Any]) -> Any:
-    """Return a function with the parameters in the first line of a docstring, or None.
-
-    Compiled functions have no signature; Cython writes one there: ``C.f(self, int axis=-1) -> C``.
-    """
-    import ast
-
-    line = (getattr(function, "__doc__", None) or "").partition("\n")[0].strip()
-    match = _FIRST_LINE.fullmatch(line)
-    if match is None:
-        return None
-    text = f"lambda {_TYPED.sub('', match['parameters'])}: None"
-    try:
-        tree: Any = ast.parse(text, mode="eval")
-        found = tree.body.args
-        for value in filter(None, (*found.defaults, *found.kw_defaults)):
-            ast.literal_eval(value)  # only literals are allowed
-    except (SyntaxError, ValueError):
-        return None
-    found.args, found.posonlyargs, found.kwarg = [*found.posonlyargs, *found.args], [], None
-    return eval(compile(tree, "<documentation>", "eval"))  # noqa: S307 - of literals alone
 
 
 def bind_call(

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.primitives.signature import _documented as _read
+from chainrules_kit.derived_aliases import documented as _read
 from tests.fake_gpu import host_names
 from tests.fake_gpu.host_arrays import (
     check,

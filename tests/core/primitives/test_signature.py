@@ -144,4 +144,4 @@ def test_without_texts_of_functions_loading_says_what_to_run():
     command = [sys.executable, "-OO", "-c", program]
     run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert run.returncode == 1
-    assert "python -OO takes the texts that it is read from: run python -O" in run.stderr
+    assert "run python -O if this is python -OO" in run.stderr

@@ -7,8 +7,9 @@ import pytest
 
 import chainrules_numpy  # noqa: F401
 from chainrules_kit import derive, rows_of
+from chainrules_kit.derived_aliases import documented
 from chainrules_py import UnsupportedKeywordError, ops
-from chainrules_py.primitives.signature import _documented, parameters_of
+from chainrules_py.extend import parameters_of
 from chainrules_tape import grad
 
 ROWS = rows_of("numpy")
@@ -73,7 +74,7 @@ def test_another_function_of_the_name_gets_no_row():
 
 
 def test_compiled_methods_say_their_parameters_in_a_first_line():
-    compiled = _documented(
+    compiled = documented(
         type("C", (), {"__doc__": "C.f(self, dtype, order='K', int axis=-1, *, copy=True) -> C"})
     )
     assert compiled is not None
