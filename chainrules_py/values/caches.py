@@ -12,7 +12,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Iterable
-from pickle import PicklingError, UnpicklingError
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -93,39 +93,33 @@ def is_lasting(x: Any) -> bool:
                 return made_for is not x and is_lasting(made_for)
     elif not isinstance(x, tuple(named)):
         return True
-    found: Any = sys.modules.get(x.__module__ or "")
+    found = _found_by_name(x)
     # A library may keep its own object under another name.
-    otherwise = "-packages" in (getattr(found, "__file__", None) or "")
-    for name in x.__qualname__.split("."):
+    file = getattr(sys.modules.get(x.__module__ or ""), "__file__", None) or ""
+    return found is x or (
+        found is None and "-packages" in file and "<locals>" not in x.__qualname__
+    )
+
+
+def _found_by_name(x: Any) -> Any:
+    """Return what its module has under an object's name, or None."""
+    found: Any = sys.modules.get(getattr(x, "__module__", None) or "")
+    for name in getattr(x, "__qualname__", "").split("."):
         found = getattr(found, "__dict__", {}).get(name)
-    return found is x or (found is None and otherwise and "<locals>" not in x.__qualname__)
+    return found
 
 
-def by_name(x: Any) -> Any:
+def by_name(x: Any) -> str:
     """Return the ``__reduce__`` value of an object that its module has by its name."""
-    name = str(x.__qualname__)
-    return (_of_script, (name,)) if x.__module__ == "__main__" else name
-
-
-def _of_script(name: str) -> Any:
-    found: Any = sys.modules["__main__"]
-    try:
-        return functools.reduce(getattr, name.split("."), found)
-    except AttributeError as error:
-        raise UnpicklingError(
-            f"{name} was defined in a script, and this process, which was sent it, does not run "
-            f"that script; define it in a module that both import"
-        ) from error
+    return str(x.__qualname__)
 
 
 def made_again(
     x: Any, maker: Callable[..., Any], operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     """Return the ``__reduce__`` value of an object: its own name, or the call that made it."""
-    found: Any = sys.modules.get(getattr(x, "__module__", None) or "")
-    for part in getattr(x, "__qualname__", "").split("."):
-        found = getattr(found, part, None)
-    return by_name(x) if found is x else (functools.partial(maker, **keywords), operands)
+    known = _found_by_name(x) is x
+    return by_name(x) if known else (functools.partial(maker, **keywords), operands)
 
 
 def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
@@ -155,8 +149,8 @@ class Made(functools.partial[Any]):
     """A function that is pickled by its own name, or as the call that made it."""
 
     recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
-    returned: Callable[[inspect.Signature], Any] | None = None
-    """From a signature, the annotation of the result, if it differs from the wrapped function's."""
+    returns_other = False
+    """Whether its result is not that of the wrapped function, whose annotation it then lacks."""
 
     @_of_instances
     def __signature__(self) -> inspect.Signature:
@@ -167,14 +161,14 @@ class Made(functools.partial[Any]):
             found = inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
         except ValueError as error:  # of a built-in function
             raise AttributeError(*error.args) from None
-        of = self.returned
-        return found if of is None else found.replace(return_annotation=of(found))
+        other = self.returns_other
+        return found.replace(return_annotation=inspect.Signature.empty) if other else found
 
     @_of_instances
     def __annotations__(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Return the annotations of the wrapped function's arguments, or all of them."""
         of_f = getattr(self.__wrapped__, "__annotations__", {})  # type: ignore[attr-defined]
-        return {k: v for k, v in of_f.items() if k != "return" or self.returned is None}
+        return {k: v for k, v in of_f.items() if k != "return" or not self.returns_other}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
