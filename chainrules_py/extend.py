@@ -133,7 +133,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.trace_call": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.mutation_guard": "Guard GuardMode",
-    "chainrules_py.composites.linalg": ("cholesky_tangent_standard solve_triangular_standard"),
+    "chainrules_py.composites.linalg": (
+        "adjugate_by_svd cholesky_tangent_standard solve_triangular_standard"
+    ),
     "chainrules_kit.fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
     "chainrules_kit.fallbacks.manipulation_and_creation": "vander_standard",
     "chainrules_kit.fallbacks.linalg_and_polynomials": (
@@ -143,7 +145,6 @@ _HOMES: dict[str, str] = {
     "chainrules_kit.fallbacks.statistics": "interp_standard",
     "chainrules_kit.numpy_composites.indexing": "compress",
     "chainrules_kit.numpy_composites.padding": "pad",
-    "chainrules_py.composites.products": "adjugate_by_svd",
     "chainrules_kit.numpy_composites.reductions": "array_of",
     "chainrules_py.rules.higher_order.odeint": "started",
     "chainrules_py.rules.higher_order.residuals_and_jacobians": "Gradient Residual applied",
@@ -154,15 +155,15 @@ _HOMES: dict[str, str] = {
 
 _MODULES = {
     "creation_composites": "chainrules_kit.numpy_composites.creation",
-    "decompositions_composites": "chainrules_py.composites.linalg",
-    "elementwise_composites": "chainrules_py.composites.elementwise",
+    "decompositions_composites": "chainrules_kit.numpy_composites.decompositions",
+    "elementwise_composites": "chainrules_kit.numpy_composites.elementwise",
     "fourier_composites": "chainrules_kit.numpy_composites.fourier",
     "indexing_composites": "chainrules_kit.numpy_composites.indexing",
     "joining_composites": "chainrules_kit.numpy_composites.joining",
-    "manipulation_composites": "chainrules_py.composites.manipulation",
+    "manipulation_composites": "chainrules_kit.numpy_composites.manipulation",
     "mapping_composites": "chainrules_py.composites.mapping",
     "polynomials_composites": "chainrules_kit.numpy_composites.polynomials",
-    "products_composites": "chainrules_py.composites.products",
+    "products_composites": "chainrules_kit.numpy_composites.products",
     "quantiles_composites": "chainrules_kit.numpy_composites.quantiles",
     "reductions_composites": "chainrules_kit.numpy_composites.reductions",
     "statistics_composites": "chainrules_kit.numpy_composites.statistics",

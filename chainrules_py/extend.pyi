@@ -23,10 +23,14 @@ from chainrules_kit.fallbacks.statistics import (
     interp_standard,
 )
 from chainrules_kit.numpy_composites import creation as creation_composites
+from chainrules_kit.numpy_composites import decompositions as decompositions_composites
+from chainrules_kit.numpy_composites import elementwise as elementwise_composites
 from chainrules_kit.numpy_composites import fourier as fourier_composites
 from chainrules_kit.numpy_composites import indexing as indexing_composites
 from chainrules_kit.numpy_composites import joining as joining_composites
+from chainrules_kit.numpy_composites import manipulation as manipulation_composites
 from chainrules_kit.numpy_composites import polynomials as polynomials_composites
+from chainrules_kit.numpy_composites import products as products_composites
 from chainrules_kit.numpy_composites import quantiles as quantiles_composites
 from chainrules_kit.numpy_composites import reductions as reductions_composites
 from chainrules_kit.numpy_composites import statistics as statistics_composites
@@ -39,17 +43,11 @@ from chainrules_kit.numpy_composites.padding import (
 from chainrules_kit.numpy_composites.reductions import (
     array_of,
 )
-from chainrules_py.composites import elementwise as elementwise_composites
-from chainrules_py.composites import linalg as decompositions_composites
-from chainrules_py.composites import manipulation as manipulation_composites
 from chainrules_py.composites import mapping as mapping_composites
-from chainrules_py.composites import products as products_composites
 from chainrules_py.composites.linalg import (
+    adjugate_by_svd,
     cholesky_tangent_standard,
     solve_triangular_standard,
-)
-from chainrules_py.composites.products import (
-    adjugate_by_svd,
 )
 from chainrules_py.engines.default import (
     any_engine,

@@ -15,8 +15,7 @@ COMPUTED = {
         "selection",
         "trigonometry",
     ),
-    "chainrules_py.composites.linalg": ("decompositions", "matrix_functions"),
-    "chainrules_py.composites.elementwise": ("selection",),
+    "chainrules_py.composites.linalg": ("contraction", "decompositions", "matrix_functions"),
     "chainrules_kit.fallbacks.elementwise": (
         "elementwise",
         "predicates",
@@ -38,13 +37,13 @@ COMPUTED = {
     ),
     "chainrules_kit.fallbacks.reductions": ("reductions", "selection", "sorting"),
     "chainrules_kit.fallbacks.statistics": ("interpolation", "statistics"),
-    "chainrules_py.composites.products": ("contraction",),
     "chainrules_py.composites.array_api": (
         "creation",
         "indexing",
         "joining",
         "manipulation",
         "reductions",
+        "selection",
     ),
 }
 """Files, with the families of the operations that they implement."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.dispatch_types import Array
+from chainrules_py.values.dispatch_types import Array, Numeric
 from chainrules_py.values.type_info import namespace
 
 
@@ -87,3 +87,15 @@ def eye_like_standard(
     there: Any = x
     dtype = there.dtype if dtype is None else dtype
     return namespace(x).eye(rows, columns, k=diagonal, dtype=dtype, device=there.device)
+
+
+@v.tie_share.implement
+def tie_share_in_operations(z: Array, x: Numeric, y: Numeric) -> Any:
+    """Compute the share by two calls of `where`."""
+    one = v.full_like(z, shape=(), fill=1)
+    return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2
+
+
+# The standard has one function for both bounds.
+v.clip_below.implement(lambda x, lo: namespace(x).clip(x, min=lo), types=(Array, Numeric))
+v.clip_above.implement(lambda x, hi: namespace(x).clip(x, max=hi), types=(Array, Numeric))

@@ -159,7 +159,11 @@ ELSEWHERE = (
         USERS,
     ),
     ("chainrules_py/composites/linalg.py", "tests/rules/decompositions/test_svd.py", USERS),
-    ("chainrules_py/composites/elementwise.py", "tests/rules/test_elementwise.py", USERS),
+    (
+        "backends/chainrules_kit/numpy_composites/elementwise.py",
+        "tests/rules/test_elementwise.py",
+        USERS,
+    ),
     (
         "chainrules_py/composites/higher_order.py",
         "tests/programs/test_constrained.py",
@@ -180,13 +184,21 @@ ELSEWHERE = (
         "tests/rules/test_joining.py",
         USERS,
     ),
-    ("chainrules_py/composites/manipulation.py", "tests/rules/test_manipulation.py", USERS),
+    (
+        "backends/chainrules_kit/numpy_composites/manipulation.py",
+        "tests/rules/test_manipulation.py",
+        USERS,
+    ),
     (
         "backends/chainrules_kit/numpy_composites/polynomials.py",
         "tests/rules/test_polynomials.py",
         USERS,
     ),
-    ("chainrules_py/composites/products.py", "tests/rules/linalg/test_linalg.py", USERS),
+    (
+        "backends/chainrules_kit/numpy_composites/products.py",
+        "tests/rules/linalg/test_linalg.py",
+        USERS,
+    ),
     (
         "backends/chainrules_kit/numpy_composites/quantiles.py",
         "tests/rules/test_statistics.py",

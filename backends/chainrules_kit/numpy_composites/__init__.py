@@ -1,1 +1,1 @@
-"""NumPy's functions beyond the operations, for libraries that compute by fallbacks alone."""
+"""NumPy's functions beyond the operations, written in operations; adapters share them."""

@@ -5,8 +5,11 @@ import math
 import operator
 from typing import Any
 
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.errors import UnsupportedKeywordError
+from chainrules_py.extend import mapping_composites
+
+broadcast_shapes = mapping_composites.broadcast_shapes
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -118,23 +121,6 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """Broadcast all arrays to their common shape."""
     shape = broadcast_shapes(*[x.shape for x in arrays])
     return tuple([x if x.shape == shape else v.broadcast_to(x, shape=shape) for x in arrays])
-
-
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that arrays of these shapes broadcast to.
-
-    Raises
-    ------
-    ValueError
-        If they do not broadcast.
-    """
-    n = builtins.max(map(len, shapes), default=0)
-    aligned = [(1,) * (n - len(shape)) + tuple(shape) for shape in shapes]
-    lengths = [({*column} - {1}) or {1} for column in zip(*aligned, strict=True)]
-    if builtins.any(len(found) > 1 for found in lengths):
-        shown = " and ".join(map(str, shapes))
-        raise ValueError(f"shape mismatch: shapes {shown} cannot be broadcast to a single shape")
-    return tuple([length for found in lengths for length in found])
 
 
 def _several(arrays: tuple[Any, ...], raised: Any) -> Any:

@@ -5,25 +5,9 @@ import operator
 import string
 from typing import Any
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
-from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.ops.hermitian_and_block_matrices import adjoint
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.dispatch_types import Array
-from chainrules_py.values.type_info import namespace_of
-
-
-@v.adjugate.implement
-def adjugate_by_svd(x: Array) -> Any:
-    """Compute the adjugate from the products of all singular values but one."""
-    u, s, vh = v.svd(x, full_matrices=False)
-    phase = v.slogdet(u)[0] * v.slogdet(vh)[0]
-    before = v.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]
-    after = v.cumulative_prod(v.flip(s, axis=-1), axis=-1, include_initial=True)[..., :-1]
-    others = v.expand_dims(before * v.flip(after, axis=-1), axis=-2)
-    turned = v.matmul(adjoint(vh) * others, adjoint(u))
-    return v.expand_dims(v.expand_dims(phase, axis=-1), axis=-1) * turned
-
+from chainrules_py.extend import describe, kind_of, namespace_of
 
 # ---------------------------------------------------------------- sums over named axes
 

@@ -4,11 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import Numeric
 from chainrules_py import ops as v
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.dispatch_types import Array, Numeric
-from chainrules_py.values.find_tracers import untraced
-from chainrules_py.values.type_info import namespace
+from chainrules_py.extend import kind_of, untraced
 
 
 def angle(z: Numeric, deg: bool = False) -> Any:
@@ -23,18 +21,6 @@ def bounded(x: Numeric, lo: Numeric | None = None, hi: Numeric | None = None) ->
     if lo is None:
         return v.positive(x) if hi is None else v.clip_above(x, hi)
     return v.clip_below(x, lo) if hi is None else v.clip(x, lo, hi)
-
-
-@v.tie_share.implement
-def tie_share_in_operations(z: Array, x: Numeric, y: Numeric) -> Any:
-    """Compute the share by two calls of `where`."""
-    one = v.full_like(z, shape=(), fill=1)
-    return v.where(v.equal(x, z), v.where(v.equal(y, z), one, 2 * one), 0 * one) / 2
-
-
-# The standard has one function for both bounds.
-v.clip_below.implement(lambda x, lo: namespace(x).clip(x, min=lo), types=(Array, Numeric))
-v.clip_above.implement(lambda x, hi: namespace(x).clip(x, max=hi), types=(Array, Numeric))
 
 
 # ---------------------------------------------------------------------------------- choosing
