@@ -52,3 +52,4 @@ FILES = {
 for _family, _files in FILES.items():
     for _file in _files:
         later(f"{__name__}.{_file}", f"chainrules_py.ops.{_family}")
+later(f"{__name__}.even_functions_of_roots", "chainrules_py.tracing.roots")

@@ -29,6 +29,7 @@ from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.tracing.lost_derivative_notes import note_step
 from chainrules_py.tracing.object_arrays import joined
+from chainrules_py.tracing.roots import with_roots
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import find_tracers, highest_tracer
 from chainrules_py.values.pytree import flatten
@@ -458,10 +459,22 @@ class SettledCalls(ArrayLike):
             if not any(map(is_structure_type, classes)):
                 record = self.recorder(primitive, primal, classes)
                 record = _without_truths(primitive, record)
+                record = with_roots(primitive, primal, classes, record)
             table[key] = record
         if record is None:
             return tracing.call(primitive, primal, operands, options, tracing.at(self))
         return record(*operands, **options)
+
+    @classmethod
+    def __step__(
+        cls,
+        primitive: Primitive[..., Any],
+        primal: Callable[..., Any] | None,
+        classes: tuple[type, ...],
+    ) -> Recorder | None:
+        """Return the step of a call whose tracers are all of this engine, or None."""
+        step = super().__step__(primitive, primal, classes)
+        return with_roots(primitive, primal, classes, step)
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements at an index, whose arrays are passed separately."""

@@ -99,13 +99,12 @@ def vector_norm_rule(x: Array, *, axis, keepdims, ord):
     At zero, d is 0; for infinite orders, tied elements share it evenly.
     """
     y = vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
-    kept = y if keepdims else vector_norm(x, axis=axis, keepdims=True, ord=ord)
-    d = direction(x, kept, axis, ord)
-    return y, (LinearMap(norm_push, norm_pull, d, from_end(axis, x.ndim), keepdims),)
+    return y, (LinearMap(norm_push, norm_pull, x, y, from_end(axis, x.ndim), keepdims, ord),)
 
 
-def direction(x, y, axis, ord):
+def direction(x, y, axis, keepdims, ord):
     """Compute d, in the shape of x."""
+    y = kept(y, axis, keepdims)
     if ord == 2:
         return unit(x, y)
     safe = where(equal(y, 0), 1, y)
@@ -125,12 +124,13 @@ def direction(x, y, axis, ord):
     return where(still, 0, sign(x) * pow(where(still, 1, size), ord - 1))
 
 
-def norm_push(x_dot, d, axis, keepdims):
+def norm_push(x_dot, x, y, axis, keepdims, ord):
+    d = direction(x, y, axis, keepdims, ord)
     return sum(real(conj(d) * x_dot), axis=axis, keepdims=keepdims)
 
 
-def norm_pull(y_bar, d, axis, keepdims):
-    return kept(y_bar, axis, keepdims) * d
+def norm_pull(y_bar, x, y, axis, keepdims, ord):
+    return kept(y_bar, axis, keepdims) * direction(x, y, axis, keepdims, ord)
 
 
 # ---------------------------------------------------------------- logarithms of determinants

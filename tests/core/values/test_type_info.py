@@ -196,10 +196,7 @@ NO_SPACE = ({"sin": np.sin}, {}, "numpy", 3, [np], dict, print)
         (lambda: register_array_type(object, Library(np)), "is a base of Array"),
         (lambda: register_array_type(np.float32, Library(np)), "its instances are numbers"),
         (lambda: register_array_type(np.ndarray, Library(math)), "computes them already; derive"),
-        *[
-            (lambda s=s: register_array_type(Bad, Library(s)), "with the module")
-            for s in NO_SPACE
-        ],
+        *[(lambda s=s: register_array_type(Bad, Library(s)), "with the module") for s in NO_SPACE],
         *[(lambda c=c: register_array_type(c, Library(np)), "of Python's own") for c in PYTHONS],
         *[(lambda c=c: register_host(c, print), "of Python's own") for c in PYTHONS],
         *[

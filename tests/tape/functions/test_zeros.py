@@ -2,12 +2,10 @@
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pytest
 
-from chainrules_py import DegeneracyWarning
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 nan, inf, e = math.nan, math.inf, math.e
@@ -93,27 +91,6 @@ LOST = [
     (lambda x: x * inf - x * inf, 2.0),
 ]
 """Functions whose values have overflowed, or have no derivative: no rule of zeros helps."""
-EVEN = {
-    "cos": lambda x: np.cos(np.linalg.norm(x)),
-    "exp": lambda x: np.exp(-(np.linalg.norm(x) ** 2)),
-    "half": lambda x: np.linalg.norm(x) ** 2 / 2,
-    "root": lambda x: np.sqrt(np.sum(x * x)) ** 2,
-    "root of a product": lambda x: np.cos(np.sqrt(x @ x)),
-    "power": lambda x: np.cos((x @ x) ** 0.5),
-    "hypot": lambda x: np.cosh(np.hypot(x[0], x[1])),
-    "spread": lambda x: np.std(x) ** 2,
-    "spread of numbers": lambda x: np.nanstd(x) ** 2,
-    "complex": lambda x: np.abs(x[0] + 1j * x[1]) ** 2,
-    "matern": lambda x: (1 + 5**0.5 * np.linalg.norm(x)) * np.exp(-(5**0.5) * np.linalg.norm(x)),
-}
-"""Smooth functions that are even in a length, which is 0 at 0."""
-NESTINGS = {
-    "ff": lambda f, x, d: jvp(lambda x: jvp(f, (x,), (d,))[1], (x,), (d,)),
-    "fr": lambda f, x, d: jvp(grad(f), (x,), (d,)),
-    "rf": lambda f, x, d: grad(lambda x: jvp(f, (x,), (d,))[1])(x),
-    "rr": lambda f, x, d: grad(lambda x: np.sum(grad(f)(x) * d))(x),
-    "hessian": lambda f, x, d: hessian(f)(x),
-}
 DOORS = {
     "grad": lambda f, x: grad(f)(x),
     "value_and_grad": lambda f, x: value_and_grad(f)(x)[1],
@@ -216,18 +193,6 @@ def test_a_gradient_without_nan_is_taken_once():
 
     assert np.isinf(grad(f)(np.array([800.0, 1.0]))[0])
     assert len(calls) == 1
-
-
-@pytest.mark.parametrize("nesting", NESTINGS)
-@pytest.mark.parametrize("name", EVEN)
-def test_second_derivatives_of_what_is_even_in_a_length_of_0_are_reported(name, nesting):
-    direction = np.array([1.0, 0.5])
-    with pytest.warns(DegeneracyWarning, match="sum of squares"):
-        NESTINGS[nesting](EVEN[name], np.zeros(2), direction)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        grad(EVEN[name])(np.zeros(2))
-        NESTINGS[nesting](EVEN[name], direction, direction)
 
 
 def test_a_factor_of_0_that_is_differentiated_further_out_hides_nothing():

@@ -1,0 +1,78 @@
+"""Roots that are traced twice, and even functions of them.
+
+``cos(sqrt(s))`` is a smooth function of s, but where s is 0 the rules of cosine and root do not
+give its second derivative. So a root that has a 0 keeps its square, and an even function of it
+takes the derivative of a smooth function of that.
+
+The tables are filled by `chainrules_py.rules.even_functions_of_roots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_py import ops
+from chainrules_py.primitives.plugins import see_about
+from chainrules_py.primitives.primitive import Primitive, primitive
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.array_like import innermost
+from chainrules_py.values.dispatch_types import Tracer
+
+squares: dict[Primitive[..., Any], Callable[..., Any]] = {}
+"""Functions that return the square of an operation's result, smooth in its operands, or None."""
+multiples: dict[Primitive[..., Any], Callable[..., Any]] = {}
+"""The same, for results that are roots where an operand is one."""
+even_functions: dict[Primitive[..., Any], Callable[..., Any]] = {}
+"""Functions that compute an operation from the square of its operand, or return None."""
+
+
+@primitive
+def valued(z: Any, y: Any, /) -> Any:
+    """Return y, with the derivative of z, which is y by another formula."""
+    return y
+
+
+def square_of_root(x: Any) -> Any:
+    """Return the square of a root that was not written to since; None of another value."""
+    root = getattr(x, "root", None)
+    return root[1] if root is not None and root[0] is x.payload else None
+
+
+def with_roots(
+    f: Primitive[..., Any],
+    primal: Callable[..., Any] | None,
+    classes: tuple[type, ...],
+    step: Callable[..., Any] | None,
+) -> Callable[..., Any] | None:
+    """Return the step of an operation for operands that are traced twice; others' as it is."""
+    twice = [issubclass(getattr(c, "payload_type", object), Tracer) for c in classes]
+    if step is None or not any(twice):
+        return step
+    see_about(__name__)
+    square, even, compute = squares.get(f), even_functions.get(f), primal or f
+    multiple = multiples.get(f)
+    if square is None and even is None and multiple is None:
+        return step
+
+    def step_with_roots(*operands: Any, **options: Any) -> Any:
+        reads = any([getattr(x, "root", None) is not None for x in operands])
+        smooth = even(*operands, **options) if even and reads else None
+        if smooth is not None:
+            return valued(smooth, compute(*map(innermost, operands), **options))
+        y = step(*operands, **options)
+        squared = multiple if reads else square
+        if squared and kind_of(value := innermost(y)) == "real" and _any(ops.equal(value, 0)):
+            y.root = y.payload, squared(*map(_kept, operands), **options)
+        return y
+
+    return step_with_roots
+
+
+def _any(x: Any) -> bool:
+    return x if type(x) is bool else bool(ops.any(x))
+
+
+def _kept(x: Any) -> Any:
+    """Return a value as it is now, unaffected by later writes; a root has kept its square."""
+    return x.frozen() if isinstance(x, Tracer) and square_of_root(x) is None else x
