@@ -183,7 +183,10 @@ class Primitive(Generic[P, R]):
             options = {**self.options, **options}
             if self._required and any(options[n] is REQUIRED for n in self._required):
                 missing = sorted(n for n in self._required if options[n] is REQUIRED)
-                raise TypeError(f"{self.__name__}() misses {', '.join(missing)}")
+                raise TypeError(
+                    f"{self.__name__}() misses {', '.join(missing)}: give it by name, "
+                    f"{missing[0]}=..."
+                )
         for name, value in options.items():
             if type(value) in static_types or is_static(value):
                 continue

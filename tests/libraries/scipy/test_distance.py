@@ -52,6 +52,15 @@ def test_variances_in_a_list():
     assert abs(grad(lambda s: f(s, ours))(1.5) - slope) < 1e-7
 
 
+def test_one_vector_in_a_list():
+    """SciPy takes lists, and so do metrics where the other vector is differentiated."""
+    x, y = np.array([0.2, 0.3, 0.5]), np.array([0.5, 0.1, 0.4])
+    for name in ("euclidean", "cityblock", "jensenshannon", "cosine", "braycurtis", "canberra"):
+        f = getattr(ours, name)
+        found = grad(lambda y, f=f: f(x.tolist(), y))(y)
+        np.testing.assert_array_equal(found, grad(lambda y, f=f: f(x, y))(y))
+
+
 def test_at_one_point():
     assert not grad(lambda a: np.sum(ours.pdist(a)))(np.ones((2, 2))).any()
 
