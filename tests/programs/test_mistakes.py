@@ -274,8 +274,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "",
     ),
     "no point for vjp": (
-        "«y, pull = vjp(np.sum)»",
-        "vjp takes f and the point",
+        "def g(x):\n    return np.sum(x)\n«y, pull = vjp(g)(x)»",
+        "the point is given together with f: ",
         "y, pullback = vjp(f, x)",
     ),
     "a step of scan that returns the carry": (
@@ -501,7 +501,7 @@ MENDED = {
     "parameters as SciPy takes them": "a",
     "a list of rates": "np.stack([y[1], -k * y[0]])",
     "one cotangent for a pair": "(x, x)",
-    "no point for vjp": "y, pull = vjp(np.sum, x)",
+    "no point for vjp": "y, pullback = vjp(g, x)",
     "a step of scan that returns the carry": "(0.5 * c + t, None)",
     "a carry of two numbers": "(0.5 * c + t, None)",
     "the time before the state": "y, t",

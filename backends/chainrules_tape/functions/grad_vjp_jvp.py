@@ -148,8 +148,6 @@ def vjp(
     >>> y, pullback(1.0)
     (6.0, (3.0, 2.0))
     """
-    if not primals:
-        raise TypeError("vjp takes f and the point: write y, pullback = vjp(f, x)")
     run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
     whole = Mapped(pullback, run)
     whole.recipe = _second, (f, vjp, *primals), {"has_aux": has_aux, "guard": guard}
@@ -275,8 +273,6 @@ def linearize(
     >>> y, push(1.0, 0.0), push(0.0, 1.0)
     (6.0, 3.0, 2.0)
     """
-    if not primals:
-        raise TypeError("linearize takes f and the point: write y, push = linearize(f, x)")
     run = LinearRun(f, primals, has_aux=has_aux, guard=guard)
     whole = Mapped(push, run, primals)
     whole.recipe = _second, (f, linearize, *primals), {"has_aux": has_aux, "guard": guard}

@@ -186,6 +186,8 @@ class Run:
             if not is_number:  # no write can make a number outdated
                 y = settled(map_leaves(joined, y) if objects else y)
         except Exception as error:
+            if not primals and "required positional" in str(error):
+                error.add_note("the point is given together with f: y, pullback = vjp(f, x)")
             explain_error(error, objects.pop(self.level, None))
             raise
         finally:
