@@ -42,10 +42,10 @@ class Unbroadcast:
         self.dots = {cls: dots(result, shape, result) for cls, dots in both}
         self.spread = {cls: dict[Shape, Any]() for cls, _ in both}
 
-    def __call__(self, t: Any, *, own: bool = True) -> Any:
-        """Sum along the broadcast axes; with ``own``, by the library's own way if it has one."""
+    def __call__(self, t: Any) -> Any:
+        """Sum along the broadcast axes."""
         way = self.ways.get(type(t))
-        if way is not None and own and t.shape == self.result:
+        if way is not None and t.shape == self.result:
             return way(t)
         t = sum(t, axis=self.axes, keepdims=self.keepdims)
         return reshape(t, shape=(*t.shape[: t.ndim - self.drop], *self.shape)) if self.drop else t
@@ -93,13 +93,19 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum a cotangent over the axes along which an operand of this shape was broadcast."""
     have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)
+    stretched = tuple(
+        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
+    )
     if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
         raise ProjectionError(
             f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
             f"it is not a shape that {shape} broadcasts to"
         )
-    plan = unbroadcasting(have, shape)
-    return t if plan is None else plan(t, own=False)
+    # Counted from the end, so that leading batch axes stay where they are.
+    axes = tuple(range(-len(have), -len(shape))) + stretched
+    if axes:
+        t = sum(t, axis=axes, keepdims=True)
+    return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
 
 
 forgets(lambda: (_planned,))
