@@ -131,7 +131,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.foreign_arrays": "asks_first moved read_for",
     "chainrules_py.tracing.tracebacks": "shorten_traceback",
     "chainrules_py.tracing.trace_call": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
-    "chainrules_py.engines.default": "any_engine",
+    "chainrules_py.engines.frule_rrule": "any_engine",
     "chainrules_py.engines.mutation_guard": "Guard GuardMode",
     "chainrules_py.composites.linalg": (
         "adjugate_by_svd cholesky_tangent_standard solve_triangular_standard"

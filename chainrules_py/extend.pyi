@@ -49,7 +49,7 @@ from chainrules_py.composites.linalg import (
     cholesky_tangent_standard,
     solve_triangular_standard,
 )
-from chainrules_py.engines.default import (
+from chainrules_py.engines.frule_rrule import (
     any_engine,
 )
 from chainrules_py.engines.mutation_guard import (
@@ -144,18 +144,16 @@ from chainrules_py.registry.bind.bind import (
 )
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
+    OneMode,
     RruleRecipe,
     asks_wanted,
+    flowing,
+    functions_in,
     given,
-    pair_of,
-)
-from chainrules_py.registry.bind.integers_as_reals import (
     once_more,
+    pair_of,
+    refuse_functions,
     whole_operands,
-)
-from chainrules_py.registry.bind.one_mode_rules import (
-    OneMode,
-    state,
 )
 from chainrules_py.registry.bind.strong_zero import (
     leaves_out,
@@ -163,17 +161,17 @@ from chainrules_py.registry.bind.strong_zero import (
     selects,
     strong_pull,
 )
-from chainrules_py.registry.bind.user_map_checks import (
-    flowing,
-    functions_in,
-    refuse_functions,
-)
 from chainrules_py.registry.call_normalization import (
     scalar_at_home,
 )
 from chainrules_py.registry.constructors import (
+    Types,
+    any_types,
+    checked_types,
+    find_primal,
     register_frule,
     register_rrule,
+    state,
 )
 from chainrules_py.registry.explain import (
     demand_rule,
@@ -183,12 +181,6 @@ from chainrules_py.registry.statement_and_rule import (
     Rule,
     Source,
     Statement,
-)
-from chainrules_py.registry.statement_checks import (
-    Types,
-    any_types,
-    checked_types,
-    find_primal,
 )
 from chainrules_py.registry.table import (
     enter,

@@ -23,9 +23,14 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
-from chainrules_py.registry.bind.general import FruleRecipe, GeneralRecipe, OneMode, RruleRecipe
+from chainrules_py.registry.bind.general import (
+    FruleRecipe,
+    GeneralRecipe,
+    OneMode,
+    RruleRecipe,
+    maps_of_partials,
+)
 from chainrules_py.registry.bind.linear import BilinearRecipe, ConstantRecipe, LinearRecipe
-from chainrules_py.registry.bind.multiple_outputs import maps_of_partials
 from chainrules_py.registry.statement_and_rule import MODES, Source, Statement
 from chainrules_py.registry.table import declare, enter, name_of, primal_of
 from chainrules_py.rule_config import Always, Capability, ReverseMode

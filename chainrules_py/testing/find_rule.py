@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from chainrules_py.engines.default import demand
+from chainrules_py.engines.frule_rrule import demand
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.registry.bind.bind import bind
 from chainrules_py.registry.call_normalization import normalise_call

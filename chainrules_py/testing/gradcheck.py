@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.engines.default import pull_through, push_through
+from chainrules_py.engines.frule_rrule import pull_through, push_through
 from chainrules_py.primitives.method_table import where_defined
 from chainrules_py.testing.call_arguments import shown_call
 from chainrules_py.testing.cases.case import Case

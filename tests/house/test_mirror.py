@@ -149,11 +149,6 @@ ELSEWHERE = (
         "programs meet all of them",
     ),
     (
-        "chainrules_py/engines/default.py",
-        "tests/core/engines/test_frule_rrule.py",
-        "rules that call back use it",
-    ),
-    (
         "backends/chainrules_kit/numpy_composites/creation.py",
         "tests/rules/test_creation.py",
         USERS,

@@ -7,7 +7,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.errors import (
+    NoRuleError,
+    NotDifferentiableError,
+    ProjectionError,
+    RuleError,
+    describe,
+)
+from chainrules_py.ops.elementwise import conj, multiply, real, strong_multiply
 from chainrules_py.ops.higher_order import transposed
 from chainrules_py.primitives.closures.convert import Closure, Operator
 from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
@@ -553,6 +560,73 @@ def pair_of(answer: Any, statement: Statement, shown: str) -> tuple[Any, Any]:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise RuleError(f"{statement!r} has to return {shown}, and returned {_returned(answer)}")
     return answer
+
+
+# ------------------------------------------------------------------- partials of several outputs
+
+# Values that partials share are computed once, at the call, and saved.
+
+
+def maps_of_partials(
+    primal: Primitive[..., Any],
+    partials: tuple[Callable[..., Any] | None, ...],
+    setup: Callable[..., Any] | None,
+    singular: bool,
+    complex: str | None,
+    outputs: int,
+) -> Callable[..., Any]:
+    """Return a function for `rule` from the partials passed to `scalar_rule`."""
+    product = strong_multiply if singular else multiply
+    several = outputs > 1
+
+    def several_rule(*xs: Any) -> Any:
+        y = primal(*xs)
+        if outputs != (len(y) if type(y) is tuple else 1):
+            raise RuleError(
+                f"{primal.__name__} gave {describe(y)}, and its scalar_rule says that it has "
+                f"outputs={outputs}; give a tuple of so many"
+            )
+        if complex is None and "complex" in map(kind_of, flatten((y, *xs))[0]):
+            raise NoRuleError(
+                f"{primal.__name__} has no rule for complex numbers; its scalar_rule does not say "
+                f"complex='holomorphic' or complex='real'"
+            )
+        saved = (*(() if setup is None else (setup(y, *xs),)), y, *xs)
+        # The map of an operand that is not wanted is ignored.
+        maps = [p and LinearMap(*halves(p), *saved) for p in partials]
+        return y, tuple([m or ZeroTangent() for m in maps])
+
+    def halves(partial: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        def each(*at: Any) -> tuple[Any, ...]:
+            found = partial(*at) if several else (partial(*at),)
+            if type(found) is not tuple or len(found) != outputs:
+                raise RuleError(
+                    f"a partial of scalar_rule({primal.__name__}) gave {describe(found)}; it has "
+                    f"to give a tuple of {outputs}, one for each output"
+                )
+            return tuple([ZeroTangent() if p is None else p for p in found])
+
+        def times(t: Any, p: Any) -> Any:
+            return p if isinstance(p, AbstractTangent) else product(t, p)
+
+        def push(t: Any, *at: Any) -> Any:
+            dots = [times(t, p) for p in each(*at)]
+            if complex == "real":
+                dots = [d if isinstance(d, AbstractTangent) else real(d) for d in dots]
+            return tuple(dots) if several else dots[0]
+
+        def pull(y_bar: Any, *at: Any) -> Any:
+            bars = [y_bar[k] for k in range(outputs)] if several else [y_bar]
+            total: Any = ZeroTangent()
+            for bar, p in zip(bars, each(*at), strict=True):
+                if not is_zero(bar):
+                    bar = times(bar, p if isinstance(p, AbstractTangent) else conj(p))
+                    total = add_tangents(total, bar)
+            return total
+
+        return push, pull
+
+    return several_rule
 
 
 # ------------------------------------------------------------------------------ whole numbers
