@@ -10,11 +10,6 @@ from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import check_tangent, type_info
 
 
-def is_never_tangent(x: object) -> bool:
-    """Return whether a value is None or a string, which are often mistaken for a tangent."""
-    return x is None or isinstance(x, (str, bytes))
-
-
 def is_constant(primal: object) -> bool:
     """Return whether a value is None, a boolean or a string, which cannot be perturbed."""
     return primal is None or isinstance(primal, (bool, str, bytes))
@@ -46,7 +41,7 @@ def check_is_tangent(t: object) -> None:
     cls = type(t)
     if cls in taken:
         return
-    if is_never_tangent(t):
+    if t is None or isinstance(t, (str, bytes)):
         raise ProjectionError(
             f"{describe(t)} is never a tangent: did you forget return? Where nothing flows, write "
             f"ZeroTangent()"

@@ -6,7 +6,6 @@ dtype as constant.
 """
 
 import contextlib
-from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
@@ -16,7 +15,6 @@ from chainrules_py.values.caches import forgets
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.object_contents import holds, is_real
 from chainrules_py.values.pytree import flatten, map_leaves
-from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import namespace_of, type_info
 
 known_results: set[Any] = set()
@@ -56,12 +54,6 @@ def _is_of_numbers(x: Any) -> bool:
         fields = [x[name] for name in names]
         return any([kind_of(of) in ("real", "complex") or _is_of_numbers(of) for of in fields])
     return kind == "V" and x.dtype.type.__name__ != "void"
-
-
-def homing(operands: tuple[type, ...]) -> Callable[[Any, tuple[Any, ...]], Any] | None:
-    """Return `brought_home` if another engine may see operands of these classes, else None."""
-    hosted = any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands])
-    return brought_home if hosted else None
 
 
 def brought_home(y: Any, xs: tuple[Any, ...]) -> Any:

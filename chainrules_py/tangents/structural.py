@@ -240,7 +240,7 @@ class Tangent(AbstractTangent, Generic[P]):
         return f"Tangent[{self.primal_type.__qualname__}]({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _restored_tangent, (self.primal_type, dict(self.fields()), self._length)
+        return Tangent.of, (self.primal_type, dict(self.fields()), self._length)
 
 
 _classes: dict[type, type[Tangent[Any]]] = {}
@@ -278,10 +278,6 @@ def _make_class(primal_type: type) -> type[Tangent[Any]]:
     found = _classes.setdefault(primal_type, cast("Any", cls))  # two threads get one class
     _alive[id(primal_type)] = found
     return found
-
-
-def _restored_tangent(primal_type: type, entries: dict[Any, Any], length: int | None) -> Any:
-    return class_for(primal_type)._of(entries, length)
 
 
 def _check_call(cls: type[Tangent[Any]], correct: bool, takes: str) -> None:

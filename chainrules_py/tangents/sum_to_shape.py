@@ -24,7 +24,7 @@ class Unbroadcast:
     Axes are counted from the end, so that leading batch axes stay.
     """
 
-    __slots__ = ("axes", "dots", "drop", "keepdims", "result", "shape", "spread", "ways")
+    __slots__ = ("axes", "dots", "drop", "keepdims", "result", "shape", "ways")
 
     def __init__(self, result: Shape, shape: Shape) -> None:
         lead = range(-len(result), -len(shape))
@@ -40,7 +40,6 @@ class Unbroadcast:
         self.ways = {cls: lib.sums(result, shape) for cls, lib in stated if lib.sums is not None}
         both = [(cls, lib.dots) for cls, lib in stated if lib.dots is not None]
         self.dots = {cls: dots(result, shape, result) for cls, dots in both}
-        self.spread = {cls: dict[Shape, Any]() for cls, _ in both}
 
     def __call__(self, t: Any) -> Any:
         """Sum along the broadcast axes."""
@@ -58,17 +57,16 @@ class Unbroadcast:
         dot = self.dots.get(cls)
         if dot is not None and same and t.shape == self.result:
             if p.shape != self.result:
-                dot = self._of_spread(cls, p.shape)
+                dot = _dot_of_spread(cls, self.result, self.shape, p.shape)
             if dot is not None:
                 return dot(t, p)
         return self(t * p)
 
-    def _of_spread(self, cls: type, other: Shape) -> Any:
-        """Find the function that sums products with arrays of the shape ``other``, or None."""
-        ways = self.spread[cls]
-        if other not in ways:
-            ways[other] = libraries[cls].dots(self.result, self.shape, other)  # type: ignore[misc]
-        return ways[other]
+
+@lru_cache(maxsize=_KEPT)
+def _dot_of_spread(cls: type, result: Shape, shape: Shape, other: Shape) -> Any:
+    """Find the function that sums products with arrays of the shape ``other``, or None."""
+    return libraries[cls].dots(result, shape, other)  # type: ignore[misc]
 
 
 def unbroadcasting(result: Shape, shape: Shape) -> Any:
@@ -108,4 +106,4 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
 
 
-forgets(lambda: (_planned,))
+forgets(lambda: (_planned, _dot_of_spread))

@@ -20,7 +20,7 @@ from chainrules_py.ops.engine_operations import gives_views
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
-from chainrules_py.tangents.rule_results import homing
+from chainrules_py.tangents.rule_results import brought_home
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent
@@ -78,7 +78,8 @@ class Request:
         self.primal = primal
         self.config = config
         ours = statement.source.is_ours and not statement.primal.fixed
-        self.home = None if ours else homing(operands)
+        seen = [type_info(cls).host is not None or is_structure_type(cls) for cls in operands]
+        self.home = None if ours or not any(seen) else brought_home  # if another engine may see one
         self.at_home = operands[0] if len({*operands}) == 1 else None
 
 

@@ -126,9 +126,11 @@ class ElementwiseRecipe(SharedRun):
         found: list[tuple[Term, Partial | None]] = []
         # p * t calls a tracer's method directly; t * p would first call an array's.
         traced = any([issubclass(cls, Tracer) for cls in request.operands])
-        product = strong_multiply if self.singular else _mirrored if traced else operator.mul
-        if request.statement.primal in SELECTING:
-            product = _chosen
+        product: Term = (lambda t, p: p * t) if traced else operator.mul
+        if self.singular:
+            product = strong_multiply
+        if request.statement.primal in SELECTING:  # what is not selected is zero, even if infinite
+            product = lambda t, p: strong_multiply(p, t)
         for i in request.active:
             (form, c), partial = self.forms[i], self.partials[i]
             if form != "constant" or self.singular:
@@ -436,15 +438,6 @@ def _quotient_of(above: Any, below: Any) -> tuple[float, int | None, int] | None
     if type(above) is _Slot:
         return (above.sign, above.place, below.place)
     return (above, None, below.place) if type(above) in (int, float) else None
-
-
-def _chosen(t: Any, p: Any) -> Any:
-    """Return the product, with zero for elements that are not selected, even if infinite."""
-    return strong_multiply(p, t)
-
-
-def _mirrored(t: Any, p: Any) -> Any:
-    return p * t
 
 
 def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
