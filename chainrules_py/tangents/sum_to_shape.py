@@ -57,7 +57,7 @@ class Unbroadcast:
         dot = self.dots.get(cls)
         if dot is not None and same and t.shape == self.result:
             if p.shape != self.result:
-                dot = _dot_of_spread(cls, self.result, self.shape, p.shape)
+                dot = _dot_of_spread(cls, self.result, self.shape, p.shape)  # type: ignore[arg-type]  # classes are hashable
             if dot is not None:
                 return dot(t, p)
         return self(t * p)
