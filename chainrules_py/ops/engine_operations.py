@@ -11,8 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.ops.creation import arange_like
-from chainrules_py.ops.elementwise import imag, lift, real
-from chainrules_py.ops.indexing import Index, add_at, getitem, put_at, scatter_add, take
+from chainrules_py.ops.elementwise import imag, real
+from chainrules_py.ops.indexing import (
+    Index,
+    add_at,
+    getitem,
+    place,
+    put_at,
+    scatter_add,
+    stacked,
+    take,
+)
 from chainrules_py.ops.joining import concat, stack
 from chainrules_py.ops.linalg import diagonal
 from chainrules_py.ops.manipulation import (
@@ -33,8 +42,7 @@ from chainrules_py.ops.reductions import cumulative_sum, mean, sum
 from chainrules_py.ops.selection import where as select
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.dispatch_types import Tracer
-from chainrules_py.values.find_tracers import untraced, varies
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.find_tracers import untraced
 
 __all__ = [
     "Index",
@@ -218,32 +226,3 @@ def shaped(x: Any, shape: tuple[int, ...]) -> Any:
 def rounded(x: Any, decimals: int) -> Any:
     """Compute ``round(x, decimals)``."""
     return round_decimals(x, decimals=decimals)
-
-
-def stacked(values: Any, like: Any) -> Any:
-    """Convert a value to an array: usually a nested list of tracers and numbers.
-
-    Parameters
-    ----------
-    values
-        A list or tuple, a number, or anything that the library converts to an array.
-    like : array or tracer
-        An array of the library.
-    """
-    xp: Any = type_info(type(like)).namespace
-    cls = type(values)
-    if not varies(values):
-        return values if xp is None else xp.asarray(values)
-    if issubclass(cls, Tracer):
-        return lift(values, to=xp)
-    if type_info(cls).is_array or type_info(cls).is_number:
-        return values
-    return stack(*[stacked(value, like) for value in values])
-
-
-def place(entry: Any, like: Any) -> Any:
-    """Convert a list in an index to an array."""
-    xp: Any = type_info(type(like)).namespace
-    if xp is None:
-        return operator.index(entry)
-    return stacked(entry, like) if len(entry) else xp.zeros((0,), dtype=xp.int64)

@@ -7,13 +7,17 @@ operands: they may be data, but are not differentiated.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.ops.elementwise import lift
+from chainrules_py.ops.joining import stack
 from chainrules_py.primitives.primitive import primitive, static_types
 from chainrules_py.values.array_conversion import as_array, is_read, is_table
 from chainrules_py.values.dispatch_types import Array, Numeric, Tracer
+from chainrules_py.values.find_tracers import varies
 from chainrules_py.values.type_info import type_info
 
 __all__ = [
@@ -227,18 +231,35 @@ def add_along_axis(buffer: Array, y: Numeric, indices: Array, /, *, axis: int = 
 
 def index(x: Any, where: Any) -> Any:
     """Return the elements x[where], for an index as written in Python."""
-    pattern, arrays = Index.split(where, lambda entry: _as_array(entry, x))
+    pattern, arrays = Index.split(where, lambda entry: place(entry, x))
     return getitem(x, *arrays, index=pattern)
 
 
-def _as_array(entry: Any, x: Any) -> Any:
-    xp = type_info(type(x)).namespace
+def stacked(values: Any, like: Any) -> Any:
+    """Convert a value to an array: usually a nested list of tracers and numbers.
+
+    Parameters
+    ----------
+    values
+        A list or tuple, a number, or anything that the library converts to an array.
+    like : array or tracer
+        An array of the library.
+    """
+    xp: Any = type_info(type(like)).namespace
+    cls = type(values)
+    if not varies(values):
+        return values if xp is None else xp.asarray(values)
+    if issubclass(cls, Tracer):
+        return lift(values, to=xp)
+    if type_info(cls).is_array or type_info(cls).is_number:
+        return values
+    return stack(*[stacked(value, like) for value in values])
+
+
+def place(entry: Any, like: Any) -> Any:
+    """Convert a list in an index, or what a library reads as one, to an array."""
+    xp: Any = type_info(type(like)).namespace
     if xp is None:
         return _place(entry)
-    if not isinstance(entry, (list, tuple)):
-        read = xp.asarray(entry)
-        return read if read.size else xp.zeros(read.shape, dtype=xp.int64)
-    rows = [_as_array(y, x) if isinstance(y, (list, tuple)) else y for y in entry]
-    if any([type_info(type(y)).host for y in rows]):
-        return xp.stack(rows)
-    return xp.asarray(entry) if rows else xp.zeros((0,), dtype=xp.int64)
+    made = stacked(entry, like)
+    return made if math.prod(made.shape) else xp.zeros(made.shape, dtype=xp.int64)

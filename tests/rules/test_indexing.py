@@ -305,3 +305,10 @@ def test_zeros_that_are_trimmed_have_no_part_in_the_result():
     x = np.array([0.0, 0.0, 2.0, 0.0, 3.0, 0.0])
     _, pullback = vjp(np.trim_zeros, x)
     np.testing.assert_array_equal(pullback(np.arange(1.0, 4.0))[0], [0, 0, 1, 2, 3, 0])
+
+
+def test_empty_lists_are_indices_of_any_shape():
+    """Of the empty rows ``[[], []]`` an array of floats was made, which is no index."""
+    x = np.arange(6.0)
+    for where in ([], [[], []], range(0)):
+        np.testing.assert_array_equal(v.index(x, where), x[where])
