@@ -162,12 +162,8 @@ class Line:
 
     @property
     def called(self) -> str | None:
-        """The name of the called function, and of its compiler, or None."""
-        if not isinstance(self.node, ast.Call):
-            return None
-        compiler = type(self.function).__module__.partition(".")[0]
-        by = f", compiled by {compiler}," if compiler in ("jax", "jaxlib", "numba") else ""
-        return f"{ast.unparse(self.node.func)}{by}"
+        """The name of the called function, or None."""
+        return ast.unparse(self.node.func) if isinstance(self.node, ast.Call) else None
 
     def value_of(self, node: ast.AST | None) -> Any:
         """Return the value of a name or an attribute; for a call, the class of its result."""
@@ -270,34 +266,16 @@ class Line:
 
     def with_constant(self, made: str = "ignore_derivatives") -> str:
         """Return the expression with constants in place of its traced operands."""
-        node = copy.deepcopy(self.node)
-        fields: list[tuple[Any, str]] = [
-            (node, name) for name in ("right", "slice") if hasattr(node, name)
-        ]
-        if isinstance(node, ast.Set):
-            node.elts = [self._constant(each, made) for each in node.elts]
-        if isinstance(node, ast.Dict):
-            node.keys = [each and self._constant(each, made) for each in node.keys]
-        if isinstance(node, ast.Call):
-            fields = [(each, "value") for each in node.keywords]
-            node.args = [self._constant(arg, made) for arg in node.args]
-        for owner, name in fields:
-            setattr(owner, name, self._constant(getattr(owner, name), made))
+        node, constants = copy.deepcopy(self.node), _Constants(self, made)
+        for name in ("right", "slice", "elts", "keys", "args", "keywords"):
+            part = getattr(node, name, None)
+            if isinstance(part, list):
+                part[:] = [x and constants.visit(x) for x in part]
+            elif part is not None:
+                setattr(node, name, constants.visit(part))
         text = "" if node is None else ast.unparse(node)
         wanted = "ignore_derivatives" in text and len(text) <= _LONGEST
         return text if wanted else ast.unparse(_call(made, self.argument))
-
-    def _constant(self, node: ast.expr, made: str) -> ast.expr:
-        if isinstance(node, (ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Dict)):
-            for name, part in ast.iter_fields(node):
-                if isinstance(part, ast.expr):
-                    setattr(node, name, self._constant(part, made))
-                elif isinstance(part, list):
-                    part[:] = [each and self._constant(each, made) for each in part]
-            return node
-        if made.startswith("int(") and getattr(self.resolved(node), "ndim", None):
-            return node  # an array beside the number
-        return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 
     def option(self, name: str) -> str | None:
         """Return the expression of an option of the call, or None."""
@@ -334,6 +312,21 @@ class Line:
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
         file, line = self.place
         return f"{file}:{line}: {shown}" if text else f"{file}:{line}"
+
+
+class _Constants(ast.NodeTransformer):
+    """Replaces traced operands by constants, also those in displays and slices."""
+
+    def __init__(self, line: Line, made: str) -> None:
+        self.line, self.made = line, made
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.keyword)):
+            return self.generic_visit(node)
+        beside = self.made.startswith("int(") and getattr(self.line.resolved(node), "ndim", None)
+        if beside or not any(self.line.traced(node)):  # beside: an array next to the number
+            return node
+        return _call(self.made, ast.unparse(node))
 
 
 def _call(made: str, argument: str) -> ast.expr:

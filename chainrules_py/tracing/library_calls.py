@@ -390,7 +390,7 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     name, line = public_name(f), Line(caller())
     if (known := advised(f, line) or advised_at(line)) is not None:
         raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
-    called = (line.called or name).partition(",")[0]
+    called = line.called or name
     short, engine = called.rpartition(".")[2], dict(announced(BACKENDS)).get(name.partition(".")[0])
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
     write = (

@@ -392,7 +392,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     # ------------------------------------------------------------------------ other libraries
     "a function of numba": (
         "import numba\nh = numba.njit(lambda a: (a * a).sum())\ngrad(lambda x: «h(x)»)(x)",
-        "h, compiled by numba, takes plain arrays",
+        "h takes plain arrays",
         "h.py_func(x)",
     ),
     "a labelled array in the function": (
