@@ -46,9 +46,11 @@ _nowhere: collections.deque[Any] = collections.deque(maxlen=0)
 class Mode:
     """A flag that a ``with`` block sets, in its thread or task; elsewhere its value is ``on``.
 
-    ``get()``, a call in C, returns the current value; ``every`` lists the modes.
+    ``get()``, a call in C, returns the current value. ``used`` is whether any mode was set so far;
+    ``every`` lists the modes.
     """
 
+    used = False
     every: ClassVar[list[Mode]] = []
 
     def __init__(self, name: str, on: bool = False) -> None:
@@ -59,6 +61,7 @@ class Mode:
     @contextlib.contextmanager
     def set(self, on: bool = True) -> Iterator[None]:
         """Set the mode in a ``with`` block."""
+        Mode.used = True
         began = self._here.set(on)
         try:
             yield
