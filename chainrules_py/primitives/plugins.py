@@ -284,21 +284,16 @@ def see_about(about: str) -> bool:
     return loaded
 
 
-def _see_library(cls: type) -> None:
-    """Load the packages that support the library of a class, unless they are being imported."""
+def _see_class(cls: type) -> None:
+    """Load the packages and modules that may register a class, as an array or a structure."""
     root = root_of(cls)
     for name, module in announced(BACKENDS):
         if name == root and module not in sys.modules:  # else its import may be under way
             see_roots({root})
-
-
-def _see_class(cls: type) -> None:
-    """Load the packages and modules that may register a class as a structure."""
-    _see_library(cls)
     see_about(str(cls.__module__))  # Cython classes may have another object there
 
 
-when_registered.append(_see_library)
+when_registered.append(_see_class)
 _when_seen.append(_see_class)
 
 

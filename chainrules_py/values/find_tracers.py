@@ -76,12 +76,7 @@ def is_opaque(cls: type) -> bool:
 def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
     """Return whether a function or object directly holds a value that passes a test."""
     held = [x for _, x in parts_of(f)] or list(attributes(f).values())
-    return any([is_it(leaf) for x in held for leaf in leaves_of(x)])
-
-
-def leaves_of(x: Any) -> list[Any]:
-    """List the leaves of a structure, or a value itself."""
-    return flatten(x)[0] if is_structure_type(type(x)) else [x]
+    return any([is_it(leaf) for x in held for leaf in flatten(x)[0]])
 
 
 def captured(
@@ -99,7 +94,7 @@ def captured(
         for name, x in parts_of(f):
             if callable(x) and not isinstance(x, Tracer) and not any([x is g for g in waiting]):
                 waiting.append(x)
-            for leaf in leaves_of(x):
+            for leaf in flatten(x)[0]:
                 if found(leaf) and own not in (by := owners.setdefault(name, [])):
                     by.append(own)
     return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]

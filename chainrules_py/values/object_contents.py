@@ -76,18 +76,16 @@ def _items(x: Any, depth: int = 3) -> Iterator[Any]:
         yield x
 
 
-def inside(
-    x: Any, passed: Callable[[Any], bool] = lambda _: False, most: int = _MOST, ours: bool = False
-) -> Iterator[Any]:
-    """Yield a value and all that it holds, at any depth, each once; at most ``most`` values.
+def inside(x: Any, ours: bool = False) -> Iterator[Any]:
+    """Yield a value and all that it holds, at any depth, each once; at most 10,000 values.
 
-    A value for which ``passed`` is True is skipped, with all that it holds. Of tracers, and without
-    ``ours`` of objects of these packages, only ``FIELDS`` and ``captured`` are followed.
+    Of tracers, and without ``ours`` of objects of these packages, only ``FIELDS`` and ``captured``
+    are followed.
     """
     seen, waiting = dict[int, Any](), [x]  # keeps values alive, so that no id is reused
-    while waiting and len(seen) < most:
+    while waiting and len(seen) < _MOST:
         y = waiting.pop()
-        if id(y) in seen or passed(y):
+        if id(y) in seen:
             continue
         seen[id(y)] = y
         yield y

@@ -98,14 +98,11 @@ class Closure:
         The function, with a `Hole` in place of each value.
     """
 
-    __slots__ = ("_filled", "_holders", "captured", "name", "template")
+    __slots__ = ("_filled", "_holders", "captured", "template")
 
-    def __init__(
-        self, template: Any, holders: frozenset[int], captured: tuple[Any, ...], name: str
-    ) -> None:
+    def __init__(self, template: Any, holders: frozenset[int], captured: tuple[Any, ...]) -> None:
         self.template = template
         self.captured = captured
-        self.name = name
         self._holders = holders  # the ids of objects in the template that hold a hole
         self._filled: Any = None
 
@@ -128,10 +125,10 @@ class Closure:
 
     def around(self, captured: Iterable[Any]) -> Closure:
         """Return the same function with other captured values."""
-        return Closure(self.template, self._holders, tuple(captured), self.name)
+        return Closure(self.template, self._holders, tuple(captured))
 
     def __repr__(self) -> str:
-        return f"<{self.name} around {describe(self.captured)}>"
+        return f"<{_name(self.template)} around {describe(self.captured)}>"
 
 
 register_structure(
@@ -214,7 +211,7 @@ def _closed(f: Any, is_captured: Callable[[Any], bool], search: _Search) -> Any:
     making = _Copy(lambda x: holes.get(id(x), x), search.holders())
     template = making(f)
     holders = frozenset(map(id, making.made.values()))
-    return Closure(template, holders, tuple(search.found), _name(f))
+    return Closure(template, holders, tuple(search.found))
 
 
 def settled(f: Any) -> Any:
@@ -236,7 +233,7 @@ def settled(f: Any) -> Any:
     if isinstance(f, Closure):
         making = _Copy(_same, f._holders, settles=True)
         template = making(f.template)
-        return Closure(template, frozenset(map(id, making.made.values())), f.captured, f.name)
+        return Closure(template, frozenset(map(id, making.made.values())), f.captured)
     if isinstance(f, _FUNCTIONS):
         return _Copy(_same, frozenset(), settles=True)(f)
     if is_structure_type(type(f)):
