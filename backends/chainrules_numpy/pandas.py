@@ -263,6 +263,7 @@ def _refuse(error: BaseException) -> None:
         _refuse_column(error)
     x, name = getattr(error, "obj", None), str(getattr(error, "name", None))
     plain = isinstance(error, AttributeError) and not isinstance(error, TracerError)
+    plain = plain and not name.startswith("__")
     of_tracer = plain and any(found is x for found in find_tracers(x))
     line = Line.of(error) if of_tracer else None
     ndim = getattr(x, "ndim", 0)

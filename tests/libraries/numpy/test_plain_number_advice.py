@@ -72,7 +72,7 @@ def test_a_priority_that_arrays_alone_have():
         assert not hasattr(x, "__array_priority__")
         return np.sum(x) * x.__array_priority__
 
-    with pytest.raises(TracerError, match=r"ignore_derivatives\(x\).__array_priority__"):
+    with pytest.raises(AttributeError, match="has no attribute '__array_priority__'"):
         grad(asks)(X)
 
 
