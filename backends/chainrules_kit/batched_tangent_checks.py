@@ -69,11 +69,11 @@ def deliver_many(
             "batched=True gives tangents field by field, and a structure here declares its own: "
             "take the directions one by one"
         )
-    like = next(t for t in given if not is_zero(t))
     dense = []
     for x, t in zip(xs, ts, strict=True):
         of = space(x)
         if is_zero(t) and type(of) is Space:
+            like = next(t for t in given if not is_zero(t))
             shape, dtype = (like.shape[0], *of.shape), of.dtype and of.tangent_dtype
             t = full_like(like, shape=shape, fill=0, dtype=dtype)
         elif is_zero(t):

@@ -140,6 +140,9 @@ def minimize(
     def value(x: Any) -> Any:
         return refuse_traced(f(x, *params), f, "minimize", (x, params))
 
+    def value_at(leaves: Vector) -> float:
+        return number(value(system.tree.build(leaves)))
+
     def slope(leaves: Vector) -> tuple[float, Vector]:
         y, g = gradient.with_value(system.tree.build(leaves), *params)
         return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
@@ -151,7 +154,7 @@ def minimize(
         begun = system.start
         system.start = found
         found = newton(system, tol, None)
-        if slope(found)[0] > slope(begun)[0]:
+        if value_at(found) > value_at(begun):
             raise ConvergenceError(
                 f"minimize of a function of {describe(x0)} came to a stationary point where the "
                 f"value is greater than at the start; start elsewhere, or pass a solver"
