@@ -784,11 +784,13 @@ PROGRAMS = (
     MASKS | KINKS | LENGTHS | POWERS | MATRICES | ROTATIONS | SPECIAL | DISTRIBUTIONS | OTHERS
 )
 REPORTED = {
-    *("norm**2 at 0", "magnitude^2", "power spectrum of constant", "Frobenius by svd at 2I"),
+    *("magnitude^2", "Frobenius by svd at 2I"),
     *("reconstruct svd", "sum eigvalsh^2 at I", "logm by eigh at I"),
     *("where sqrt", "select", "nuclear at I", "corrcoef of constants, masked"),
 }
 """Programs whose second derivative is reported: not found out, or (the last four) not known."""
+EVEN = {"norm**2 at 0", "power spectrum of constant"}
+"""Even functions of a root that is 0."""
 SPLIT = {"Frobenius by svd at 2I", "reconstruct svd", "logm by eigh at I"}
 """Programs that are reported in forward mode, where equal values are split."""
 EAGER = {"nanvar gap", "logm I", "spectral distinct", "nuclear at I"}
@@ -860,5 +862,8 @@ def test_hessians(name):
         warnings.simplefilter("error", DegeneracyWarning)
         check(hessian(f)(x), bend)
         check(compiled(hessian(f), x, name), bend)
-        for way in NESTINGS.values():
+        for modes, way in NESTINGS.items():
+            # It pushes the root before it is known what follows.
+            known = modes != "forward over forward" or name not in EVEN
+            warnings.simplefilter("error" if known else "ignore", DegeneracyWarning)
             check([[way(f, x, d, c) for c in basis[:4]] for d in basis[:4]], bend[:4, :4])
