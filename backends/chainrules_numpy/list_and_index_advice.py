@@ -73,6 +73,13 @@ def _stacked(line: Line) -> str | None:
         value = line.value_of(arg)
         is_list = shown or (isinstance(value, (list, tuple)) and find_tracers(value))
         joined = stacked_list(arg) if is_list else _of_objects(line, arg)
+        if (
+            is_list
+            and isinstance(value, (list, tuple))
+            and any([type(x) in (list, tuple) for x in value])
+        ):
+            rows = f"np.stack([*map(np.stack, {ast.unparse(arg)})])"
+            joined = ast.parse(rows, mode="eval").body
         if joined is None or (is_list and not any(line.traced(arg))):
             continue
         if name in _MAKERS:

@@ -84,6 +84,8 @@ APPLIED = {
     "np.sum(np.pad(TWO, 1, constant_values=x))": (ONE, "(TWO + np.zeros_like(x, shape=()), 1, "),
     "np.sum(np.pad(TWO, 1, constant_values=(x[0], 2.0)))": (MANY, "np.zeros_like(x[0], shape=())"),
     "x * len('{:.3e}'.format(x))": (ONE, "'{:.3e}'.format(ignore_derivatives(x))"),
+    "(lambda m: np.linalg.inv(m))([[x, 1.0], [0.0, x]])[0, 1]": (ONE, "[*map(np.stack, m)]"),
+    "(lambda m: np.sum(np.array(m, float)))([[x, 1.0], [0.0, x]])": (ONE, "[*map(np.stack, m)]"),
     "np.float64(x) * 2.0": (ONE, "use x"),
     "np.float32(x) * 2.0": (ONE, "np.full_like(x, x, dtype=np.float32)"),
     "np.float64(x[0]) * 2.0": (TWO, "use x[0]"),
