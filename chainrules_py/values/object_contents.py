@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from numbers import Integral, Number
 from typing import Any
@@ -76,16 +76,18 @@ def _items(x: Any, depth: int = 3) -> Iterator[Any]:
         yield x
 
 
-def inside(x: Any, ours: bool = False) -> Iterator[Any]:
-    """Yield a value and all that it holds, at any depth, each once; at most 10,000 values.
+def inside(
+    x: Any, passed: Callable[[Any], bool] = lambda _: False, most: int = _MOST, ours: bool = False
+) -> Iterator[Any]:
+    """Yield a value and all that it holds, at any depth, each once; at most ``most`` values.
 
-    Of tracers, and without ``ours`` of objects of these packages, only ``FIELDS`` and ``captured``
-    are followed.
+    A value for which ``passed`` is True is skipped, with all that it holds. Of tracers, and without
+    ``ours`` of objects of these packages, only ``FIELDS`` and ``captured`` are followed.
     """
     seen, waiting = dict[int, Any](), [x]  # keeps values alive, so that no id is reused
-    while waiting and len(seen) < _MOST:
+    while waiting and len(seen) < most:
         y = waiting.pop()
-        if id(y) in seen:
+        if id(y) in seen or passed(y):
             continue
         seen[id(y)] = y
         yield y
@@ -190,7 +192,9 @@ def holds_numbers(x: Any) -> bool:
 def _counts(x: Any) -> bool:
     if isinstance(x, Number):
         return not isinstance(x, Integral)
-    return is_real(x) or holds_objects(x) or _format_of(x) in _FLOATS
+    dtype = getattr(x, "dtype", None)
+    fields = getattr(dtype, "names", None)
+    return _is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
 
 
 _FIXED = (*_BOUND, str, bytes, int, Enum, types.ModuleType, types.FunctionType, functools.partial)
@@ -203,6 +207,14 @@ def _format_of(x: Any) -> str | None:
         return memoryview(buffer).format.lstrip("<>=@!&")[:1]
     except (TypeError, ValueError, BufferError):  # ValueError: NumPy's dates
         return None
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    """Return whether elements are objects, or records that contain floating-point numbers."""
+    fields = getattr(dtype, "fields", None)
+    inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
+    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
+    return floats or getattr(dtype, "kind", None) == "O"
 
 
 _FLOATS = ("e", "f", "d", "g", "Z")
