@@ -64,7 +64,7 @@ class ArrayLike(PythonProtocols):
         takes or returns one; otherwise its values are never elements of one.
     """
 
-    __slots__ = ("__weakref__", "as_view", "root")
+    __slots__ = ("__weakref__", "as_view", "as_root")
     __hash__ = None  # type: ignore[assignment]
     engine: str
     config: ClassVar[Config]
@@ -73,7 +73,7 @@ class ArrayLike(PythonProtocols):
     joins_objects: ClassVar[bool] = False
     payload: Any
     as_view: Any
-    root: Any
+    as_root: Any
     state: ClassVar[tuple[str, ...]]
 
     @property

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import ops
 from chainrules_py.primitives.plugins import see_about
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.tangents.space import kind_of
@@ -35,8 +34,8 @@ def valued(z: Any, y: Any, /) -> Any:
 
 def square_of_root(x: Any) -> Any:
     """Return the square of a root that was not written to since; None of another value."""
-    root = getattr(x, "root", None)
-    return root[1] if root is not None and root[0] is x.payload else None
+    kept = getattr(x, "as_root", None)
+    return kept[1] if kept is not None and kept[0] is x.payload else None
 
 
 def with_roots(
@@ -50,27 +49,28 @@ def with_roots(
     if step is None or not any(twice):
         return step
     see_about(__name__)
-    square, even, compute = squares.get(f), even_functions.get(f), primal or f
-    multiple = multiples.get(f)
-    if square is None and even is None and multiple is None:
+    even, compute = even_functions.get(f), primal or f
+    squared = {False: squares.get(f), True: multiples.get(f)}  # by whether an operand is a root
+    if even is None and not any(squared.values()):
         return step
 
     def step_with_roots(*operands: Any, **options: Any) -> Any:
-        reads = any([getattr(x, "root", None) is not None for x in operands])
+        reads = any([getattr(x, "as_root", None) is not None for x in operands])
         smooth = even(*operands, **options) if even and reads else None
         if smooth is not None:
             return valued(smooth, compute(*map(innermost, operands), **options))
         y = step(*operands, **options)
-        squared = multiple if reads else square
-        if squared and kind_of(value := innermost(y)) == "real" and _any(ops.equal(value, 0)):
-            y.root = y.payload, squared(*map(_kept, operands), **options)
+        square_of = squared[reads]
+        if square_of and kind_of(value := innermost(y)) == "real" and _has_zero(value):
+            y.as_root = y.payload, square_of(*map(_kept, operands), **options)
         return y
 
     return step_with_roots
 
 
-def _any(x: Any) -> bool:
-    return x if type(x) is bool else bool(ops.any(x))
+def _has_zero(x: Any) -> bool:
+    zeros = x == 0
+    return zeros if type(zeros) is bool else bool(zeros.any())
 
 
 def _kept(x: Any) -> Any:
