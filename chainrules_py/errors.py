@@ -30,15 +30,13 @@ def advise(error: BaseException) -> None:
         refuse(error)
 
 
-_NAMES = re.compile(
-    r"(?<![\w.])@?(ignore_derivatives|LinearMap|NoTangent|primitive|rule|scalar_rule)\("
-)
+_NAMES = r"(?<![\w.])@?(ignore_derivatives|LinearMap|NoTangent|primitive|rule|scalar_rule)\("
 
 
 def with_import(message: str) -> str:
     """Add the import of the names of chainrules_py that the remedy in a message writes."""
     remedy = re.split(r"; |\n", message)[-1]
-    names = ", ".join(dict.fromkeys(_NAMES.findall(remedy)))
+    names = ", ".join(dict.fromkeys(re.findall(_NAMES, remedy)))
     return f"{message}, after 'from chainrules_py import {names}'" if names else message
 
 

@@ -72,7 +72,8 @@ _WAITING = {
 """Files with aliases, and the NumPy modules and classes that these are for."""
 
 _COMPUTED = {
-    "adjoints": ("decompositions", "linalg", "reductions"),
+    "adjoints": ("decompositions", "linalg"),
+    "sum_adjoints": ("reductions",),
     "array_operations": (
         "creation",
         "indexing",

@@ -11,38 +11,12 @@ from chainrules_numpy import array_types
 from chainrules_numpy.triangular_and_cholesky import cotangent_of_small, solve_again_numpy
 from chainrules_py.extend import cholesky_rules as cholesky
 from chainrules_py.extend import product_rules as products
-from chainrules_py.extend import reduction_rules as reductions
 from chainrules_py.extend import solving_rules as solving
 
 # Rules have no type annotations.
 _cholesky: Any = cholesky
 _products: Any = products
-_reductions: Any = reductions
 _solving: Any = solving
-_SMALL = 16384
-
-
-def sum_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    """Broadcast the cotangent of a sum by filling where that is cheaper than a view."""
-    one = type(axis) is int
-    if x.size > _SMALL or not (one or keepdims or axis is None):
-        return _reductions.sum_transpose(y_bar, x, axis=axis, keepdims=keepdims)
-    full = np.empty(x.shape, y_bar.dtype)
-    if type(y_bar) is not np.ndarray:
-        full.fill(y_bar)
-    elif one and axis and not keepdims and x.ndim:
-        full[...] = y_bar[(slice(None),) * (axis % x.ndim) + (None,)]
-    else:
-        full[...] = y_bar
-    return full
-
-
-def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> Any:
-    """Broadcast the shares of a mean by filling where that is cheaper than a view."""
-    if not y_bar.size:
-        return _reductions.mean_transpose(y_bar, x, axis=axis, keepdims=keepdims)
-    share = _reductions.shared(y_bar, x.size // y_bar.size)
-    return sum_transpose_numpy(share, x, axis=axis, keepdims=keepdims)
 
 
 def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
@@ -94,8 +68,6 @@ array_types.half |= {
     _cholesky.cholesky_pull: cholesky_pull_numpy,
 }
 array_types.adjoint |= {
-    _reductions.sum_transpose: sum_transpose_numpy,
-    _reductions.mean_transpose: mean_transpose_numpy,
     _products.matmul_left: matmul_left_numpy,
     _products.matmul_right: matmul_right_numpy,
     _products.dot_left: _products.as_matmul(matmul_left_numpy, _products.dot_left),

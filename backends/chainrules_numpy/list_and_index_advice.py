@@ -238,7 +238,7 @@ def _black_box(line: Line) -> str | None:
     name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
     name = name if len(name) <= _LONGEST // 2 else "it"
     if getattr(function, "__name__", "") in ("KDTree", "cKDTree"):
-        asked = _ASKED.match(line.texts[1])
+        asked = re.match(_ASKED, line.texts[1])
         rest, points = asked.group(0, 1) if asked else (".query(...)[0]", "points")
         write = f"np.min(cdist({line.argument}, {points}), 0) for all of it, {rest} too"
         return f"use {write}, after 'from chainrules_scipy.distance import cdist'"
@@ -258,7 +258,7 @@ def _black_box(line: Line) -> str | None:
     return f"make it an operation, f = primitive({made}), and {rule}, with D its derivative"
 
 
-_ASKED = re.compile(r"\.query\(((?:[^()]|\([^()]*\))*)\)(?:\[0\])?")
+_ASKED = r"\.query\(((?:[^()]|\([^()]*\))*)\)(?:\[0\])?"
 """The points that a tree is asked for, and their distances."""
 
 

@@ -7,10 +7,9 @@ starts with the first. Therefore both are computed. An error of NumPy is raised 
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ from chainrules_py.extend import (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A NumPy function with the options of a call, except those that are arrays.
 
     Attributes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import struct
 import sys
-import traceback
 from typing import Any
 
 from chainrules_numpy.list_and_index_advice import alike
@@ -120,16 +119,21 @@ def _refuse_in_c(error: BaseException) -> None:
     ) from error
 
 
+def _frames(error: BaseException) -> list[Any]:
+    import traceback
+
+    return [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+
+
 def _held(error: BaseException) -> list[Any]:
     """List the tracers among the local variables of the innermost frame that has any."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    found = [find_tracers(tuple(frame.f_locals.values())) for frame in frames]
+    found = [find_tracers(tuple(frame.f_locals.values())) for frame in _frames(error)]
     return next((held for held in reversed(found) if held), [])
 
 
 def _taken(error: BaseException) -> Any:
     """Return the tracer that an error is about, or None."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frames = _frames(error)
     if not frames:
         return None
     module = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0]

@@ -37,7 +37,7 @@ The error is that of a library, or None if a tracer raises. ``last`` is set if n
 gives: dict[Any, type] = {}
 """The classes of the results of functions, for advice about their methods."""
 _LONGEST = 72  # characters of an expression that a message shows
-_STORED = re.compile(r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)")
+_STORED = r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)"
 
 
 def advise(function: Callable[..., Any], line: Advice) -> None:
@@ -133,7 +133,7 @@ class Line:
     @functools.cached_property
     def stored(self) -> ast.expr | None:
         """The value that is assigned to the expression, or None if it is read."""
-        if (found := _STORED.match(self.texts[1])) is None:
+        if (found := re.match(_STORED, self.texts[1])) is None:
             return None
         return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it continues below
 

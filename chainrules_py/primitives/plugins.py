@@ -20,7 +20,7 @@ from typing import Any
 from chainrules_py.errors import ContractError, PackageWarning
 from chainrules_py.values.caller_frames import warn_program
 from chainrules_py.values.structure import _when_seen
-from chainrules_py.values.type_info import when_registered
+from chainrules_py.values.type_info import libraries, when_registered
 
 CONTRACT = 1
 """The contract of this core; packages state theirs as ``chainrules_contract``."""
@@ -290,7 +290,10 @@ def _see_class(cls: type) -> None:
     for name, module in announced(BACKENDS):
         if name == root and module not in sys.modules:  # else its import may be under way
             see_roots({root})
-    see_about(str(cls.__module__))  # Cython classes may have another object there
+    # A library's own arrays and scalars are none: what waits for its functions goes on waiting.
+    module = str(cls.__module__)  # Cython classes may have another object there
+    if not any([base in libraries and base.__module__ == module for base in cls.__mro__]):
+        see_about(module)
 
 
 when_registered.append(_see_class)

@@ -33,9 +33,7 @@ from chainrules_py.values.type_info import type_info
 _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
 """The errors that may come from inside a library; others identify their library by themselves."""
 
-_MISCALLED = re.compile(
-    r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
-)
+_MISCALLED = r"(unexpected keyword|required (positional|keyword-only)|too many positional) argument"
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 
@@ -78,7 +76,7 @@ def _explain(error: BaseException, held: bool) -> None:
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # objects may cause any error
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
-    broken = broken and not _MISCALLED.search(str(error))
+    broken = broken and not re.search(_MISCALLED, str(error))
     if broken and (found := instead_for(error, held)):
         line, write = found
         taker = (line and (line.called or line.written)) or "it"

@@ -19,7 +19,7 @@ from chainrules_py.ops.engine_operations import shaping, with_memory
 from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, advised_at, told
 from chainrules_py.primitives.method_table import Cache
-from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
+from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see, see_libraries
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.call_normalization import scalar_at_home
 from chainrules_py.registry.explain import public_name
@@ -143,8 +143,7 @@ def _site(f: Any, operation: Any) -> Site:
 def find_step(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Step:
     """Return the function that traces calls like this one of a library function; cache it."""
     classes, bare = tuple(map(type, operands)), hasattr(f, "nin") and not keywords
-    if bare or f not in aliases:
-        see(f, classes)
+    (see_libraries if f in aliases else see)(f, classes)
     strange = any(map(is_stranger, classes))  # loads the packages for their libraries
     table, row = steps.open(), aliases.get(f)
     operation = getattr(row, "operation", None)

@@ -57,7 +57,7 @@ class Objects:
         TracerError
             Instead of a library's error about a dtype, or about what it makes of objects.
         """
-        if _OF_DTYPE.search(str(error)):
+        if re.search(_OF_DTYPE, str(error)):
             raise TracerError(self.refusal) from error
         error.add_note(
             f"{self.file}:{self.line} makes an array of objects, of traced values: {self.instead}"
@@ -78,7 +78,7 @@ def _usual(line: Line) -> str:
     return "use np.stack of the numbers"
 
 
-_OF_DTYPE = re.compile(
+_OF_DTYPE = (
     r"dtype\('O'\)|numpy\.object_|^'O'$|object arrays|safely coerced|has no callable"
     r"|must be real numbers|the same d?type|data type not supported"
     r"|'(float|int)' object has no attribute '(ndim|shape)'"

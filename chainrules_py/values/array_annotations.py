@@ -8,7 +8,7 @@ from typing import Any, final
 from chainrules_py.errors import RuleError
 from chainrules_py.values.dispatch_types import Tracer, of_kinds
 
-_DTYPE = re.compile(r"(b?float|u?int|complex)\d+(_\w+)?|bool")
+_DTYPE = r"(b?float|u?int|complex)\d+(_\w+)?|bool"
 _PYTHONS = {"int": "int64", "float": "float64", "complex": "complex128"}
 _GROUPS = {
     "floating": r"b?float\d.*",
@@ -46,7 +46,7 @@ class ArrayOf:
     def __init__(self, base: type, kinds: Any) -> None:
         self.base = base
         names = [_name(kind) for kind in (kinds if type(kinds) is tuple else (kinds,))]
-        known = [_DTYPE.fullmatch(name) or name in _GROUPS for name in names]
+        known = [re.fullmatch(_DTYPE, name) or name in _GROUPS for name in names]
         self.dtypes = frozenset([n for n, k in zip(names, known, strict=True) if k])
         self.devices = frozenset([n for n, k in zip(names, known, strict=True) if not k])
 
@@ -100,7 +100,7 @@ def _name(kind: Any) -> str:
         shown = kind if isinstance(kind, type) else getattr(kind, "dtype", kind)
         name = getattr(shown, "__name__", None) or str(shown).rpartition(".")[2]
         name = _PYTHONS.get(name, name)
-        if not (_DTYPE.fullmatch(name) or name in _GROUPS):
+        if not (re.fullmatch(_DTYPE, name) or name in _GROUPS):
             raise RuleError(
                 f"Array[{kind!r}]: no dtype; write one (np.float32), a class of dtypes "
                 f"(np.floating), or the name of a device ('cuda')"

@@ -8,7 +8,6 @@ policy does not keep are released, and the records that read them hold reference
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, final
@@ -59,6 +58,8 @@ def check_save(save: Save) -> None:
             f"save={save!r}; write 'nothing', 'cheap', 'mincut' or 'all', a list of names, or a "
             f"number of bytes"
         )
+    import importlib.util
+
     if save == "mincut" and importlib.util.find_spec("scipy") is None:
         raise ImportError(
             "save='mincut' asks SciPy for a maximal flow, and there is no SciPy here; install it, "
