@@ -199,10 +199,8 @@ def repeat_numpy(x: np.ndarray | np.generic, repeats: Any, *, axis: int | None =
 
 @v.astype.implement
 def astype_numpy(x: np.ndarray | np.generic, *, dtype: Any) -> Any:
-    """Convert the dtype as the array's method does, also for scalars."""
-    if isinstance(x, np.ndarray):
-        return x.astype(dtype, copy=False)
-    return np.asarray(x).astype(dtype)[()]
+    """Convert the dtype by the method, which scalars have too."""
+    return x.astype(dtype, copy=False)
 
 
 @v.copy.implement

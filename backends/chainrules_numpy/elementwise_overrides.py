@@ -94,13 +94,13 @@ def conj_numpy(x: np.ndarray | np.generic) -> Any:
 @v.real.implement
 def real_numpy(x: np.ndarray | np.generic) -> Any:
     """Return a view of the real part."""
-    return np.real(x) if x.dtype.kind == "c" else x
+    return x.real if x.dtype.kind == "c" else x
 
 
 @v.imag.implement
 def imag_numpy(x: np.ndarray | np.generic) -> Any:
     """Return the imaginary part."""
-    return np.imag(x)
+    return x.imag
 
 
 @v.where.implement

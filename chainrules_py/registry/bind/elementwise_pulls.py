@@ -15,6 +15,7 @@ from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.primal_promotion import promoted
 from chainrules_py.tangents.space import kind_of, project, space
 from chainrules_py.tangents.zeros import AbstractTangent
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.type_info import type_info
 
 NUMBERS = (int, float, complex)
@@ -32,6 +33,9 @@ class Pulls:
         self.saved = saved
         self.forms: list[tuple[str, Any]] = [recipe.forms[i] for i in request.active]
         self.quotients = [q if form == "computed" else None for form, q in self.forms]
+        classes = set(request.operands)
+        plain = all([type_info(c).is_number and not issubclass(c, Tracer) for c in classes])
+        self.conj: Callable[[Any], Any] = operator.methodcaller("conjugate") if plain else conj
         self.short = Quotients(request.operands)
         # Both operands of a quotient share its division.
         self.shared = recipe.singular and self.short.both(self.quotients, saved)
@@ -63,7 +67,7 @@ class Pulls:
             self.recipe.refuse_complex(self.request.statement)
         parts, together = self._parts(conjugate=kind == "complex"), None
         if kind == "complex" and any(
-            [type_info(cls).is_python_number for cls in self.request.operands]
+            [type_info(cls).dispatch_type in (int, float) for cls in self.request.operands]
         ):
             parts = tuple([_with_numbers(p, len(self.saved)) for p in parts])
         if kind == "real" and self.recipe.singular:
@@ -122,10 +126,12 @@ class Pulls:
         parts, n = self._parts(conjugate=True), len(self.saved)
 
         def make(position: int, batch: int = 0) -> Any:
-            whole = parts[position]
+            whole, used = parts[position], self.recipe.used[self.request.active[position]]
+            read = [slot in used for slot in self.saved]  # the others would be promoted in vain
 
             def pull_one(y_bar: Any, *kept: Any) -> Any:
-                values = [promoted(x, y_bar) for x in kept[:n]]
+                pairs = zip(read, kept, strict=False)
+                values = [promoted(x, y_bar) if wanted else x for wanted, x in pairs]
                 return project(whole(y_bar, *values), kept[n + position], batch=batch)
 
             return pull_one
@@ -143,13 +149,15 @@ class Pulls:
 
     def _part(self, i: int, conjugate: bool) -> Any:
         """Return ``y_bar conj(p)`` for one operand, as a function of y_bar and the saved values."""
-        recipe, saved = self.recipe, self.saved
+        recipe, saved, conj = self.recipe, self.saved, self.conj
         partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
         if form == "constant" and not recipe.singular:
             return times_constant(value.conjugate() if conjugate else value)
-        if form == "slot" and not (conjugate or recipe.singular):
+        if form == "slot" and not recipe.singular:
             k = saved.index(value)
+            if conjugate:
+                return lambda y_bar, *kept: y_bar * conj(kept[k])
             several = lambda y_bar, *kept: y_bar * kept[k]
             return several if len(saved) > 1 else lambda y_bar, kept: y_bar * kept
         p = _narrow(partial, saved, len(recipe.partials))
