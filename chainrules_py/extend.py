@@ -36,9 +36,10 @@ _HOMES: dict[str, str] = {
         "Tracer beside called_beside lazy_array_type number_home number_homes number_readers"
         " set_class stood_for"
     ),
-    "chainrules_py.values.caches": "Made by_name forgets made made_again",
+    "chainrules_py.values.caches": "forgets",
     "chainrules_py.values.caller_frames": "caller is_library warn_program",
     "chainrules_py.values.library": "Library Memory",
+    "chainrules_py.values.pickling_by_name": "Made by_name made made_again",
     "chainrules_py.values.locks_and_modes": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap share_memory undecided viewers wrapping"
@@ -92,7 +93,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.custom_space": "declares_space register_tangent",
     "chainrules_py.tangents.flatten_tangents": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.primal_promotion": "real_numbers",
-    "chainrules_py.tangents.rule_results": "brought_home check_result",
+    "chainrules_py.tangents.primal_results": "brought_home check_result",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_given",
     "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",

@@ -247,7 +247,7 @@ from chainrules_py.tangents.linear_map import (
 from chainrules_py.tangents.primal_promotion import (
     real_numbers,
 )
-from chainrules_py.tangents.rule_results import (
+from chainrules_py.tangents.primal_results import (
     brought_home,
     check_result,
 )
@@ -349,11 +349,7 @@ from chainrules_py.values.array_conversion import (
     tables,
 )
 from chainrules_py.values.caches import (
-    Made,
-    by_name,
     forgets,
-    made,
-    made_again,
 )
 from chainrules_py.values.caller_frames import (
     caller,
@@ -413,6 +409,12 @@ from chainrules_py.values.object_contents import (
     inside,
     parts_of,
     slots,
+)
+from chainrules_py.values.pickling_by_name import (
+    Made,
+    by_name,
+    made,
+    made_again,
 )
 from chainrules_py.values.pytree import (
     LEAF,

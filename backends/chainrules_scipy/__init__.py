@@ -11,8 +11,8 @@ from typing import Any
 
 from chainrules_py.extend import later
 from chainrules_scipy._private import OF_ALL_SPARSE_ARRAYS, OF_SPARSE_ARRAYS
+from chainrules_scipy.host_computation import by_numpy
 from chainrules_scipy.installation import OURS, Installed, install
-from chainrules_scipy.other_engines import by_numpy
 
 __all__ = ["Installed", "by_numpy", "install"]
 

@@ -12,7 +12,7 @@ import scipy.spatial.distance as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import varies
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     of_precision,
     readable,

@@ -19,7 +19,7 @@ import scipy.special
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
     operations,

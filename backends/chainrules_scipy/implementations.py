@@ -16,7 +16,7 @@ from chainrules_py import Primitive, Scalar, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import number_homes
 from chainrules_py.ops.matrix_functions import LUFactors
-from chainrules_scipy.declarations import as_precise, permutation_of
+from chainrules_scipy.composites_and_operand_conversions import as_precise, permutation_of
 
 number_homes["scipy"] = np
 

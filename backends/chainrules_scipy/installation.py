@@ -30,7 +30,7 @@ from chainrules_py.extend import (
     joined,
     type_info,
 )
-from chainrules_scipy import other_engines
+from chainrules_scipy import host_computation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -203,7 +203,7 @@ def _dispatching(
         args = joined(args)  # arrays of objects that are differentiated
         run = function if always else choose(native, function, args, options, bound)
         if run is function:
-            return _ended(other_engines.run, native, (function, args, options), {})
+            return _ended(host_computation.run, native, (function, args, options), {})
         return run(*args, **options)
 
     _originals[dispatching] = native
@@ -287,7 +287,7 @@ def place_constructor(cls: type, function: F) -> F:
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
         if made is not cls or choose(plainly, function, args, options) is not function:
             return plainly(made, *args, **options)
-        with other_engines.in_our_words((args, options)):
+        with host_computation.in_our_words((args, options)):
             return _ended(function, cls, args, options)
 
     def plainly(made: type, /, *args: Any, **options: Any) -> Any:

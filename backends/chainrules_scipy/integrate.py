@@ -31,7 +31,7 @@ from chainrules_py import (
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
     attribute,

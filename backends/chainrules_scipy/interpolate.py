@@ -15,7 +15,7 @@ import scipy.interpolate as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     along,
     anchored,
     array_of,

@@ -19,7 +19,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import alias, kind_of, namespace_of, products_composites, untraced, varies
 from chainrules_py.ops.linalg import resolution
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
     adjoint,
     anchored,

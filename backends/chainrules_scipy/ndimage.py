@@ -14,7 +14,7 @@ import scipy.ndimage as native
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     along,
     array_of,
     attribute,

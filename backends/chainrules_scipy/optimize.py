@@ -20,7 +20,7 @@ import scipy.optimize as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, default_engine, varies
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
     attribute,

@@ -22,8 +22,8 @@ from chainrules_py.extend import (
     untraced,
     varies,
 )
-from chainrules_scipy import declarations
-from chainrules_scipy.declarations import (
+from chainrules_scipy import composites_and_operand_conversions
+from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     asked,
     in_kind_of,
@@ -31,8 +31,8 @@ from chainrules_scipy.declarations import (
     readable,
     reject,
 )
+from chainrules_scipy.host_computation import in_our_words
 from chainrules_scipy.installation import as_recorded, is_asked_again
-from chainrules_scipy.other_engines import in_our_words
 
 # Fields of floats that are not functions of real numbers.
 _CONSTANT = {"execution_time", "active_mask"}
@@ -206,7 +206,9 @@ class Beside:
 
 def plainly(x: Any) -> Any:
     """Return an argument with plain numbers for traced ones, and SciPy's objects for ours."""
-    return declarations.plainly(x, lambda y: y.theirs if isinstance(y, Beside) else readable(y))
+    return composites_and_operand_conversions.plainly(
+        x, lambda y: y.theirs if isinstance(y, Beside) else readable(y)
+    )
 
 
 def of_both(
@@ -245,7 +247,7 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
 
 def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
     """Call SciPy's function in a program that is being recorded, without a derivative."""
-    plain, named = declarations.plainly((args, options), asked)
+    plain, named = composites_and_operand_conversions.plainly((args, options), asked)
     return (as_recorded(theirs, plain, named) or theirs)(*plain, **named)
 
 

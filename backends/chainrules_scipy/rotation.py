@@ -10,7 +10,7 @@ from scipy.spatial import transform as native
 
 from chainrules_py import ignore_derivatives
 from chainrules_scipy._private import private, text
-from chainrules_scipy.declarations import readable
+from chainrules_scipy.composites_and_operand_conversions import readable
 from chainrules_scipy.source_copies import (
     follow_class,
     followed,

@@ -23,7 +23,7 @@ from chainrules_py.extend import (
     varies,
 )
 from chainrules_scipy._private import common_base, private
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     array_of,
     attribute,
     constant,

@@ -19,7 +19,13 @@ import numpy as np
 from chainrules_py import ops as v
 from chainrules_py.extend import Tracer, advise, closed, shortcuts, untraced
 from chainrules_scipy._private import helper_name, is_numpy
-from chainrules_scipy.declarations import array_of, plainly, readable, stands_for
+from chainrules_scipy.composites_and_operand_conversions import (
+    array_of,
+    plainly,
+    readable,
+    stands_for,
+)
+from chainrules_scipy.host_computation import in_our_words, run
 from chainrules_scipy.installation import (
     HOLDS,
     is_traced,
@@ -30,7 +36,6 @@ from chainrules_scipy.installation import (
     standing,
     taken_from,
 )
-from chainrules_scipy.other_engines import in_our_words, run
 
 _state = threading.local()
 

@@ -13,7 +13,7 @@ import scipy.special as native
 from chainrules_py import UnsupportedKeywordError, scalar_rule
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, moves
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
     asked,

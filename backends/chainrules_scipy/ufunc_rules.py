@@ -46,7 +46,13 @@ from chainrules_py.extend import (
     zeta_shape,
 )
 from chainrules_scipy._private import private
-from chainrules_scipy.declarations import anchored, array_of, nested, readable, reject
+from chainrules_scipy.composites_and_operand_conversions import (
+    anchored,
+    array_of,
+    nested,
+    readable,
+    reject,
+)
 from chainrules_scipy.implementations import (
     FUNCTIONS,
     of_numbers,

@@ -12,9 +12,9 @@ from chainrules_torch import (
 from chainrules_torch.engine import derivative_choice
 from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.export import Exported, export
+from chainrules_torch.engine.exported_function_support import supports, transformations
 from chainrules_torch.engine.import_rule import import_rule
 from chainrules_torch.engine.rule_config import TorchConfig, config
-from chainrules_torch.engine.supported_transformations import supports, transformations
 
 __all__ = [
     "Exported",

@@ -37,7 +37,7 @@ COMPUTED = {
     ),
     "chainrules_kit.fallbacks.reductions": ("reductions", "selection", "sorting"),
     "chainrules_kit.fallbacks.statistics": ("interpolation", "statistics"),
-    "chainrules_py.composites.array_api": (
+    "chainrules_py.composites.array_api_signature_differences": (
         "creation",
         "indexing",
         "joining",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from chainrules_py import ops as v
-from chainrules_py.composites.array_api import in_the_standard
+from chainrules_py.composites.array_api_signature_differences import in_the_standard
 from chainrules_py.ops.hermitian_and_block_matrices import (
     adjoint,
     bordered,

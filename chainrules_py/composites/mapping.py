@@ -11,8 +11,8 @@ from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.ops.engine_operations import stacked
-from chainrules_py.values.caches import made
 from chainrules_py.values.find_tracers import untraced
+from chainrules_py.values.pickling_by_name import made
 from chainrules_py.values.type_info import namespace_of, type_info
 
 Function = Callable[..., Any]

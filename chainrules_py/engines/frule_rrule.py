@@ -26,7 +26,7 @@ from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.statement_and_rule import Rule
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
-from chainrules_py.tangents.rule_results import refuse_objects
+from chainrules_py.tangents.primal_results import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk

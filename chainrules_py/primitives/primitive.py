@@ -37,7 +37,6 @@ from chainrules_py.primitives.plugins import (
     see_helpers,
 )
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
-from chainrules_py.values.caches import checked_name
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import (
@@ -49,6 +48,7 @@ from chainrules_py.values.find_tracers import (
     seen_through,
     untraced,
 )
+from chainrules_py.values.pickling_by_name import checked_name
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import Host, type_info
 

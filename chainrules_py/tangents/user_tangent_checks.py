@@ -9,7 +9,7 @@ from chainrules_py.ops.creation import full_like
 from chainrules_py.primitives.conversion_advice import refuse_labelled
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.flatten_tangents import flatten_tangent
-from chainrules_py.tangents.rule_results import refuse_objects
+from chainrules_py.tangents.primal_results import refuse_objects
 from chainrules_py.tangents.space import (
     Space,
     check_real,
@@ -29,10 +29,10 @@ from chainrules_py.tangents.zeros import (
     is_zero,
 )
 from chainrules_py.values.array_conversion import as_arrays, tables
-from chainrules_py.values.caches import made
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import find_tracers, untraced
 from chainrules_py.values.object_contents import holds_objects, inside
+from chainrules_py.values.pickling_by_name import made
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import (

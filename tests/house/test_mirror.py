@@ -66,6 +66,11 @@ ELSEWHERE = (
         "by what comes and goes",
     ),
     (
+        "chainrules_py/values/pickling_by_name.py",
+        "tests/faults/test_pickles.py",
+        "by what is pickled and read again",
+    ),
+    (
         "chainrules_py/values/locks_and_modes.py",
         "tests/faults/test_modes.py",
         "by blocks that overlap",

@@ -2,7 +2,7 @@
 
 import functools
 
-from chainrules_scipy.declarations import attribute
+from chainrules_scipy.composites_and_operand_conversions import attribute
 from chainrules_scipy.sparse import linalg
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
 from chainrules_scipy.sparse.patterns_and_products import (

@@ -18,7 +18,7 @@ from scipy.sparse import linalg as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     adjoint,
     anchored,
     array_of,

@@ -19,7 +19,7 @@ from scipy.sparse import linalg
 from chainrules_py import ops as v
 from chainrules_py import register_structure
 from chainrules_py.extend import Tracer, advise, forgets, refuse_type, type_info
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
     array_of,
     described,

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.stats
 
 from chainrules_py.extend import advise
-from chainrules_scipy.declarations import of_precision
+from chainrules_scipy.composites_and_operand_conversions import of_precision
 from chainrules_scipy.installation import place_method
 from chainrules_scipy.stats import distributions, multivariate_and_sample_statistics
 from chainrules_scipy.stats.distributions import (

@@ -17,7 +17,7 @@ from chainrules_py import ChainRulesError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import static_types, varies
 from chainrules_scipy._private import common_base
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
     array_of,
     asked,

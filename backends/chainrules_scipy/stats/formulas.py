@@ -18,7 +18,7 @@ import scipy.special as sc
 
 from chainrules_py import ops as v
 from chainrules_py.extend import WIDE, half_line
-from chainrules_scipy.declarations import asked, readable, truths
+from chainrules_scipy.composites_and_operand_conversions import asked, readable, truths
 
 _Formula = Callable[..., Any]
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)

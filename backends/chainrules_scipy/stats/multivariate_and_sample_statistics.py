@@ -18,7 +18,7 @@ from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import ops as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.declarations import (
+from chainrules_scipy.composites_and_operand_conversions import (
     adjoint,
     anchored,
     array_of,

@@ -20,7 +20,7 @@ from chainrules_py.ops.engine_operations import gives_views
 from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
-from chainrules_py.tangents.rule_results import brought_home
+from chainrules_py.tangents.primal_results import brought_home
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent

@@ -37,7 +37,7 @@ from chainrules_py.registry.bind.elementwise_pulls import (
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.primal_promotion import numbers_like
-from chainrules_py.tangents.rule_results import check_result, known_results
+from chainrules_py.tangents.primal_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     check_real,

@@ -26,7 +26,7 @@ from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
 from chainrules_py.tangents.primal_promotion import Whole, real_numbers, whole_of
-from chainrules_py.tangents.rule_results import check_result, known_results
+from chainrules_py.tangents.primal_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
