@@ -50,7 +50,7 @@ from chainrules_py.tangents.space import (
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.dispatch_types import Tracer, number_home
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
@@ -60,6 +60,7 @@ SELECTING = {
 }  # fmt: skip
 """Operations whose partials are structural zeros where they do not select an element."""
 Term: TypeAlias = Callable[..., Any]
+Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 _COMPLEX = complex
 
 
@@ -221,25 +222,45 @@ class ElementwiseRecipe(SharedRun):
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
-        pulls = Pulls(self, request, saved)
-        shaped = [cls for cls in request.operands if not type_info(cls).is_plain_number]
-        if not shaped:
-            return Bound(request, self._run_numbers(request, saved, pulls))
-        fast, broadcast = ByDtype(shaped[0], pulls.fast), ByDtype(shaped[0], pulls.broadcast)
-        general = self._general(request, saved, pulls, broadcast)
-        plain = [request.operands[i] for i in request.active]
-        numbers = [type_info(cls).is_plain_number for cls in plain]
-        if any(numbers) or len(request.operands) > 2:
-            primal = request.primal
+        pulls, pick = Pulls(self, request, saved), _picker(saved)
+        numbers = [type_info(cls).is_plain_number for cls in request.operands]
+        like = request.operands[numbers.index(False) if False in numbers else 0]
+        fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
+        general = self._general(request, pick, pulls, broadcast)
+        primal, active = request.primal, request.active
+        kind, pull = self._alike(request, pulls)
+        if kind is not None:
+            return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
+        if any([numbers[i] for i in active]) or len(numbers) > 2:
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
-        if len(request.operands) == 1:
-            return Bound(request, _run_unary(request.primal, saved, fast, general))
-        if len(request.active) == 1:
-            k = request.active[0]
+        if len(numbers) == 1:
+            return Bound(request, _run_unary(primal, saved, fast, general))
+        if len(active) == 1:
+            k = active[0]
             alike = any(i != k for i in self._computed_with(request))
-            run = _run_half(request.primal, k, saved, fast, broadcast, general, alike)
-            return Bound(request, run)
-        return Bound(request, _run_binary(request.primal, saved, fast, broadcast, general))
+            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, alike))
+        return Bound(request, _run_binary(primal, pick, fast, broadcast, general))
+
+    def _alike(self, request: Request, pulls: Pulls) -> tuple[type | None, Any]:
+        """Return the class of results that have the operands' dtype, and the pull for these.
+
+        There is one for Python's numbers, and for a library's scalars beside such numbers.
+        """
+        infos = list(map(type_info, request.operands))
+        scalars = {info.dispatch_type for info in infos if not info.is_plain_number}
+        if not scalars:
+            if complex not in [info.dispatch_type for info in infos]:
+                return float, pulls.fast("real")
+            if self.complex is not None and {*request.operands} == {complex}:
+                return complex, pulls.fast("complex")
+        elif len(scalars) == 1 and scalars == {request.operands[i] for i in request.active}:
+            (cls,) = scalars
+            if type_info(cls).is_number and number_home(cls) is not None:
+                zero: Any = cls()
+                kind = kind_of(zero)
+                if kind == "real" or (kind == "complex" and self.complex is not None):
+                    return cls, pulls.fast(kind, zero.dtype)
+        return None, None
 
     def _computed_with(self, request: Request) -> list[int]:
         """List the arrays that a partial does not only multiply by, so that their dtype matters."""
@@ -248,53 +269,46 @@ class ElementwiseRecipe(SharedRun):
         return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
 
     def _general(
-        self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
+        self, request: Request, pick: Pick, pulls: Pulls, broadcast: ByDtype
     ) -> Callable[..., Any]:
         """Build the recorder of calls whose operands and result differ in shape or dtype."""
-        active, general, keep = request.active, pulls.general(), _keeper(saved)
+        active, general = request.active, pulls.general()
         alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
             self.check(request, y, *xs)
-            kept = keep((y, *xs))
             dtype = getattr(y, "dtype", None)
             if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
                 shape = y.shape
                 plans = [unbroadcasting(shape, xs[i].shape) for i in active]
-                return y, (broadcast[dtype], links, *kept, *plans)
-            return y, (general, links, *kept, *[space(xs[i]) for i in active])
+                return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
+            return y, (*pick((general, links, y, *xs)), *[space(xs[i]) for i in active])
 
         return record
 
-    def _run_numbers(self, request: Request, saved: Slots, pulls: Pulls) -> Callable[..., Any]:
-        primal, active, keep = request.primal, request.active, _keeper(saved)
-        fast, general = pulls.fast("real"), pulls.general()
-        reals = complex not in [type_info(cls).dispatch_type for cls in request.operands]
 
-        def record(links: Any, y: Any, *xs: Any) -> Any:
-            if reals and type(y) is float:
-                return y, (fast, links, *keep((y, *xs)))
-            self.check(request, y, *xs)
-            return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
+def _run_numbers(
+    primal: Any, n: int, kind: type, pull: Any, pick: Pick, general: Any
+) -> Callable[..., Any]:
+    """Run n numbers; results of a class ``kind`` have the dtype of the operands.
 
-        # The frequent case of one and two operands is written out: a call less.
-        def run_one(links: Any, x: Any) -> Any:
-            y = primal(x)
-            if reals and type(y) is float:
-                return y, (fast, links, *keep((y, x)))
-            return record(links, y, x)
+    The frequent case of one and two operands is written out.
+    """
 
-        def run_two(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            if reals and type(z) is float:
-                return z, (fast, links, *keep((z, x, y)))
-            return record(links, z, x, y)
+    def run_one(links: Any, x: Any) -> Any:
+        y = primal(x)
+        return (y, pick((pull, links, y, x))) if type(y) is kind else general(links, y, x)
 
-        def run_more(links: Any, *xs: Any) -> Any:
-            return record(links, primal(*xs), *xs)
+    def run_two(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        return (z, pick((pull, links, z, x, y))) if type(z) is kind else general(links, z, x, y)
 
-        runs: dict[int, Callable[..., Any]] = {1: run_one, 2: run_two}
-        return runs.get(len(request.operands), run_more)
+    def run_more(links: Any, *xs: Any) -> Any:
+        y = primal(*xs)
+        return (y, pick((pull, links, y, *xs))) if type(y) is kind else general(links, y, *xs)
+
+    runs: dict[int, Callable[..., Any]] = {1: run_one, 2: run_two}
+    return runs.get(n, run_more)
 
 
 def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
@@ -318,14 +332,13 @@ def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callab
 def _run_half(
     primal: Any,
     k: int,
-    saved: Slots,
+    pick: Pick,
     fast: ByDtype,
     broadcast: ByDtype,
     general: Any,
     alike: bool,
 ) -> Callable[..., Any]:
     """Run two operands, the k-th wanted; ``alike``: the other's dtype has to agree as well."""
-    keep = _keeper(saved)
 
     def run(links: Any, x: Any, y: Any) -> Any:
         z = primal(x, y)
@@ -338,26 +351,22 @@ def _run_half(
             return general(links, z, x, y)
         result, shape = z.shape, wanted.shape
         if result == shape:
-            return z, (fast[dtype], links, *keep((z, x, y)))
+            return z, pick((fast[dtype], links, z, x, y))
         plan = unbroadcasting(result, shape)
-        return z, (broadcast[dtype], links, *keep((z, x, y)), plan)
+        return z, (*pick((broadcast[dtype], links, z, x, y)), plan)
 
     return run
 
 
-def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return a function that selects the values to be saved from the result and the operands."""
-    if len(saved) > 1:
-        return operator.itemgetter(*saved)
-    slots = slice(saved[0], saved[0] + 1) if saved else slice(0)
-    return operator.itemgetter(slots)
+def _picker(saved: Slots) -> Pick:
+    """Return a function that makes a record of the pull, the links, the result and operands."""
+    return operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
 
 
 def _run_binary(
-    primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
+    primal: Any, pick: Pick, fast: ByDtype, broadcast: ByDtype, general: Any
 ) -> Callable[..., Any]:
     """Run two operands, both wanted."""
-    keep = _keeper(saved)
 
     def run(links: Any, x: Any, y: Any) -> Any:
         z = primal(x, y)
@@ -367,9 +376,9 @@ def _run_binary(
             return general(links, z, x, y)
         if dtype == x.dtype == y.dtype:
             if x.shape == y.shape:
-                return z, (fast[dtype], links, *keep((z, x, y)))
+                return z, pick((fast[dtype], links, z, x, y))
             plans = planned(z.shape, x.shape, y.shape)
-            return z, (broadcast[dtype], links, *keep((z, x, y)), *plans)
+            return z, (*pick((broadcast[dtype], links, z, x, y)), *plans)
         return general(links, z, x, y)
 
     return run
