@@ -17,6 +17,7 @@ from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.array_like import innermost
 from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.type_info import namespace_of
 
 squares: dict[Primitive[..., Any], Callable[..., Any]] = {}
 """Functions that return the square of an operation's result, smooth in its operands, or None."""
@@ -70,7 +71,7 @@ def with_roots(
 
 def _has_zero(x: Any) -> bool:
     zeros = x == 0
-    return zeros if type(zeros) is bool else bool(zeros.any())
+    return zeros if type(zeros) is bool else bool(namespace_of(type(x)).any(zeros))
 
 
 def _kept(x: Any) -> Any:

@@ -123,9 +123,17 @@ def seen_through(
 
     def run(*operands: Any, **options: Any) -> Any:
         y = body(*operands, **options)
-        hiding = [x for x in (*operands, *options.values()) if type(x) not in _PLAIN]
-        if hiding and moves(y) and not moves(operands):
-            operation.normalise(operands, options)  # raises for a traced option
+        if known and _PLAIN.issuperset(map(type, options.values())):
+            return y
+        if not moves(y) or moves(operands):
+            return y
+        if any(map(moves, options.values())):
+            operation.normalise(operands, options)  # raises
+        given = options.values() if asked else ()  # iterators are exhausted by now
+        hiding = [x for x in given if hasattr(type(x), "__next__") or knows(x, moves)]
+        if not hiding and not known:
+            hiding = [x for x in flatten(operands)[0] if is_opaque(type(x))] or [*operands]
+        if hiding:
             raise hidden(hiding, operation.__qualname__)
         return y
 

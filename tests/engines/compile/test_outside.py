@@ -254,6 +254,7 @@ def test_texts_and_roundings(text):
         assert found[0] == "refuses" or equal(found[1], TEXTS[text](x))
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape")  # which NumPy 2.5 deprecates
 def test_what_is_set_of_arrays():
     def shaped(x):
         y = np.stack([x, x])
