@@ -162,7 +162,7 @@ def test_a_container_of_other_keys_is_no_tangent():
     def f_rule(p: dict):
         return f(p), (LinearMap(lambda t: t["w"], lambda b: {"v": b}),)
 
-    with pytest.raises(ProjectionError, match="no field .v."):
+    with pytest.raises(ProjectionError, match=r"no field .v."):
         grad(f)({"w": 1.0})
 
 
