@@ -8,6 +8,7 @@ real on the real axis.
 
 from chainrules_py.ops import (
     argsort,
+    astype,
     broadcast_to,
     expand_dims,
     expm,
@@ -199,7 +200,7 @@ def lu_factor_rule(x: Array):
 
 
 def lu_push(x_dot, lu, pivots, p):
-    m = _reordered(x_dot, p)
+    m = astype(_reordered(x_dot, p), dtype=lu.dtype)  # SciPy's factors of float16 are float32
     m = solve_triangular(lu, m, unit_diagonal=True)
     m = adjoint(solve_triangular(adjoint(lu), adjoint(m)))
     lower = tril(lu, k=-1)

@@ -15,6 +15,7 @@ import multiprocessing
 import platform
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def parts(x: Any) -> bytes:
     return f"{type(x).__name__}{a.dtype}{a.shape}".encode() + a.tobytes()
 
 
-def of_block(block: int) -> tuple[str, str, int]:
+def of_block(block: int, parts: Callable[[Any], bytes] = parts) -> tuple[str, str, int]:
     """Return the hashes of a block of programs and of its answers, and how many there are."""
     unplug_as_asked()
     # hypothesis takes some numbers from the code that is loaded, which is not the same tomorrow.
