@@ -94,13 +94,13 @@ def conj_numpy(x: np.ndarray | np.generic) -> Any:
 @v.real.implement
 def real_numpy(x: np.ndarray | np.generic) -> Any:
     """Return a view of the real part."""
-    return x.real if x.dtype.kind == "c" else x
+    return x.real if x.dtype.kind == "c" else x  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @v.imag.implement
 def imag_numpy(x: np.ndarray | np.generic) -> Any:
     """Return the imaginary part."""
-    return x.imag
+    return x.imag  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @v.where.implement
