@@ -76,6 +76,18 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
     return by_name(x)
 
 
+class _of_instances:  # noqa: N801
+    """A property of instances only, so that `inspect.signature` of the class does not find it."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError(self._function.__name__)
+        return self._function(instance)
+
+
 class Made(functools.partial[Any]):
     """A function that is pickled by its own name, or as the call that made it."""
 
@@ -83,7 +95,7 @@ class Made(functools.partial[Any]):
     returns_other = False
     """Whether its result is not that of the wrapped function, whose annotation it then lacks."""
 
-    @property
+    @_of_instances
     def __signature__(self) -> inspect.Signature:
         import inspect  # not loaded by the core
 
@@ -95,8 +107,8 @@ class Made(functools.partial[Any]):
         other = self.returns_other
         return found.replace(return_annotation=inspect.Signature.empty) if other else found
 
-    @property
-    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
+    @_of_instances
+    def __annotations__(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Return the annotations of the wrapped function's arguments, or all of them."""
         of_f = getattr(self.__wrapped__, "__annotations__", {})  # type: ignore[attr-defined]
         return {k: v for k, v in of_f.items() if k != "return" or not self.returns_other}
