@@ -48,7 +48,6 @@ from chainrules_py.values.find_tracers import (
     seen_through,
     untraced,
 )
-from chainrules_py.values.pickling_by_name import checked_name
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import Host, type_info
 
@@ -423,6 +422,8 @@ class Primitive(Generic[P, R]):
     __copy__ = __deepcopy__
 
     def __reduce__(self) -> Any:
+        from chainrules_py.values.pickling_by_name import checked_name
+
         return checked_name(self, where_defined(self), self.stated[0])
 
 

@@ -29,7 +29,7 @@ from chainrules_py.primitives.signature import of_operands
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Source, Statement
 from chainrules_py.rule_config import Capability, Config, meets
 from chainrules_py.values.array_annotations import ArrayOf, erased
-from chainrules_py.values.pickling_by_name import named
+from chainrules_py.values.caches import named
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that have statements, in order of their first statement."""

@@ -18,11 +18,10 @@ from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.primitives.plugins import module_of, see
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.constructors import linear_rule
-from chainrules_py.values.caches import forgets, on_registration
+from chainrules_py.values.caches import forgets, is_lasting, on_registration
 from chainrules_py.values.dispatch_types import Tracer, called_beside, number_home
 from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.memory import wrapping
-from chainrules_py.values.pickling_by_name import is_lasting
 from chainrules_py.values.type_info import libraries, type_info
 
 Call: TypeAlias = Callable[..., Any]

@@ -8,13 +8,17 @@ others are computed again.
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from chainrules_py.values.pickling_by_name import is_lasting
-
 _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
+named: list[type] = [types.FunctionType]
+"""Classes of objects that are found by module and name."""
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+"""The flag of classes that are created while a program runs, such as those of Python code."""
 _MOST = 2048
 """The most entries before the caches are cleared."""
 
@@ -65,3 +69,36 @@ def filling(weight: int = 1) -> None:
     News.entries += weight
     if News.entries >= _MOST:
         forget()
+
+
+def is_lasting(x: Any) -> bool:
+    """Return whether an object is permanent: a class or function that its module has by its name.
+
+    Examples
+    --------
+    >>> is_lasting(float), is_lasting(is_lasting), is_lasting(lambda: None)
+    (True, True, False)
+    """
+    if isinstance(x, type):
+        if not x.__flags__ & HEAP_TYPE:
+            return True
+        for base in x.__mro__:  # classes of tangents and tracers live as long as their primal class
+            made_for = base.__dict__.get("__made_for__") or base.__dict__.get("__dispatch_type__")
+            if made_for is not None:
+                return made_for is not x and is_lasting(made_for)
+    elif not isinstance(x, tuple(named)):
+        return True
+    found = found_by_name(x)
+    # A library may keep its own object under another name.
+    file = getattr(sys.modules.get(x.__module__ or ""), "__file__", None) or ""
+    return found is x or (
+        found is None and "-packages" in file and "<locals>" not in x.__qualname__
+    )
+
+
+def found_by_name(x: Any) -> Any:
+    """Return what its module has under an object's name, or None."""
+    found: Any = sys.modules.get(getattr(x, "__module__", None) or "")
+    for name in getattr(x, "__qualname__", "").split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    return found

@@ -3,53 +3,14 @@
 from __future__ import annotations
 
 import functools
-import sys
-import types
 from collections.abc import Callable, Iterable
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from chainrules_py.values.caches import found_by_name, is_lasting
+
 if TYPE_CHECKING:
     import inspect
-
-
-named: list[type] = [types.FunctionType]
-"""Classes of objects that are found by module and name."""
-HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-"""The flag of classes that are created while a program runs, such as those of Python code."""
-
-
-def is_lasting(x: Any) -> bool:
-    """Return whether an object is permanent: a class or function that its module has by its name.
-
-    Examples
-    --------
-    >>> is_lasting(float), is_lasting(is_lasting), is_lasting(lambda: None)
-    (True, True, False)
-    """
-    if isinstance(x, type):
-        if not x.__flags__ & HEAP_TYPE:
-            return True
-        for base in x.__mro__:  # classes of tangents and tracers live as long as their primal class
-            made_for = base.__dict__.get("__made_for__") or base.__dict__.get("__dispatch_type__")
-            if made_for is not None:
-                return made_for is not x and is_lasting(made_for)
-    elif not isinstance(x, tuple(named)):
-        return True
-    found = _found_by_name(x)
-    # A library may keep its own object under another name.
-    file = getattr(sys.modules.get(x.__module__ or ""), "__file__", None) or ""
-    return found is x or (
-        found is None and "-packages" in file and "<locals>" not in x.__qualname__
-    )
-
-
-def _found_by_name(x: Any) -> Any:
-    """Return what its module has under an object's name, or None."""
-    found: Any = sys.modules.get(getattr(x, "__module__", None) or "")
-    for name in getattr(x, "__qualname__", "").split("."):
-        found = getattr(found, "__dict__", {}).get(name)
-    return found
 
 
 def by_name(x: Any) -> str:
@@ -61,7 +22,7 @@ def made_again(
     x: Any, maker: Callable[..., Any], operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     """Return the ``__reduce__`` value of an object: its own name, or the call that made it."""
-    known = _found_by_name(x) is x
+    known = found_by_name(x) is x
     return by_name(x) if known else (functools.partial(maker, **keywords), operands)
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from chainrules_kit.custom_derivatives import custom_jvp
 from chainrules_py import LinearMap, Tangent, export, frule, primitive, rrule, rule, scalar_rule
-from chainrules_py.values.caches import forget
-from chainrules_py.values.pickling_by_name import is_lasting
+from chainrules_py.values.caches import forget, is_lasting
 from chainrules_tape import grad, hessian, jvp, linearize
 
 X = np.array([0.5, 0.25])

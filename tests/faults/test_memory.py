@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 import tracemalloc
 
 import numpy as np
@@ -98,6 +99,7 @@ def kept_by(step, depth):
 def test_what_a_deep_program_keeps_for_an_operation_more(name):
     """The record, its place and its number on the tape, its links, and the number it saved."""
     step, most = DEEP[name]
+    most += 16 * (sys.version_info >= (3, 14))  # two tuples, which store their hash there
     # The list of records has up to an eighth more places than records.
     assert (kept_by(step, 15_000) - kept_by(step, 5_000)) / 10_000 <= most + 2
 

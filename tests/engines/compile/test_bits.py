@@ -208,7 +208,8 @@ PRODUCTS_WITH_TRANSPOSES = {
 
 @pytest.mark.parametrize("way", PRODUCTS_WITH_TRANSPOSES)
 @pytest.mark.parametrize("shape, twice", [((2, 28, 8), np.copy), ((2, 2, 100), np.sin)])
-def test_products_of_two_arrays_that_are_found_to_be_one_have_their_bits(way, shape, twice):
+def test_products_of_two_arrays_that_are_found_to_be_one(way, shape, twice):
+    """Of one array BLAS computes half, with other last digits than those of two equal arrays."""
     x = np.random.default_rng(0).normal(size=shape)
     product = PRODUCTS_WITH_TRANSPOSES[way]
 
@@ -217,8 +218,11 @@ def test_products_of_two_arrays_that_are_found_to_be_one_have_their_bits(way, sh
 
     for g in (f, value_and_grad(f), lambda x: jvp(f, (x,), (x,))):
         compiled = compile(g)
-        assert same(compiled(x), g(x))
-        assert same(compiled(x[::-1] * 3.0), g(x[::-1] * 3.0))
+        for y in (x, x[::-1] * 3.0):
+            for found, wanted in zip(flatten(compiled(y))[0], flatten(g(y))[0], strict=True):
+                np.testing.assert_allclose(
+                    found, wanted, rtol=1e-13, atol=1e-13 * np.max(np.abs(wanted))
+                )
         assert compiled.programs
 
 
