@@ -220,9 +220,8 @@ def test_products_of_two_arrays_that_are_found_to_be_one(way, shape, twice):
         compiled = compile(g)
         for y in (x, x[::-1] * 3.0):
             for found, wanted in zip(flatten(compiled(y))[0], flatten(g(y))[0], strict=True):
-                np.testing.assert_allclose(
-                    found, wanted, rtol=1e-13, atol=1e-13 * np.max(np.abs(wanted))
-                )
+                size = np.max(np.abs(wanted))
+                np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13 * size)
         assert compiled.programs
 
 
