@@ -116,7 +116,7 @@ def test_an_interrupt_while_numpys_errors_are_set(call):
     sys.version_info[:2] != (3, 14), reason="locks enter by Python on CPython 3.14 alone"
 )
 def test_a_signal_while_a_lock_is_acquired_does_not_leave_it_held():
-    """In a process of its own: where PyTorch compiled, calls of Python functions are C's as well."""
+    """In a process of its own: PyTorch, once it has compiled, runs Python functions from C."""
     program = f"from {__name__} import held_after_a_signal; raise SystemExit(held_after_a_signal())"
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     subprocess.run(
