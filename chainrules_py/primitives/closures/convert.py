@@ -98,7 +98,7 @@ class Closure:
         The function, with a `Hole` in place of each value.
     """
 
-    __slots__ = ("_filled", "_holders", "captured", "template")
+    __slots__ = ("__weakref__", "_filled", "_holders", "captured", "template")
 
     def __init__(self, template: Any, holders: frozenset[int], captured: tuple[Any, ...]) -> None:
         self.template = template
