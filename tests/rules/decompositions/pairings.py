@@ -1,4 +1,4 @@
-"""Inner products of arrays, and sums of them that have derivatives."""
+"""Inner products of arrays, sums of them with derivatives, and differences along directions."""
 
 import numpy as np
 
@@ -15,3 +15,10 @@ def adjoint(a):
 
 def pairing(x, c):
     return v.sum(v.real(v.conj(c) * x))
+
+
+def slope_along(f, x, dx, *, h):
+    """Return the derivative of f along dx, to the fourth order in the step h."""
+    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
+        12 * h
+    )

@@ -1,5 +1,7 @@
 """Cholesky's factor, and triangular systems: which triangle counts, sizes, oracles."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,10 @@ from chainrules_py import ops as v
 from chainrules_py.composites import linalg as standard
 from chainrules_py.extend import namespace
 from chainrules_tape import grad, jvp
+from tests.rules.decompositions.pairings import slope_along
 
 RNG = np.random.default_rng(5)
+difference = functools.partial(slope_along, h=1e-3)
 fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
 triangles = pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
 
@@ -26,12 +30,6 @@ def positive(*shape, complex=False):
 
 def inner_product(a, b):
     return float(np.sum(np.real(np.conj(a) * b)))
-
-
-def difference(f, x, dx, h=1e-3):
-    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
-        12 * h
-    )
 
 
 def wave(y):

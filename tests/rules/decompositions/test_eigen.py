@@ -1,5 +1,6 @@
 """Eigenvalues and eigenvectors: both modes, gauge, equal eigenvalues, and defective matrices."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule, strict
 from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
+from tests.rules.decompositions.pairings import pairing, slope_along
 
 RNG = np.random.default_rng(6)
+difference = functools.partial(slope_along, h=1e-3)
 fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
 
 
@@ -24,16 +27,6 @@ def inner_product(a, b):
 
 def adjoint(a):
     return v.conj(v.matrix_transpose(a))
-
-
-def difference(f, x, dx, h=1e-3):
-    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
-        12 * h
-    )
-
-
-def pairing(x, c):
-    return v.sum(v.real(v.conj(c) * x))
 
 
 def unitary(n, complex):
@@ -89,7 +82,7 @@ def test_losses_without_gauge_are_exact(shape, triangle, complex, no_warnings):
     np.testing.assert_allclose(inner_product(g, dx), expected, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(jvp(loss, (x,), (dx,))[1], expected, rtol=1e-7, atol=1e-7)
     assert not (np.tril(g, -1) if triangle == "U" else np.triu(g, 1)).any()
-    expected = difference(lambda x: pairing(grad(loss)(x), u), x, dx, 1e-4)
+    expected = difference(lambda x: pairing(grad(loss)(x), u), x, dx, h=1e-4)
     second_order(loss, x, dx, u, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -193,7 +186,7 @@ def test_real_eigenvectors_are_differentiated_as_numpy_returns_them(no_warnings)
         return pairing(np.linalg.eigh(x).eigenvectors, C)
 
     np.testing.assert_allclose(
-        inner_product(grad(loss)(x), dx), difference(loss, x, dx, 1e-4), rtol=1e-7
+        inner_product(grad(loss)(x), dx), difference(loss, x, dx, h=1e-4), rtol=1e-7
     )
 
 
@@ -232,7 +225,7 @@ def test_eigenvectors_keep_length_and_phase(x, no_warnings):
     w, V = np.linalg.eig(x)
     sign = lambda y: np.sign(np.sum(np.real(y * np.conj(V)), axis=-2))
     f = lambda x: np.linalg.eig(x)[1]
-    expected = difference(lambda x: f(x) * sign(f(x)), x, dx, 1e-4)
+    expected = difference(lambda x: f(x) * sign(f(x)), x, dx, h=1e-4)
     _, (w_dot, V_dot) = frule((dx,), np.linalg.eig, x)
     np.testing.assert_allclose(V_dot, expected, rtol=1e-7, atol=1e-9)
     C = draw(*x.shape, complex=np.iscomplexobj(V))

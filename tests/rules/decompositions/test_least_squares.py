@@ -1,5 +1,6 @@
 """Pseudoinverse, least squares, condition, rank, tensors: full rank, lower rank, what is cut."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -10,8 +11,10 @@ from chainrules_py import ops as v
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, jvp
+from tests.rules.decompositions.pairings import pairing, slope_along
 
 RNG = np.random.default_rng(8)
+difference = functools.partial(slope_along, h=1e-4)
 fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
 
 
@@ -22,16 +25,6 @@ def draw(*shape, complex=False):
 
 def inner_product(a, b):
     return float(np.sum(np.real(np.conj(a) * b)))
-
-
-def difference(f, x, dx, h=1e-4):
-    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
-        12 * h
-    )
-
-
-def pairing(x, c):
-    return v.sum(v.real(v.conj(c) * x))
 
 
 def unitary(n, complex=False):

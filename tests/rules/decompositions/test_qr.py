@@ -1,5 +1,6 @@
 """The QR decomposition in every mode, and where it has no derivative."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from chainrules_py import DegeneracyWarning, UnsupportedKeywordError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
-from tests.rules.decompositions.pairings import adjoint, inner_product, pairing
+from tests.rules.decompositions.pairings import adjoint, inner_product, pairing, slope_along
 
 RNG = np.random.default_rng(7)
+difference = functools.partial(slope_along, h=2e-5)
 SHAPES = [(3, 3), (5, 3), (3, 5), (2, 4, 3), (2, 2, 3), (1, 1), (3, 1), (1, 3), (70, 40)]
 MODES = ["reduced", "complete", "r", "raw"]
 
@@ -22,12 +24,6 @@ modes = pytest.mark.parametrize("mode", MODES)
 def draw(*shape, complex=False):
     x = RNG.standard_normal(shape)
     return x + 1j * RNG.standard_normal(shape) if complex else x
-
-
-def difference(f, x, dx, h=2e-5):
-    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
-        12 * h
-    )
 
 
 def parts(y):
@@ -79,7 +75,7 @@ def test_second_order_in_each_nesting(shape, complex, mode, no_warnings):
     def slope(x):
         return pairing(grad(loss)(x), w)
 
-    expected = difference(slope, x, u, 1e-5)
+    expected = difference(slope, x, u, h=1e-5)
     close = {"rtol": 1e-5, "atol": 1e-5 * np.abs(expected)}
     np.testing.assert_allclose(inner_product(grad(slope)(x), u), expected, **close)
     np.testing.assert_allclose(inner_product(jvp(grad(loss), (x,), (u,))[1], w), expected, **close)

@@ -1,5 +1,7 @@
 """The singular value decomposition of real, complex and batched matrices."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,11 @@ from chainrules_py import Tangent, frule, rrule
 from chainrules_py import ops as v
 from chainrules_py.ops import svd, svdvals
 from chainrules_tape import grad, jvp, value_and_grad
-from tests.rules.decompositions.pairings import adjoint, inner_product, pairing
+from tests.rules.decompositions.pairings import adjoint, inner_product, pairing, slope_along
 
 RNG = np.random.default_rng(3)
+difference = functools.partial(slope_along, h=1e-4)
 SHAPES = [(3, 3), (4, 2), (2, 4), (1, 1), (3, 1), (1, 3), (2, 4, 3), (2, 1, 3, 3)]
-H = 1e-4
 
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
 fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
@@ -21,12 +23,6 @@ full = pytest.mark.parametrize("full", [False, True], ids=["thin", "full"])
 def draw(*shape, complex=False):
     x = RNG.standard_normal(shape)
     return x + 1j * RNG.standard_normal(shape) if complex else x
-
-
-def difference(f, x, dx, h=H):
-    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
-        12 * h
-    )
 
 
 def of_each_matrix(shape, complex, full):
@@ -72,7 +68,7 @@ def test_second_order_in_each_nesting(shape, complex, full, no_warnings):
     def slope(x):
         return pairing(grad(loss)(x), w)
 
-    expected = difference(slope, x, u, 1e-5)
+    expected = difference(slope, x, u, h=1e-5)
     close = {"rtol": 1e-5, "atol": 1e-5}
     np.testing.assert_allclose(inner_product(grad(slope)(x), u), expected, **close)
     np.testing.assert_allclose(inner_product(jvp(grad(loss), (x,), (u,))[1], w), expected, **close)

@@ -1,5 +1,6 @@
 """Singular values that are equal or zero, gauge, and what is reported; the rest is in test_svd."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -9,10 +10,10 @@ from chainrules_py import DegeneracyWarning, NotDifferentiableError, frule
 from chainrules_py import ops as v
 from chainrules_py.ops import report, strict, svd
 from chainrules_tape import grad, jvp
-from tests.rules.decompositions.pairings import adjoint, inner_product, pairing
+from tests.rules.decompositions.pairings import adjoint, inner_product, pairing, slope_along
 
 RNG = np.random.default_rng(4)
-H = 1e-4
+difference = functools.partial(slope_along, h=1e-4)
 
 fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex"])
 
@@ -20,12 +21,6 @@ fields = pytest.mark.parametrize("complex", [False, True], ids=["real", "complex
 def draw(*shape, complex=False):
     x = RNG.standard_normal(shape)
     return x + 1j * RNG.standard_normal(shape) if complex else x
-
-
-def difference(f, x, dx, h=H):
-    return (8 * (f(x + h * dx) - f(x - h * dx)) - (f(x + 2 * h * dx) - f(x - 2 * h * dx))) / (
-        12 * h
-    )
 
 
 # ---------------------------------------------------------------- degenerate points
@@ -84,7 +79,7 @@ SMOOTH = {
 def test_smooth_losses_are_exact_where_values_are_equal_or_zero(name, loss, complex, no_warnings):
     f, x = SMOOTH[loss], degenerate(complex)[name]
     dx = draw(*x.shape, complex=complex)
-    expected = difference(f, x, dx, 1e-3)
+    expected = difference(f, x, dx, h=1e-3)
     g = grad(f)(x)
     np.testing.assert_allclose(inner_product(g, dx), expected, rtol=1e-7, atol=1e-7)
     with warnings.catch_warnings():
