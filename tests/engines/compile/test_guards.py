@@ -449,13 +449,14 @@ def by_ctypes(x, _):
 
 
 @primitive
-def by_factors(x, factors):
-    return lu_solve(factors, np.asarray(x))
+def by_factors(x, factors, trans):
+    return lu_solve(factors, np.asarray(x), trans=trans)
 
 
 @rrule.register(by_factors)
-def by_factors_rrule(x: Array, factors: object):
-    return by_factors(x, factors), lambda t: (lu_solve(factors, t, trans=1), NoTangent())
+def by_factors_rrule(x: Array, factors: object, trans: int):
+    y = by_factors(x, factors, trans)
+    return y, lambda t: (by_factors(t, factors, 1 - trans), NoTangent(), NoTangent())
 
 
 @rrule.register(by_ctypes)
@@ -469,7 +470,10 @@ GIVEN = {
     "generator": (lambda x, rng: x * rng.normal(size=5), np.random.default_rng),
     "table": (lambda x, table: x * table["a"].to_numpy(), lambda k: table(5)),
     "in a primitive, ctypes": (by_ctypes, lambda k: None),
-    "in a primitive, factors": (by_factors, lambda k: lu_factor(np.eye(5) * k + 1.0)),
+    "in a primitive, factors": (
+        lambda x, lu: by_factors(x, lu, 0),
+        lambda k: lu_factor(np.eye(5) * k + 1.0),
+    ),
 }
 
 
