@@ -131,6 +131,7 @@ class Case:
 
 def test_a_tenth_is_drawn_another_with_each_draw(monkeypatch):
     cases = [Case(f"tests/features/test_tools.py::test[{n}]") for n in range(200)]
+    monkeypatch.setattr(draw, "DRAW_SLOW", "")
     monkeypatch.setattr(draw, "DRAW", "")
     assert draw.drawn(cases) == cases
     monkeypatch.setattr(draw, "DRAW", "one")

@@ -9,6 +9,7 @@ from chainrules_py.ops import (
     expand_dims,
     eye_like,
     greater,
+    imag,
     less,
     logical_and,
     logical_or,
@@ -21,6 +22,12 @@ from chainrules_py.ops import (
     where,
     zeros_like,
 )
+from chainrules_py.tangents.space import kind_of
+
+
+def magnitude(x):
+    """Compute |Re x| + |Im x|, which is as small as |x| and has no root to differentiate at 0."""
+    return abs(real(x)) + abs(imag(x)) if kind_of(x) == "complex" else abs(x)
 
 
 def pairs(s):
@@ -42,18 +49,18 @@ def threshold(s, *tangents):
     """Compute the size below which numerators vanish: √ε of the mean column of the tangents."""
     size = 0.0
     for t in tangents:
-        size = size + sum(abs(t), axis=(-2, -1), keepdims=True)
+        size = size + sum(magnitude(t), axis=(-2, -1), keepdims=True)
     return size * (resolution(s) ** 0.5 / max(1, s.shape[-1]))
 
 
 def least(t):
     """Compute the size below which elements vanish: √ε of their sum."""
-    return resolution(t) ** 0.5 * sum(abs(t), axis=-1, keepdims=True)
+    return resolution(t) ** 0.5 * sum(magnitude(t), axis=-1, keepdims=True)
 
 
 def beyond(mask, numerator, limit):
     """Find where a numerator does not vanish although its denominator, in the mask, does."""
-    return logical_and(mask, greater(abs(numerator), limit))
+    return logical_and(mask, greater(magnitude(numerator), limit))
 
 
 def singled_out(tied, *bars):
@@ -64,7 +71,7 @@ def singled_out(tied, *bars):
     """
     size = 0.0
     for t in bars:
-        size = size + sum(abs(t), axis=-2)
+        size = size + sum(magnitude(t), axis=-2)
     used = greater(size, 0.0)
     return logical_and(tied, not_equal(expand_dims(used, axis=-2), expand_dims(used, axis=-1)))
 
@@ -92,7 +99,7 @@ def unsettled(tied, close, s_bar, normal, limit, alone=None):
     between equal values, where its derivative is f' (K + Kᴴ)/2: that is known if K is diagonal with
     equal elements. Values may also be too ``close`` for their quotient.
     """
-    flow = abs(s_bar)
+    flow = magnitude(s_bar)
     small = (resolution(s_bar) ** 0.5 / max(1, s_bar.shape[-1])) * sum(flow, axis=-1, keepdims=True)
     flows, small = greater(flow, small), expand_dims(small, axis=-1)
     turned = beyond(off_diagonal(close, s_bar), normal, limit)
