@@ -42,6 +42,7 @@ from chainrules_py.rules.support.spectra import (
     evenly,
     inverse,
     least,
+    magnitude,
     off_diagonal,
     pairs,
     singled_out,
@@ -223,7 +224,7 @@ def left_vectors(w, V, x):
     condition = sqrt(sum(abs(W) * abs(W), axis=-1))  # infinite rather than NaN
     size = sqrt(sum(real(conj(x) * x), axis=(-2, -1), keepdims=True))
     worse = maximum(expand_dims(condition, axis=-2), expand_dims(condition, axis=-1))
-    apart, error = abs(pairs(w)), 8.0 * resolution(w) * size * worse
+    apart, error = magnitude(pairs(w)), 8.0 * resolution(w) * size * worse
     tied, close = less_equal(apart, error), less_equal(apart, 8.0 * error)
     return W, tied, close, logical_not(less(condition, 0.125 * resolution(w) ** -0.5))
 

@@ -34,6 +34,7 @@ from chainrules_py.ops import (
 from chainrules_py.ops.hermitian_and_block_matrices import adjoint, half
 from chainrules_py.registry.constructors import rule
 from chainrules_py.rules.linalg.determinants_and_norms import dense
+from chainrules_py.rules.support.spectra import magnitude
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.dispatch_types import Array
 
@@ -88,8 +89,8 @@ def qr_pull(y_bar, Q, R):
     if Q.shape[-1] > k:
         Q2_bar = Q_bar[..., k:]
         P = matmul(adjoint(Q2), Q2_bar)
-        size = sum(abs(Q2_bar), axis=(-2, -1), keepdims=True) / Q2.shape[-1]
-        report(greater(abs(P - adjoint(P)), resolution(R) ** 0.5 * size), message=GAUGE)
+        size = sum(magnitude(Q2_bar), axis=(-2, -1), keepdims=True) / Q2.shape[-1]
+        report(greater(magnitude(P - adjoint(P)), resolution(R) ** 0.5 * size), message=GAUGE)
         Q1_bar = Q1_bar - matmul(Q2, matmul(adjoint(Q2_bar), Q1))
     R1_bar, R2_bar = R_bar[..., :k], R_bar[..., k:]
     beside = matmul(R2_bar, adjoint(R2))

@@ -31,6 +31,7 @@ from chainrules_py.rules.support.spectra import (
     beyond,
     evenly,
     inverse,
+    magnitude,
     off_diagonal,
     pairs,
     singled_out,
@@ -142,7 +143,7 @@ def outside(U1, U2, U_bar, P, null, limit):
     rest = U_bar[..., :k] - matmul(U1, P)
     if U2.shape[-1]:
         P22 = matmul(adjoint(U2), U_bar[..., k:])
-        report(greater(abs(P22 - adjoint(P22)), limit), message=GAUGE)
+        report(greater(magnitude(P22 - adjoint(P22)), limit), message=GAUGE)
         rest = rest - matmul(U2, matmul(adjoint(U_bar[..., k:]), U1))
     report(beyond(expand_dims(null, axis=-2), rest, limit), message=GAUGE)
     return rest

@@ -249,6 +249,22 @@ def test_functions_of_general_matrices_to_second_order(x, no_warnings):
     second_order(loss, x, dx, u, expected, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("f", [v.eigvals, v.qr, v.svd], ids=lambda f: f.__name__)
+def test_a_third_derivative_forward_reports_no_root(f, no_warnings):
+    """The rules compare sizes that are 0, of which they take no derivative."""
+    x, u = draw(3, 3, complex=True), draw(3, 3, complex=True)
+
+    def loss(x):
+        y = f(x)[1] if f is not v.eigvals else v.eigvals(x)
+        return v.sum(v.real(v.conj(y) * y) * np.arange(1.0 + y.size)[1:].reshape(y.shape))
+
+    def along(g):
+        return lambda x: jvp(g, (x,), (u,))[1]
+
+    second = along(along(loss))
+    np.testing.assert_allclose(along(second)(x), difference(second, x, u), rtol=1e-5)
+
+
 def test_gradients_are_those_of_pytorch():
     torch = pytest.importorskip("torch")
     x, C = apart(4), draw(4)
