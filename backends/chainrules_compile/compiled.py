@@ -8,7 +8,7 @@ import operator
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, ParamSpec, TypeVar, cast, final, overload
+from typing import Any, Generic, Never, ParamSpec, TypeVar, cast, final, overload
 
 from chainrules_compile import recording_refusals
 from chainrules_compile.compile_one_call import CompiledProgram, Making, Plain, Setting
@@ -341,7 +341,7 @@ class Compiled(Generic[P, R]):
 
     def _newest(self) -> CompiledProgram:
         if not self.programs:
-            raise RecordingError(f"{self.__name__} {self._why}")
+            raise RecordingError(f"{self._called} {self._why}")
         return self.programs[0]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -397,6 +397,7 @@ def compile(
     target: str = "numpy",
     threads: int = 1,
     strict: bool = False,
+    **misspelled: Never,
 ) -> Any:
     """Compile a function: each kind of arguments gets a program, a straight line of NumPy calls.
 
@@ -430,6 +431,12 @@ def compile(
     >>> slope(np.array([0.0, 1.0]))
     array([0.        , 1.38177329])
     """
+    for name in misspelled:
+        import difflib  # only needed for a mistyped name
+
+        meant = difflib.get_close_matches(name, ("static", "target", "threads", "strict"), 1, 0.5)
+        write = f"did you mean {meant[0]}?" if meant else "help(compile) lists what it takes"
+        raise TypeError(f"compile() got an unexpected keyword argument {name!r}; {write}")
     options: Any = {"threads": threads, "strict": strict}
     if f is None:
         return functools.partial(compile, static=static, target=target, **options)

@@ -222,7 +222,7 @@ def exported_line(line: Line | None, engine: str) -> str:
         called = line.function
         if _home_of(called) in _LIBRARIES and not isinstance(called, type) and _has_row(called):
             name = ast.unparse(line.node.func)
-            return f"write export({name}, to={_NAMES[engine]!r}) for {name}"
+            return f"write chainrules_py.export({name}, to={_NAMES[engine]!r}) for {name}"
     return (
         "put what does this under @primitive, with a @rule, or make it constant: ignore_derivatives"
     )

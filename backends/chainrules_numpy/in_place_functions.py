@@ -18,7 +18,7 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.methods import refused
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, refuse_plain, untraced
+from chainrules_py.extend import Tracer, describe, refuse_plain, untraced
 
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
@@ -168,7 +168,7 @@ _INSTEAD = {
 def _refusal(name: str) -> Callable[..., Any]:
     def write(x: Any, *args: Any, **keywords: Any) -> Any:
         raise TracerError(
-            f"{name}() writes to the memory of {x!r}, which is being differentiated; "
+            f"{name}() writes to the memory of {describe(x)}, which is being differentiated; "
             f"{_INSTEAD[name]}"
         )
 

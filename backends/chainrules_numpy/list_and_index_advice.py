@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
+import math
 import re
 import sys
 from types import ModuleType
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.plain_number_advice import OTHERWISE
 from chainrules_py.extend import Line, advised, find_tracers, remedies
 
 _LONGEST = 72
@@ -38,6 +41,10 @@ def _in_python(line: Line) -> str | None:
         if not isinstance(node, (ast.Name, ast.Attribute)):
             continue
         function = line.value_of(node)
+        if isinstance(function, functools.partial) and function.func in vars(math).values():
+            name = function.func.__name__
+            whole = re.fullmatch(r"([\w.]+)\(\{(0|all)\}\)", OTHERWISE.get(name, ""))
+            return whole and f"write {whole[1]} for math.{name} where {ast.unparse(node)} is made"
         for mark, inner in (("cache_info", "__wrapped__"), ("py_func", "py_func")):
             if hasattr(function, mark):
                 part = "id" if isinstance(node, ast.Name) else "attr"
@@ -145,8 +152,21 @@ def stacked_list(node: ast.expr) -> ast.expr:
     return ast.Call(ast.parse(joiner, mode="eval").body, [node], [])
 
 
+def in_flat(line: Line) -> str | None:
+    """Return how to write to the elements of an array in their order, for ``b.flat``, or None."""
+    part = line.node.value if isinstance(line.node, ast.Subscript) else line.node
+    if line.stored is None or not isinstance(part, ast.Attribute) or part.attr != "flat":
+        return None
+    name, x = ast.unparse(part.value), line.argument
+    at = "..." if part is line.node else ast.unparse(line.node.slice)  # type: ignore[union-attr]
+    made = f"{name} = {name} + np.zeros_like({x}, shape={name}.shape)"
+    return f"write {made}, and {name}.ravel()[{at}] = {ast.unparse(line.stored)}"
+
+
 def _buffer(line: Line) -> str | None:
     """Return the expression for a buffer that can hold traced values, or None."""
+    if (write := in_flat(line)) is not None:
+        return write
     node, sum_ = line.node, line.augmented
     if sum_ is not None:
         whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
@@ -187,6 +207,9 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
         return f"write {made} for {name}, which holds traced values"
     if isinstance(target, ast.Attribute) and target.attr in ("at", "iat", "iloc", "loc"):
         return _in_table(line, target, like)
+    if fields := getattr(getattr(buffer, "dtype", None), "names", None):
+        parts = ", ".join([f"{field!r}: {name}[{field!r}]" for field in fields])
+        return f"write {name} = {{{parts}}} before it is written to, a dict of arrays"
     is_local = name in seen
     numbers = isinstance(buffer, np.ndarray) or hasattr(buffer, "to_numpy")
     if (numbers and np.any(buffer)) or (is_local and like not in known):

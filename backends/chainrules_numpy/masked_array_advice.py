@@ -10,8 +10,17 @@ from chainrules_numpy.refused_array_types import INSTEAD
 from chainrules_py.extend import advise
 
 _core: Any = np.ma.core
+_PLAIN = f"a masked array holds plain numbers alone: {INSTEAD}"
+
+
+def _chosen(line: Any) -> str:
+    """Suggest the elements that a mask leaves, in place of a masked array of them."""
+    mask = line.option("mask")
+    chosen = f"use {{0}}[~np.array({mask}, bool)], and np for np.ma"
+    return _PLAIN if mask is None else chosen
+
+
 for _entrance in (
-    np.ma.MaskedArray.__new__,
     np.ma.getdata,
     np.ma.masked_where,
     np.ma.masked_invalid,
@@ -22,4 +31,5 @@ for _entrance in (
     _core._MaskedBinaryOperation.__call__,
     _core._DomainedBinaryOperation.__call__,
 ):
-    advise(_entrance, f"a masked array holds plain numbers alone: {INSTEAD}")
+    advise(_entrance, _PLAIN)
+advise(np.ma.MaskedArray.__new__, _chosen)

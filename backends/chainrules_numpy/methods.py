@@ -17,7 +17,7 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Line, Lowering, aliases, caller, compress, picture, told
+from chainrules_py.extend import Line, Lowering, aliases, caller, compress, describe, picture, told
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
@@ -249,7 +249,7 @@ alias(
 def flat(x: Any) -> Any:
     """Raise: the iterator that NumPy returns writes to x."""
     raise TracerError(
-        f"flat of {x!r} stands for its memory; write x.ravel() to read it, x[...] = y to write"
+        f"flat of {describe(x)} stands for its memory; write x.ravel()[i] for x.flat[i]"
     )
 
 
@@ -298,12 +298,12 @@ def view(x: Any, *args: Any, **keywords: Any) -> Any:
     dtype = keywords.get("dtype", args[0] if args else x.dtype)
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
         raise TracerError(
-            f"{x!r} cannot become a {dtype.__name__}, whose operators differ; write "
+            f"{describe(x)} cannot become a {dtype.__name__}, whose operators differ; write "
             f"np.asarray(m) for a {dtype.__name__} m beside it, np.asarray(m) @ x for a product"
         )
     if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:
         raise TracerError(
-            f"view of {x!r} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
+            f"view of {describe(x)} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
         )
     return x[...]
 

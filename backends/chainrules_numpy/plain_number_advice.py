@@ -6,10 +6,13 @@ request a float; the error names a function that does the same for traced values
 
 from __future__ import annotations
 
+import array
 import ast
 import cmath
+import ctypes
 import math
 import statistics
+import time
 from typing import Any
 
 import numpy as np
@@ -112,13 +115,20 @@ INSTEAD: dict[Any, Any] = {
     np.frompyfunc: "use vectorize({0}) of chainrules_py.composites.higher_order",
     float: "use {0}",
     int: "use int(ignore_derivatives({0})), which is a constant",
+    ctypes.c_double: "call the function of C in a primitive, f = primitive(lambda x: ...), and "
+    "state its derivative, scalar_rule(f, lambda y, x: ...)",
+    array.array: "use np.stack({1})",
     statistics.mean: "use np.mean(np.stack({0}))",
     statistics.fmean: "use np.mean(np.stack({0}))",
+    statistics.geometric_mean: "use np.exp(np.mean(np.log(np.stack({0}))))",
+    statistics.harmonic_mean: "use 1.0 / np.mean(1.0 / np.stack({0}))",
     statistics.pstdev: "use np.std(np.stack({0}))",
+    statistics.pvariance: "use np.var(np.stack({0}))",
     statistics.stdev: "use np.std(np.stack({0}), ddof=1)",
     statistics.variance: "use np.var(np.stack({0}), ddof=1)",
     complex: _complex,
     round: "use np.round({all})",
+    time.sleep: _constant,
     np.float64: "use {0}",
     np.float32: "use np.full_like({0}, {0}, dtype=np.float32)",
     np.complex128: "use {0} + 0j",

@@ -7,7 +7,7 @@ import struct
 import sys
 from typing import Any
 
-from chainrules_numpy.list_and_index_advice import alike
+from chainrules_numpy.list_and_index_advice import alike, in_flat
 from chainrules_py import TracerError
 from chainrules_py.extend import Line, describe, find_tracers, refusers, told
 
@@ -27,6 +27,14 @@ def refuse(error: BaseException) -> None:
         _refuse_said(error)
     if type(error).__module__ == "ctypes":
         _refuse_in_c(error)
+    if "numpy() on Tensor that requires grad" in str(error):
+        raise TracerError(
+            told(
+                "a tensor that PyTorch differentiates is an argument of what is differentiated",
+                Line.of(error),
+                "write grad(f)(x.detach()) for grad(f)(x)",
+            )
+        ) from error
     if isinstance(error, AttributeError) and error.name in _OF_OTHERS and find_tracers(error.obj):
         _refuse_attribute(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
@@ -57,8 +65,6 @@ def refuse(error: BaseException) -> None:
 
 
 _SAID = {
-    "Error setting single item of array": "b.flat[i] = x writes to plain memory; write "
-    "b[i] = x, with b = np.zeros_like(x, shape=n)",
     "Supplied output array must be contiguous": "out= of a random generator is plain memory: write "
     "b[...] = rng.random(b.shape)",
 }
@@ -102,6 +108,10 @@ def _refuse_said(error: ValueError) -> None:
         raise TracerError(
             f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
         ) from error
+    at = Line.of(error)
+    if at is not None and (write := in_flat(at)) is not None:
+        fact = "a traced value is written into a plain array, where its derivative would be lost"
+        raise TracerError(told(fact, at, write)) from error
 
 
 def _refuse_in_c(error: BaseException) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_py.errors import ContractError, RuleError
+from chainrules_py.errors import ContractError, RuleError, describe
 from chainrules_py.primitives import plugins
 
 EXPORTERS = "chainrules_py.exporters"
@@ -92,7 +92,7 @@ def export(f: Callable[..., Any], /, *, to: str | Sequence[str], **options: Any)
     1.0
     """
     if not callable(f):
-        raise RuleError(f"export({f!r}): not a function; pass the function itself")
+        raise RuleError(f"export({describe(f)}): not a function; pass the function itself")
     if isinstance(to, str):
         return exporter(to).export(f, **options)
     return {name: exporter(name).export(f, **options) for name in to}

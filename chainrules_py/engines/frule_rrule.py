@@ -440,7 +440,7 @@ def push_through(
         if i not in places and not is_zero(t):
             raise ProjectionError(
                 f"operand {i}, {operands[i]!r}, stands for itself, as an axis or a shape does, and "
-                f"{t!r} was given as its tangent; give NoTangent()"
+                f"{describe(t)} was given as its tangent; give NoTangent()"
             )
     xs, ts = [operands[i] for i in places], [tangents[i] for i in places]
     return _installed(NoRuleError, _SEVERAL).jvp(rest, tuple(xs), tuple(ts))  # type: ignore[no-any-return]

@@ -477,7 +477,8 @@ def slices_of(x: Any) -> list[Any]:
     if len(lengths) != 1 or None in lengths:
         raise ValueError(
             f"there are no slices along the leading axis of arrays of shapes {shapes}; "
-            f"each has to have one, and all the same length"
+            f"each has to have one, and all the same length: the calls are map(f, xs), "
+            f"scan(f, initial, xs) and reduce(f, xs, initial)"
         )
     return [unflatten(treedef, [index(leaf, i) for leaf in leaves]) for i in range(shapes[0][0])]
 

@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import describe
 from chainrules_py.ops.elementwise import lift
 from chainrules_py.ops.joining import stack
 from chainrules_py.primitives.primitive import primitive, static_types
@@ -177,7 +178,7 @@ def _place(entry: Any) -> int:
         if isinstance(entry, str):
             raise IndexError(f"{entry!r} is not an index of an array; pass a dict") from None
         raise IndexError(
-            f"{entry!r} of type {type(entry).__qualname__} is not an index; "
+            f"{describe(entry)} is not an index; "
             f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "
             f"of integers or booleans"
         ) from None

@@ -447,7 +447,10 @@ def _advice_of(function: Any) -> Advice | None:
     with contextlib.suppress(TypeError):  # it may be unhashable
         if function in _of_function:
             return _of_function[function]
-    codes = [getattr(inspect.unwrap(f), "__code__", None) for f in (function, function.__init__)]
+    codes = [
+        getattr(inspect.unwrap(f), "__code__", None)
+        for f in (function, function.__init__, function.__new__)
+    ]
     return next((_of_code[code] for code in codes if code in _of_code), None)
 
 

@@ -106,10 +106,13 @@ class Primitive(Generic[P, R]):
         The indices of operands in which no derivative is taken, whatever their rule is.
     instead : str
         What to write for arrays without an implementation; empty for the default message.
+    stated_by : str
+        The line that states its derivative, where ``{0}`` is its name.
     """
 
     fixed: frozenset[int] = frozenset()
     instead = ""
+    stated_by = "@rule({0}) with annotations that take these types"
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
         functools.update_wrapper(self, declaration)
@@ -335,9 +338,13 @@ class Primitive(Generic[P, R]):
         found = cache[classes, host] = seen_through(self, implementation, classes)
         return found
 
-    def lacking(self, classes: tuple[type, ...]) -> NoRuleError:
+    def lacking(self, classes: tuple[type, ...]) -> NoRuleError | TypeError:
         """Return the error for operands without an implementation, with what to write instead."""
         shown, name = ", ".join(cls.__qualname__ for cls in classes), self.__name__
+        rest = [self.signature.parameters[operand] for operand in self.operands[len(classes) :]]
+        missing = [p.name for p in rest if p.default is p.empty]
+        if missing:
+            return TypeError(f"{name}() missing a required argument: {missing[0]!r}")
         is_theirs = layer_of(self.__module__) is Layer.USER
         instead = "give it a body" if is_theirs else "call it on NumPy's arrays"
         forgotten = " (did you forget return?)" if "NoneType" in shown else ""

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
-from chainrules_py.errors import RuleError
+from chainrules_py.errors import RuleError, describe
 
 
 @final
@@ -118,7 +118,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     kinds: dict[Any, list[str]] = {kind: [] for kind in each}
     defaults: dict[str, Any] = {}
     if not callable(function):
-        raise RuleError(f"expected a function, got {function!r}")
+        raise RuleError(f"expected a function, got {describe(function)}")
     try:
         signature = inspect.signature(function)
     except ValueError:

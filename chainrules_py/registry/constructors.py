@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
-from chainrules_py.errors import AmbiguousRuleError, RuleError
+from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
 from chainrules_py.primitives.aliases.alias import aliases, packages_about
 from chainrules_py.primitives.method_table import (
     checked_annotation,
@@ -530,7 +530,7 @@ def find_primal(
     A rule for a function whose calls no engine sees would be silently ignored, so it raises.
     """
     if not callable(f):
-        raise RuleError(f"{constructor}({f!r}): not a function; pass the function itself")
+        raise RuleError(f"{constructor}({describe(f)}): not a function; pass the function itself")
     try:
         if primal_of(f) is None:
             see(f, ())
@@ -613,7 +613,7 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
     if not callable(half):
         wanted = _parameters(primal, first)
         raise RuleError(
-            f"{said} is {half!r}, not a function of ({wanted}); write lambda {wanted}: ..."
+            f"{said} is {describe(half)}, not a function of ({wanted}); write lambda {wanted}: ..."
         )
     found = parameters_of(half)
     n, given = len(first) + len(primal.operands), found.positional
@@ -678,9 +678,16 @@ def checked_types(
     elif parameters.keywords is None and options != set(primal.options):
         wrong = f"the options {sorted(options)}"
     if wrong is not None:
+        before = "".join([f"{name}, " for name in parameters.positional[:skip]])
         raise RuleError(
             f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
             f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
-            f"rule has the same: write def {function.__name__}{primal.signature}"
+            f"rule has the same: write def {function.__name__}({before}{str(primal.signature)[1:]}"
+        )
+    if skip and parameters.positional[skip - 1] in primal.operands:
+        raise RuleError(
+            f"{function.__qualname__} ({where_defined(function)}) takes "
+            f"{parameters.positional[skip - 1]} where it is given the tangents of all operands, a "
+            f"tuple; write def {function.__name__}(tangents, {str(primal.signature)[1:]}"
         )
     return operand_types(function, skip=skip, types=types, kinds=True)

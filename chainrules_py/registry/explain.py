@@ -46,7 +46,7 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
     stated = [f"there is one for {_line(s)}" for s in known]
     if len(stated) > 1:
         stated = [f"{stated[0]}, and {len(stated) - 1} more: rules_for({primal.__name__})"]
-    write = f"write @rule({primal.__name__}) with annotations that take these types"
+    write = f"write {primal.stated_by.format(primal.__name__)}"
     if any([issubclass(cls, (list, tuple)) for cls in operands]):
         write = "a list or tuple is a structure; where numbers are meant, np.array(x)"
     write = about[0] if about else write

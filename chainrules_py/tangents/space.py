@@ -477,7 +477,7 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
     if isinstance(t, Tangent) and type(onto) is StructureSpace:
         if t.primal_type is not onto.primal_type:
             raise ProjectionError(
-                f"a {t!r} is not a tangent of {onto.primal_type.__qualname__}; write "
+                f"a {describe(t)} is not a tangent of {onto.primal_type.__qualname__}; write "
                 f"Tangent[type(x)](...), of the operand x itself, whose class may be a subclass"
             )
         check_keys(onto.primal_type, t._entries, onto.fields)

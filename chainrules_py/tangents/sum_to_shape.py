@@ -97,7 +97,7 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
         raise ProjectionError(
             f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
-            f"it is not a shape that {shape} broadcasts to"
+            f"give one of shape {shape}, or of a shape that {shape} broadcasts to"
         )
     # Counted from the end, so that leading batch axes stay where they are.
     axes = tuple(range(-len(have), -len(shape))) + stretched

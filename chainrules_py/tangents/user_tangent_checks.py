@@ -101,7 +101,8 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
     if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
         raise ProjectionError(
             f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
-            f"{describe(primals)}; write {what}(f, (x, ...), (x_dot, ...))"
+            f"{describe(primals)}; write {what}"
+            f"({'x_dot, ...' if what == 'push' else 'f, (x, ...), (x_dot, ...)'})"
         )
     leaves, treedef = flatten(primals)
     leaves = as_arrays(leaves) if tables else leaves

@@ -73,7 +73,9 @@ def filled(
     missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
     if missing:
         msg = f"{name_of(g)}{operation.signature} misses {', '.join(missing)}, without default"
-        raise RuleError(f"{msg}; {samples_wanted(g)}" if rules_for(g) else msg)
+        of_own = any([is_own(cls) for s in rules_for(g) for cls in s.signature])
+        write = f"write check_rule({name_of(g)}, {', '.join(missing)})"
+        raise RuleError(f"{msg}; {samples_wanted(g) if of_own else write}")
     more = [options.get(p.name, p.default) for p in parameters]
     named = {p.name for p in parameters}
     return (*operands, *more), {k: x for k, x in options.items() if k not in named}

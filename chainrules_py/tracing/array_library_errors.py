@@ -96,10 +96,10 @@ def _explain(error: BaseException, held: bool) -> None:
         call = _call(error)
     if call is not None and (foreign := _foreign(call)) is not None:
         f = call.get("function", call.get("ufunc"))
-        library = type(foreign).__module__.partition(".")[0]
+        library, said = type(foreign).__module__.partition(".")[0], str(error).partition("\n")[0]
         raise NotDifferentiableError(
             f"np.{name_of(f)}, so called, has no derivative for {describe(foreign)} of {library}, "
-            f"which does not compute it so ({type(error).__name__}: {error}); write it with "
+            f"which does not compute it so ({type(error).__name__}: {said}); write it with "
             f"functions that {library} has, or give it an array of NumPy's"
         ) from error
     see_roots({"numpy"})  # it registers advice for where plain numbers are required

@@ -32,7 +32,15 @@ def moved(x: Any, /, *, to: Any) -> Any:
     """Convert an array to the library of a namespace, or to a Python number for None."""
     if to is None:
         return x.item()
-    made = to.asarray(x if number_home(type(x)) is None else duplicate(x))
+    try:
+        made = to.asarray(x if number_home(type(x)) is None else duplicate(x))
+    except RuntimeError as error:
+        if "requires grad" not in str(error):
+            raise
+        raise TracerError(
+            f"{describe(x)}, which PyTorch differentiates as well, would become a plain array; "
+            f"write f = chainrules_torch.import_rule(f) for the function of PyTorch"
+        ) from error
     return made[()] if made.ndim == 0 and number_home(type(made)) is not None else made
 
 

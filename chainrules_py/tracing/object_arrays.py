@@ -16,7 +16,13 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.conversion_advice import Line, refuse_labelled, remedy, told
+from chainrules_py.primitives.conversion_advice import (
+    Line,
+    advised_at,
+    refuse_labelled,
+    remedy,
+    told,
+)
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer, number_home
@@ -45,7 +51,7 @@ class Objects:
     def __init__(self) -> None:
         line = Line(caller(2))
         self.file, self.line = line.place
-        self.instead = remedy(line) or remedy(line, last=True) or _usual(line)
+        self.instead = remedy(line) or advised_at(line) or remedy(line, last=True) or _usual(line)
         fact = "an array of objects, of traced values, is given to what takes numbers only"
         self.refusal = told(fact, line, self.instead)
 

@@ -19,7 +19,7 @@ import dataclasses
 import logging
 import numpy as np
 from chainrules_py import *
-from chainrules_tape import Tape, grad, hessian, hvp, ignore_derivatives, jvp, vjp
+from chainrules_tape import Tape, checkpoint, grad, hessian, hvp, ignore_derivatives, jvp, vjp
 
 x = np.array([1.0, 2.0])
 
@@ -494,10 +494,275 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "there is no exporter to 'tensorflow'",
         "write one of to='autograd', to='jax', to=",
     ),
-    "export of a number": ("export(3.0, to='torch')", "export(3.0): not a function", ""),
+    # ------------------------------------------------------- as other libraries have it, or nearly
+    "hvp without a point": (
+        "hess = «hvp(lambda x: np.sum(x**3))»\nhess(x, x)",
+        "hvp() takes the point and the direction together with f",
+        "lambda x, v: hvp(f, x, v)",
+    ),
+    "checkpoint with a point": (
+        "g = lambda x: np.sum(x**3)\ngrad(lambda x: «checkpoint(g, x)»)(x)",
+        "checkpoint() takes the function alone",
+        "checkpoint(f)(x)",
+    ),
+    "JAX's static arguments": (
+        (
+            "from chainrules_compile import compile\n"
+            "compile(lambda n, x: np.sum(x**n), «static_argnums»=0)(2, x)"
+        ),
+        "compile() got an unexpected keyword argument 'static_argnums'; did you mean static?",
+        "static",
+    ),
+    "a keyword of another compiler": (
+        "from chainrules_compile import compile\ncompile(f, «nopython»=True)",
+        (
+            "compile() got an unexpected keyword argument 'nopython'; help(compile) lists what it "
+            "takes"
+        ),
+        "",
+    ),
+    "TensorFlow's watch": (
+        (
+            "with Tape() as tape:\n    v = x\n    «tape.watch(v)»\n    y = np.sum(v**2)\n"
+            "tape.grad(y, v)"
+        ),
+        "'Tape' object has no attribute 'watch'",
+        "x = tape.variable(x)",
+    ),
+    "TensorFlow's gradient": (
+        (
+            "with Tape() as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n"
+            "«tape.gradient(y, v)»"
+        ),
+        "'ClosedTape' object has no attribute 'gradient'",
+        "tape.grad(loss, x)",
+    ),
+    "PyTorch's backward": (
+        "with Tape() as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n«y.backward()»",
+        "object has no attribute 'backward'",
+        "tape.grad(loss, x)",
+    ),
+    "a second gradient, after one inside the block": (
+        (
+            "with Tape(«») as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n"
+            "    tape.grad(y, v)\ntape.grad(y, v)"
+        ),
+        "this tape was consumed by its first gradient",
+        "persistent=True",
+    ),
+    "a value for a function": (
+        "grad(«np.ones((9, 9))»)",
+        "float64[9,9] is not a function, so it has no derivative",
+        "write grad(f)(x)",
+    ),
+    "a matrix for argnums": (
+        "grad(lambda x: np.sum(x**2)«, np.ones((9, 9))»)",
+        "argnums holds float64[9,9]",
+        "grad(f)(x)",
+    ),
+    "a comparison": (
+        "grad(lambda x: «x > 0.0»)(1.0)",
+        "returned bool: a comparison has no derivative",
+        "return the number that is compared",
+    ),
+    "a push of two tangents for one operand": (
+        "from chainrules_tape import linearize\nlinearize(f, x)[1](«x, x»)",
+        "push takes one tangent for each primal",
+        "push(x_dot, ...)",
+    ),
+    "a number for a hook": (
+        "from chainrules_tape import hook\ngrad(lambda x: (hook(x, 3.0), np.sum(x))[1])(x)",
+        "hook() takes a function of the cotangent, and got float",
+        "",
+    ),
+    "an argument that is the same for all examples": (
+        (
+            "from chainrules_tape.tools import vmap\n"
+            "vmap(lambda w, x: w @ x«»)(np.ones(3), np.ones((5, 3)))"
+        ),
+        "vmap of <lambda> takes arguments that count the same examples",
+        "in_axes=(0, None)",
+    ),
+    "vmap with its point": (
+        "from chainrules_tape.tools import vmap\nvmap(f, np.ones((9, 9)))(x)",
+        "in_axes=float64[9,9] has 9 entries",
+        "",
+    ),
+    "custom_vjp without its halves": (
+        (
+            "from chainrules_kit.custom_derivatives import custom_vjp\n"
+            "@custom_vjp\ndef g(x):\n    return x**2\ngrad(g)(2.0)"
+        ),
+        "no rrule for g(float)",
+        "write g.defvjp(g_fwd, g_bwd)",
+    ),
+    "operand and tangent in the order of a jvp": (
+        (
+            "@primitive\ndef g(x):\n    return np.sin(x)\n@frule.register(g)\n"
+            "def g_frule(«x, x_dot»):\n    return np.sin(x), np.cos(x) * x_dot\n"
+        ),
+        "takes x where it is given the tangents of all operands, a tuple",
+        "g_frule(tangents, x)",
+    ),
+    "a root without a start": (
+        "from chainrules_py.composites.higher_order import root\nroot(lambda z: z**2 - 2.0«»)",
+        "root() missing a required argument: 'x0'",
+        "'x0'",
+    ),
+    "a matrix for its product": (
+        (
+            "from chainrules_py.composites.higher_order import linear_solve\n"
+            "A = np.eye(2)\ngrad(lambda b: np.sum(linear_solve(«A», b)))(x)"
+        ),
+        (
+            "linear_solve() takes a function, as lambda y: A @ y is of a matrix A, and got "
+            "float64[2,2], "
+        ),
+        "lambda y: A @ y",
+    ),
+    "a vector to minimise": (
+        (
+            "from chainrules_py.composites.higher_order import minimize\n"
+            "minimize(lambda z: «(z - 1.0) ** 2», x)"
+        ),
+        "minimize is of a function that gives one real number, and this one gave float64[2]",
+        "take np.sum(...) of it",
+    ),
+    "a scan of what is carried": (
+        (
+            "from chainrules_py.composites.higher_order import scan\n"
+            "scan(lambda s, t: (s + t, s), «x, 0.0»)"
+        ),
+        "there are no slices along the leading axis",
+        "scan(f, initial, xs)",
+    ),
+    "one time for an equation": (
+        (
+            "from chainrules_py.composites.higher_order import odeint\n"
+            "odeint(lambda y, t: -y, 1.0, 2.0)"
+        ),
+        "odeint takes its times as an array of shape (n,), the first of them that of y0",
+        "",
+    ),
+    "check_rule without a point": (
+        (
+            "from chainrules_py.testing import check_rule\n"
+            "scalar_rule(f, lambda y, x: np.cos(x))\n«check_rule(f)»"
+        ),
+        "misses x, without default",
+        "check_rule(f, x)",
+    ),
+    "elements in order": (
+        "def g(x):\n    A = np.eye(2)\n    «A.flat[1] = x»\n    return np.sum(A @ A)\ngrad(g)(1.0)",
+        "a traced value is written into a plain array",
+        "A = A + np.zeros_like(x, shape=A.shape), and A.ravel()[1] = x",
+    ),
+    "every third element in order": (
+        "def g(x):\n    A = np.eye(2)\n    «A.flat[::3] = x»\n    return np.sum(A @ A)\ngrad(g)(x)",
+        "program.py:19: A.flat[::3] = x",
+        "A = A + np.zeros_like(x, shape=A.shape), and A.ravel()[::3] = x",
+    ),
+    "all elements in order": (
+        "def g(x):\n    b = np.ones(2)\n    «b.flat = x»\n    return np.sum(b**2)\ngrad(g)(x)",
+        "program.py:19: b.flat = x",
+        "b = b + np.zeros_like(x, shape=b.shape), and b.ravel()[...] = x",
+    ),
+    "elements in order of what is traced": (
+        (
+            "def g(x):\n    y = 2.0 * x\n    «y.flat[0]» = 0.0\n    return np.sum(y)\n"
+            "grad(g)(np.ones(9))"
+        ),
+        "flat of float64[9] stands for its memory",
+        "x.ravel()[i]",
+    ),
+    "fields of a structured array": (
+        (
+            "def g(x):\n    t = np.zeros(2, [('a', float), ('b', float)])\n    «»t['a'] = x\n"
+            "    return np.sum(t['a'] ** 2)\ngrad(g)(x)"
+        ),
+        "program.py:19: t['a'] = x",
+        "t = {'a': t['a'], 'b': t['b']}",
+    ),
+    "elements that are not masked": (
+        "grad(lambda x: «np.ma.mean(np.ma.masked_array(x, mask=[False, True]) ** 2)»)(x)",
+        "np.ma.masked_array(x, mask=[False, True])",
+        "x[~np.array([False, True], bool)]",
+    ),
+    "array of the standard library": (
+        "import array\ngrad(lambda x: np.sum(«array.array('d', [x, 2 * x])»))(1.0)",
+        "program.py:18: array.array('d', [x, 2 * x])",
+        "np.stack([x, 2 * x])",
+    ),
+    "a geometric mean": (
+        "import statistics\ngrad(lambda x: «statistics.geometric_mean(list(x))»)(x)",
+        "program.py:18: statistics.geometric_mean(list(x))",
+        "np.exp(np.mean(np.log(np.stack(list(x)))))",
+    ),
+    "a harmonic mean": (
+        "import statistics\ngrad(lambda x: «statistics.harmonic_mean([x[0], x[1]])»)(x)",
+        "program.py:18: statistics.harmonic_mean([x[0], x[1]])",
+        "1.0 / np.mean(1.0 / np.stack([x[0], x[1]]))",
+    ),
+    "math in a partial": (
+        (
+            "import functools, math\npowered = functools.partial(«math.pow», 2.0)\n"
+            "grad(lambda x: powered(x))(1.0)"
+        ),
+        "program.py:19: powered(x)\n  write np.power for math.pow where powered is made",
+        "np.power",
+    ),
+    "a pause": (
+        "import time\ngrad(lambda x: (time.sleep(«x / 1e4»), x**2)[1])(1.0)",
+        "use time.sleep(ignore_derivatives(x / 10000.0)), which is a constant",
+        "ignore_derivatives(x / 10000.0)",
+    ),
+    "ctypes": (
+        "import ctypes\ngrad(lambda x: ctypes.c_double(x).value)(1.0)",
+        "call the function of C in a primitive",
+        "scalar_rule(f, lambda y, x: ...)",
+    ),
+    "a tensor that PyTorch differentiates": (
+        (
+            "import torch\nt = torch.ones(3, requires_grad=True)\n"
+            "grad(lambda x: np.sum(np.sin(x)))(t«»)"
+        ),
+        "a tensor that PyTorch differentiates is an argument of what is differentiated",
+        "x.detach()",
+    ),
+    "a module of PyTorch": (
+        "import torch\nlin = torch.nn.Linear(2, 1).double()\n«»grad(lambda x: lin(x).sum())(x)",
+        "which PyTorch differentiates as well, would become a plain array",
+        "f = chainrules_torch.import_rule(f)",
+    ),
+    "export of a number": ("export(3.0, to='torch')", "export(float): not a function", ""),
 }
 
 MENDED = {
+    "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
+    "hvp without a point": "lambda x, v: hvp(lambda x: np.sum(x**3), x, v)",
+    "checkpoint with a point": "checkpoint(g)(x)",
+    "TensorFlow's watch": "v = tape.variable(v)",
+    "TensorFlow's gradient": "tape.grad(y, v)",
+    "PyTorch's backward": "tape.grad(y, v)",
+    "a value for a function": "f",
+    "a matrix for argnums": "",
+    "a comparison": "x",
+    "a push of two tangents for one operand": "x",
+    "an argument that is the same for all examples": ", in_axes=(None, 0)",
+    "custom_vjp without its halves": "",
+    "operand and tangent in the order of a jvp": "tangents, x",
+    "a root without a start": ", 1.0",
+    "a vector to minimise": "np.sum((z - 1.0) ** 2)",
+    "a scan of what is carried": "0.0, x",
+    "check_rule without a point": "check_rule(f, x)",
+    "elements in order": "A = A + np.zeros_like(x, shape=A.shape); A.ravel()[1] = x",
+    "every third element in order": ("A = A + np.zeros_like(x, shape=A.shape); A.ravel()[::3] = x"),
+    "all elements in order": "b = b + np.zeros_like(x, shape=b.shape); b.ravel()[...] = x",
+    "elements in order of what is traced": "y.ravel()[0]",
+    "fields of a structured array": "t = {'a': t['a'], 'b': t['b']}; ",
+    "ctypes": "",
+    "a tensor that PyTorch differentiates": ".detach()",
+    "a module of PyTorch": "from chainrules_torch import import_rule; lin = import_rule(lin); ",
     "parameters as SciPy takes them": "a",
     "a list of rates": "np.stack([y[1], -k * y[0]])",
     "one cotangent for a pair": "(x, x)",

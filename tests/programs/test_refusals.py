@@ -370,7 +370,7 @@ TOLD = {
         "use np.take_along_axis(np.arange(3.0), x.astype(int), 0)"
     ),
     "grad(lambda x: x * 2.0)('a')": "give floats or arrays of floats",
-    "grad(3.0)": "pass the function itself",
+    "grad(3.0)": "write grad(f)(x) for that of f at x",
     "scalar_rule(of_any, lambda y, *xs: 1.0)": (
         "[LinearMap(lambda t, x=x: D * t, lambda c, x=x: D * c) for x in xs], D the partial in x"
     ),

@@ -42,6 +42,8 @@ class CustomFunction(Primitive[P, R]):
         Indices of the operands that are held fixed: ``nondiff_argnums``.
     """
 
+    stated_by = "{0}.defvjp({0}_fwd, {0}_bwd)"
+
     def __init__(self, function: Callable[P, R], fixed: Places = ()) -> None:
         super().__init__(function)
         self.opaque = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, final
+from typing import Any, Literal, Never, ParamSpec, TypeAlias, TypeVar, final
 
 from chainrules_kit import making_again
 from chainrules_py import MutationError
@@ -533,7 +533,7 @@ R = TypeVar("R")
 
 def checkpoint(
     f: Callable[P, R],
-    *,
+    *operands: Never,
     save: Save = "nothing",
     pack: Callable[[Any], Any] | None = None,
     unpack: Callable[[Any], Any] | None = None,
@@ -596,6 +596,8 @@ def checkpoint(
     >>> bool(grad(f)(np.zeros(2), np.eye(2))[0] == 0.0)
     True
     """
+    if operands:
+        raise TypeError("checkpoint() takes the function alone: write checkpoint(f)(x)")
     if (pack is None) != (unpack is None) or (pack is not None and save == "nothing"):
         raise ValueError(
             "pack and unpack come together, with a policy that keeps something: save='all'"

@@ -178,7 +178,8 @@ class BareTape(list[tuple[Any, ...]]):
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         made = objects.pop(self.level, None)
         if error is None:
-            self.close()
+            if self.state == "open":  # a gradient inside the block may have consumed it
+                self.close()
             self.guard.unlock()
         else:
             try:

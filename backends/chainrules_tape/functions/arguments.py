@@ -69,7 +69,8 @@ class Arguments:
         self.by_name = by_name
         if not callable(f):
             raise NotDifferentiableError(
-                f"{f!r} is not a function, so it has no derivative; pass the function itself"
+                f"{describe(f)} is not a function, so it has no derivative; write {what}(f)(x) for "
+                f"that of f at x"
             )
         if numbers is None:
             numbers = 0 if names is None else ()
@@ -193,12 +194,12 @@ def _whole(n: Any, what: str) -> int:
     with contextlib.suppress(TypeError):
         if not isinstance(n, bool):
             return operator.index(n)
-    hint = (
-        f"write argnames={n!r}"
-        if isinstance(n, str)
-        else f"positions are integers; for the derivative at x call the result: {what}(f)(x)"
+    if isinstance(n, str):
+        raise NotDifferentiableError(f"argnums holds {n!r}; write argnames={n!r}")
+    raise NotDifferentiableError(
+        f"argnums holds {describe(n)}; positions are integers; for the derivative at x call the "
+        f"result: {what}(f)(x)"
     )
-    raise NotDifferentiableError(f"argnums holds {n!r}; {hint}")
 
 
 # ------------------------------------------------------------ values that can vary
@@ -390,7 +391,8 @@ def _instead(y: Any, of: Any, what: str, f: Any, leaves: Sequence[Any]) -> str:
         paired = has_aux and type(y) is tuple and len(y) == 2
         return f"write {what}({name}, has_aux=True)" if paired else "return the number alone"
     if type(of) is not Space:
-        return "return a number, as np.sum(...) gives"
+        constant = "a comparison has no derivative: return the number that is compared"
+        return constant if kind_of(y) == "bool" else "return a number, as np.sum(...) gives"
     if of.size != 1:
         return "take np.sum(...) of it" + f", or write jacobian({name}), its matrix" * has_aux
     if of.kind != "int":

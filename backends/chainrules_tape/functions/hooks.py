@@ -66,6 +66,8 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
     >>> print(slope, grad(lambda x: 5.0 * np.exp(x))(0.0))
     1.0 5.0
     """
+    if not callable(f):
+        raise TypeError(f"hook() takes a function of the cotangent, and got {describe(f)}")
     passing = Passing(f, linear)
     if isinstance(x, BareVariable):
         of = space(x.payload)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from chainrules_py.extend import describe, type_info
 from chainrules_py.ops import binary_operators, square_operator, unary_operators
@@ -41,6 +41,14 @@ class Named(BareVariable):
     def tape_name(self) -> str:
         """The given name, or v and a number."""
         return name_of(self.tape, self.place)
+
+    @property
+    def backward(self) -> NoReturn:
+        """Raise, as a tape gives the gradient, and not the value, as in PyTorch."""
+        msg = (
+            f"{type(self).__name__!r} object has no attribute 'backward'; write tape.grad(loss, x)"
+        )
+        raise AttributeError(msg, name="backward", obj=self)
 
     def _repr_html_(self) -> str:
         from chainrules_tape.pictures import of_variable  # which takes 4 ms

@@ -109,8 +109,9 @@ def _axes(f: Any, axes: Axes, n: int) -> list[Axis]:
     if axes is None or isinstance(axes, int):
         return [axes] * n
     if len(axes) != n:
+        shown = describe(axes) if hasattr(axes, "shape") else repr(axes)
         raise NotDifferentiableError(
-            f"in_axes={axes!r} has {len(axes)} entries, and {name_of(f)} was given {n} arguments"
+            f"in_axes={shown} has {len(axes)} entries, and {name_of(f)} was given {n} arguments"
         )
     return [*axes]
 
@@ -152,7 +153,8 @@ def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
     if len(found) != 1:
         held = ", ".join(map(describe, found.values())) or "no array with that axis"
         raise NotDifferentiableError(
-            f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}"
+            f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}; "
+            f"write in_axes=(0, None), with None for an argument that is the same for all"
         )
     return int(next(iter(found)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_py.errors import describe
 from chainrules_py.primitives.closures.convert import captures_tracer, closed
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.find_tracers import find_host, find_tracers
@@ -27,6 +28,11 @@ class HigherOrder(Primitive[..., Any]):
         If `is_program`, the body runs directly, unless another engine traces the call: that engine
         sees the whole operation.
         """
+        if not any(map(callable, operands)):
+            raise TypeError(
+                f"{self.__name__}() takes a function, as lambda y: A @ y is of a matrix A, and got "
+                f"{', '.join(map(describe, operands)) or 'none'}"
+            )
         if self.is_program and (
             not hosts
             or find_tracers(operands)

@@ -25,7 +25,8 @@ def started(y0: Any, t: Any) -> Tree:
     """Return the initial state of `odeint`, with numbers as arrays and integers as floats."""
     if not hasattr(t, "dtype") or t.ndim != 1 or not t.shape[0]:
         raise ValueError(
-            f"odeint takes its times as an array of shape (n,), and was given {describe(t)}"
+            f"odeint takes its times as an array of shape (n,), the first of them that of y0, and "
+            f"was given {describe(t)}"
         )
     tree = Tree(y0)
     leaves = [x * 1.0 if kind_of(x) == "int" else x for x in tree.leaves]

@@ -60,7 +60,7 @@ class Gradient(Operator):
         if not (type(of) is Space and of.kind == "real" and of.size == 1):
             raise NotDifferentiableError(
                 f"minimize is of a function that gives one real number, and this one gave "
-                f"{describe(y)}"
+                f"{describe(y)}: take np.sum(...) of it"
             )
         tree = Tree(x)
         return y, tree.build(tree.read(pullback(zero_tangent(y) + 1.0)[0]))
