@@ -58,6 +58,8 @@ def _stacked(line: Line) -> str | None:
     call, function = line.node, line.function
     if function is np.full and (made := _of_objects(line, call)):
         return f"use {ast.unparse(made)}"
+    if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
+        return f"use {of_several}"
     if function is np.pad and isinstance(call, ast.Call) and (padded := _padded(line, call)):
         return f"use {ast.unparse(padded)}"
     if isinstance(call, ast.Call) and (
@@ -99,6 +101,36 @@ def _stacked(line: Line) -> str | None:
         part = f"{ast.unparse(joined)} in place of the list"
         return f"use {text if len(text) <= _LONGEST else part}"
     return None
+
+
+_SEVERAL = {
+    np.max: "np.maximum({0}, {1})",
+    np.min: "np.minimum({0}, {1})",
+    np.sum: "{0} + {1}",
+    np.prod: "{0} * {1}",
+    np.mean: "np.mean(np.stack([{all}]))",
+    np.median: "np.median(np.stack([{all}]))",
+    np.concatenate: "np.concatenate([{all}])",
+    np.stack: "np.stack([{all}])",
+}
+"""Functions of one array, or of a list, and what to write where each is an argument."""
+
+
+def _of_several(line: Line, call: ast.Call) -> str | None:
+    """Return an expression of the arguments of a function that takes one array, or a list."""
+    write = next((write for f, write in _SEVERAL.items() if f is line.function), None)
+    arrays = [_is_array(line, arg) for arg in call.args]
+    axis = any(arrays[:1]) and not any(arrays[1:])
+    if write is None or call.keywords or len(arrays) < 2 or axis:
+        return None
+    return write.format(*line.arguments, all=", ".join(line.arguments))
+
+
+def _is_array(line: Line, node: ast.AST) -> bool:
+    """Return whether an argument is a list, or an array that has axes."""
+    x = line.resolved(node)
+    listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(x, (list, tuple))
+    return listed or getattr(x, "ndim", 0) > 0
 
 
 def _of_objects(line: Line, node: Any) -> ast.expr | None:

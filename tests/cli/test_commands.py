@@ -147,6 +147,10 @@ def test_what_is_wrong_with_a_command_is_one_line(said, given, words):
     assert len(text.splitlines()) == 1
 
 
+def test_np_is_numpy(said):
+    assert "is differentiable: a composite" in said("explain", "np.linalg.norm")[1]
+
+
 def test_an_error_of_ours_says_the_line_of_the_program(said):
     Path("lossy.py").write_text(
         "import math\n\ndef loss(x):\n    return math.sin(x)\n", encoding="utf-8"

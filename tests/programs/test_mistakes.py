@@ -711,6 +711,26 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "program.py:19: powered(x)\n  write np.power for math.pow where powered is made",
         "np.power",
     ),
+    "two numbers for an array": (
+        "grad(lambda x: «np.max(x[0], x[1])»)(x)",
+        "program.py:17: np.max(x[0], x[1])",
+        "np.maximum(x[0], x[1])",
+    ),
+    "a mean of two numbers": (
+        "grad(lambda x: «np.mean(x[0], x[1])»)(x)",
+        "program.py:17: np.mean(x[0], x[1])",
+        "np.mean(np.stack([x[0], x[1]]))",
+    ),
+    "arrays without a list": (
+        "grad(lambda x: np.sum(«np.concatenate(x, x)»))(x)",
+        "program.py:17: np.concatenate(x, x)",
+        "np.concatenate([x, x])",
+    ),
+    "an axis that is differentiated": (
+        "grad(lambda n: np.sum(np.stack([x, x], «n»)))(1.0)",
+        "np.stack([x, x], n)",
+        "int(ignore_derivatives(n))",
+    ),
     "a pause": (
         "import time\ngrad(lambda x: (time.sleep(«x / 1e4»), x**2)[1])(1.0)",
         "use time.sleep(ignore_derivatives(x / 10000.0)), which is a constant",
