@@ -107,9 +107,9 @@ def test_a_dual_number_does_not_become_an_array_of_numpys_in_silence():
         NotDifferentiableError, match=r"(?s)array of NumPy's.*test_numpy.py:"
     ) as told:
         f(x.requires_grad_())
-    write = "export(np.linalg.norm, to='torch')"
+    write = "chainrules_py.export(np.linalg.norm, to='torch')"
     assert f"write {write} for np.linalg.norm" in str(told.value)
-    norm = eval(write, {"np": np, "export": chainrules_py.export})
+    norm = eval(write, {"np": np, "chainrules_py": chainrules_py})
     (bar,) = torch.autograd.grad(export(lambda x: norm(x) + v.sum(x))(x), x)
     torch.testing.assert_close(bar, torch.tensor([1.6, 1.8]))
     with pytest.raises(NotDifferentiableError, match="array of NumPy's"):
