@@ -31,7 +31,7 @@ def function_named(path: str) -> Any:
     >>> function_named("numpy.linalg.det").__name__
     'det'
     """
-    path = re.sub(r"^np\.", "numpy.", path)
+    path = re.sub(r"^np(?=\.|$)", "numpy", path)
     parts = path.split(".")
     if not all([part.isidentifier() for part in parts]):
         raise LookupError(f"{path!r} names nothing in Python; write package.module.function")

@@ -879,3 +879,22 @@ def test_scipy_as_installed_takes_arrays_of_objects():
         found = grad(f)(np.array([1.0, 2.0]))
     near = [(f([1 + h, 2]) - f([1 - h, 2])) / (2 * h) for h in (1e-5,)]
     np.testing.assert_allclose(found[0], near[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "export(«», to='torch')",
+        "primitive(«»)",
+        "scalar_rule(«», lambda y, x: x)",
+        "scalar_rule(f, «»)",
+        "grad(lambda x: np.sum(x[{'rows': «»}]))(x)",
+        "grad(lambda x: x.view(complex))(«»)",
+        "grad(lambda x: x.view(np.matrix))(«»)",
+        "grad(lambda x: x.resize(2))(«»)",
+    ],
+)
+def test_no_message_prints_an_array(program):
+    error = run(program.replace("«»", "np.arange(81.0).reshape(9, 9)"))
+    assert "float64[9,9]" in str(error)
+    assert len(str(error).splitlines()) <= 3
