@@ -306,7 +306,7 @@ def sparsity(
     )
 
 
-def hvp(f: Callable[..., Any], primals: Any = None, tangents: Any = None) -> Any:
+def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """Compute the product H v of a function's Hessian and a direction.
 
     It costs a few gradients, and no matrix is built.
@@ -347,11 +347,6 @@ def hvp(f: Callable[..., Any], primals: Any = None, tangents: Any = None) -> Any
     >>> hvp(lambda x: x**3, 2.0, 1.0)
     12.0
     """
-    if tangents is None:
-        raise TypeError(
-            "hvp() takes the point and the direction together with f: write "
-            "lambda x, v: hvp(f, x, v) for a function of both"
-        )
     if type(primals) is not tuple:
         return hvp(f, (primals,), (tangents,))[0]
     ts = leaf_tangents("hvp", primals, tangents)
