@@ -105,7 +105,7 @@ _HOMES: dict[str, str] = {
         "basis batched block column count direction gather row zero_block"
     ),
     "chainrules_py.registry.bind.strong_zero": "leaves_out probe_like selects strong_pull",
-    "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
+    "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part",
     "chainrules_py.registry.bind.general": (
         "FruleRecipe OneMode RruleRecipe asks_wanted flowing functions_in given once_more pair_of "
         "refuse_functions whole_operands"

@@ -304,14 +304,12 @@ def bind(
     Raises
     ------
     NotDifferentiableError
-        If the rule does not state this mode. In mode "both", a half that is not stated raises
-        when it is called.
+        If the rule does not state this mode, or for "both" one of the two.
 
     Notes
     -----
-    If the two halves of "both" are two statements, neither knows what the other saves (see
-    `shares_a_run`). Then the values of the reverse rule are saved, and a push runs the forward rule
-    on the operands.
+    If the two halves of "both" are two statements, neither knows what the other saves. Then the
+    values of the reverse rule are saved, and a push runs the forward rule on the operands.
 
     Examples
     --------
@@ -333,15 +331,16 @@ def bind(
     except KeyError:
         pass
     statement = rule.reverse if mode == "reverse" else rule.forward
-    if statement is None and mode != "both":
-        raise NotDifferentiableError(_no_mode(rule, mode))
+    if statement is None:
+        stated = rule.forward or rule.reverse
+        raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {stated!r}")
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = plain_function(rule.primal, operands)
     bound: Bound | None = None
-    if statement is None or (mode == "both" and not shares_a_run(rule)):
+    recipe: Recipe = statement.recipe
+    if mode == "both" and not (rule.forward is rule.reverse and isinstance(recipe, SharedRun)):
         bound = _separately(rule, operands, wanted, primal, config)
     else:
-        recipe: Recipe = statement.recipe
         stated = recipe.stated_in(len(operands))
         among = tuple([w and s for w, s in zip(wanted, stated, strict=True)])
         checked = recipe.checked(Request(statement, operands, wanted, primal, config))
@@ -373,12 +372,6 @@ def _constant(request: Request, mode: str) -> Bound:
     return Bound(request, run, may_be_zero=True)
 
 
-def shares_a_run(rule: Rule) -> bool:
-    """Return whether one run of a rule gives both halves, with common saved values."""
-    forward = rule.forward
-    return forward is rule.reverse and forward is not None and isinstance(forward.recipe, SharedRun)
-
-
 def _separately(
     rule: Rule,
     operands: tuple[type, ...],
@@ -386,33 +379,25 @@ def _separately(
     primal: Callable[..., Any],
     config: Config | None,
 ) -> Bound | None:
-    """Bind both halves, of two statements, or of one if the other is missing."""
-    forward, reverse = [
-        rule.statement(mode) and bind(rule, operands, wanted, mode, primal=primal, config=config)
-        for mode in MODES
-    ]
-    if forward is reverse:  # neither flows
+    """Bind both halves, of two statements."""
+    found = [bind(rule, operands, wanted, mode, primal=primal, config=config) for mode in MODES]
+    if found == [None, None]:
         return None
-    statement: Any = rule.reverse or rule.forward
-    request = Request(statement, operands, wanted, primal, config)
+    request = Request(rule.reverse, operands, wanted, primal, config)  # type: ignore[arg-type]
+    forward, reverse = [
+        bound or _constant(request, mode) for bound, mode in zip(found, MODES, strict=True)
+    ]
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
-        given = _as_at_the_call(xs), options
-        if reverse is None:
-            return primal(*xs, **options), (push, pull, given, None)
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
-        return y, (push, pull, given, half, *saved)
+        return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
 
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
-        if forward is None:
-            return _missing_half(rule, "forward")
         xs, options = given
         among = [t for t, i in zip(tangents, request.active, strict=True) if forward.wanted[i]]
         return forward.run(tuple(among), *xs, **options)[1]
 
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
-        if reverse is None:
-            return _missing_half(rule, "reverse")
         bars = half(y_bar, *saved)
         found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
         return tuple([next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active])
@@ -425,16 +410,6 @@ def _separately(
 def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return operands in which functions keep the present contents of their cells."""
     return tuple([settled(x) if callable(x) else x for x in xs])
-
-
-def _missing_half(rule: Rule, mode: str) -> Any:
-    if rule.statement(mode) is not None:  # it says that nothing flows
-        return ZeroTangent()
-    raise NotDifferentiableError(_no_mode(rule, mode))
-
-
-def _no_mode(rule: Rule, mode: str) -> str:
-    return f"{rule.primal.__name__} has no {mode} rule; only {rule.forward or rule.reverse!r}"
 
 
 def plain_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
