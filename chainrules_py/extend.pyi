@@ -140,7 +140,6 @@ from chainrules_py.registry.bind.bind import (
     annotate,
     bind,
     part,
-    shares_a_run,
 )
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
@@ -722,7 +721,6 @@ __all__ = [
     "set_class",
     "settled",
     "share_memory",
-    "shares_a_run",
     "shortcuts",
     "shorten_traceback",
     "slots",

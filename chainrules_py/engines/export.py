@@ -49,13 +49,8 @@ def exporter(name: str) -> Any:
                 f"{module}, which exports to {name}, {plugins.failures[module]}; "
                 f"pip install chainrules-py[{name}]"
             )
-    import difflib  # only needed for a mistyped name
-
-    names = exporters()
-    meant = difflib.get_close_matches(name.lower(), names, 1, 0.7)
     raise ContractError(
-        f"there is no exporter to {name!r}; write "
-        + (f"to={meant[0]!r}" if meant else f"one of to={', to='.join(map(repr, names))}")
+        f"there is no exporter to {name!r}; write one of to={', to='.join(map(repr, exporters()))}"
     )
 
 

@@ -27,7 +27,7 @@ from chainrules_py.registry.statement_and_rule import Rule
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.rule_config import Always, Config, ForwardMode, ReverseMode
 from chainrules_py.tangents.primal_results import refuse_objects
-from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
+from chainrules_py.tangents.space import kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.user_tangent_checks import check_tangent_of, deliver, own
@@ -77,12 +77,12 @@ class _Frule:
             )
         if f is None:
             y, y_dot = push_through(native, operands, tangents)
-            return y, NoTangent() if space_is_discrete(y) else y_dot
+            return y, y_dot if _has_tangent(y) else NoTangent()
         tangents = tuple(map(check_tangent_of, operands, tangents))
         bound = bind_for(tuple([not is_zero(t) for t in tangents]))
         if bound is None:
             y = _told(native or f, *operands, **options)
-            return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
+            return y, ZeroTangent() if _has_tangent(y) else NoTangent()
         given = tuple([t for t, w in zip(tangents, bound.wanted, strict=True) if w])
         y, y_dot = _told(bound.run, given, *operands, **options)
         return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
@@ -131,7 +131,7 @@ class _Rrule:
             record = (*record[:2], *_as_now(record[2:]))
         # None for operands that the function does not depend on: their cotangents are zero.
         slots = bound.wanted
-        if bound.is_elementwise:
+        if bound.recipe.is_elementwise:
             slots = tuple([w or None for w in slots])
         return y, Pullback(f, y, operands, record, slots, made_by, options)
 
@@ -178,9 +178,6 @@ class Pullback:
         self.wanted = wanted
         self.call = call
         self.options = options
-
-    def __copy__(self) -> Any:
-        return self  # it is immutable
 
     def __reduce__(self) -> Any:
         """Pickle as the call that made it; its rule is found and bound again."""
@@ -317,10 +314,10 @@ def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str)
     return *found, xs
 
 
-def space_is_discrete(y: Any) -> bool:
-    """Return whether a result is an integer or a boolean, so that it has no tangent."""
+def _has_tangent(y: Any) -> bool:
+    """Return whether a result has a tangent, as no integer, boolean or other object has one."""
     of = space(y)
-    return type(of) is Space and of.kind == "int"
+    return not is_zero(of) and getattr(of, "kind", None) != "int"
 
 
 def _nothing(x: Any) -> Any:

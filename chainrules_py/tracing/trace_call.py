@@ -531,7 +531,7 @@ class SettledCalls(ArrayLike):
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return None
-        if not bound.is_elementwise or bound.may_share or len(classes) > 2:
+        if not bound.recipe.is_elementwise or bound.may_share or len(classes) > 2:
             return None
         run: Any = bound.run
         floats = [getattr(c, "payload_type", c) is float for c in classes]

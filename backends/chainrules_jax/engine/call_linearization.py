@@ -442,10 +442,10 @@ class Program:
         # JAX's cotangents are those of the transpose, ours those of the adjoint.
         backward = lambda res, cts: [*map(conjugate, pull_back(res, [*map(conjugate, cts)]))]
         # What an elementwise rule saves are the factors: its halves read no numbers.
-        may_ask = self._asks is None and not (rule.is_core or bound.is_elementwise)
+        may_ask = self._asks is None and not (rule.is_core or bound.recipe.is_elementwise)
         more = self.treedef.num_leaves if self._asks or may_ask else 0
-        is_linear = bound.is_linear or self.operation is v.astype
-        if bound.statement.recipe.constructor == "bilinear_rule":
+        is_linear = bound.recipe.is_linear or self.operation is v.astype
+        if bound.recipe.constructor == "bilinear_rule":
             is_linear = sum(wanted) == 1
         alone = _alone(rule)
         return LinearPair(forward, backward, ins, outs, count + more, name, alone, is_linear)

@@ -150,7 +150,7 @@ def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
     def find(payload: Any, where: Any) -> tuple[Any, Any]:
         bound = cls.tracing.find(read, None, (own, own), (True, False))[1]
         pulls: tuple[Any, Any] = None, None
-        if bound is not None and subscripts(own) and adds_in_place(bound.statement.recipe):
+        if bound is not None and subscripts(own) and adds_in_place(bound.recipe):
             pulls = bound.run(None, payload, where, **read_rows_by)[1][0], bound.pull_into
         found.append(pulls)
         return pulls

@@ -732,7 +732,7 @@ def _find_put(
     # The write is done, and only the record is needed.
     bound = WritableOnTape.tracing.find(store, _unchanged, classes, wanted)[1]
     pull = None
-    if bound and bound.is_linear:
+    if bound and bound.recipe.is_linear:
         pull = bound.run(None, *operands, index=pattern)[1][0]
     table[classes, mine] = pull
     return pull

@@ -58,7 +58,7 @@ class Recording(Trace):
                 at.guard.hold(array, out[:1])
             else:
                 at.capture(array, out, bound.may_be_zero)
-        if bound.always:
+        if bound.recipe.always:
             at.note().always[index] = space(y)
         return at.classes[type(y)](y, at, index)
 

@@ -26,7 +26,7 @@ class FastJoins(BareVariable):
         bound = cls.tracing.find(operation, None, (own, own), (True, True))[1]
         places_of: Any = places_of_joined(operation)
         compute: Any = operation.implementation((own, own))
-        if bound is None or not bound.is_linear or places_of is None or compute is None:
+        if bound is None or not bound.recipe.is_linear or places_of is None or compute is None:
             return None
         dtypes: dict[Any, bool] = {}
 

@@ -249,7 +249,7 @@ class FastSteps(SettledCalls, BareVariable):
         if (
             settled is None
             or bound is None
-            or bound.always
+            or bound.recipe.always
             or bound.wanted != settled.mine
             or (bound.may_share and not primitive.has_body)
             or (bound.pull_into is not None and (len(settled.places) > 1 or primitive.has_body))

@@ -62,7 +62,7 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
     if (
         bound is None
         or not subscripts(type_info(own).dispatch_type if issubclass(own, FastSlices) else own)
-        or not adds_in_place(bound.statement.recipe)
+        or not adds_in_place(bound.recipe)
     ):
         return general
     pull = bound.run(None, payload, index=read_whole)[1][0]

@@ -99,7 +99,7 @@ class Dual(SettledCalls, Writable):
             settled is None
             or bound is None
             or bound.wanted != settled.mine
-            or (shared is None and (written or not bound.is_elementwise or bound.may_share))
+            or (shared is None and (written or not bound.recipe.is_elementwise or bound.may_share))
         ):
             return super().make_step(site, classes)
         if shared is None:

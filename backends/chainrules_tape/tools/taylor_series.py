@@ -265,8 +265,8 @@ class Series(ArrayLike):
         bound = bind(rule, classes, wanted, "forward", primal=primal, config=self.config)
         if bound is None:
             return f(*[_value(x, level) for x in operands], **options)
-        if bound.is_linear:
-            linear = bound.statement.recipe.stated_in(len(operands))
+        if bound.recipe.is_linear:
+            linear = bound.recipe.stated_in(len(operands))
             return self._term_by_term(f, primitive, operands, linear, options, order)
         given = tuple([t for t, w in zip(ts, bound.wanted, strict=True) if w])
         y, y_dot = bound.run(given, *xs, **options)

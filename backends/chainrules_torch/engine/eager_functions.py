@@ -75,7 +75,7 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
         return None
     if bound.maps is not None:
         return _function(plan, needs, _by_maps(plan, bound, bound.maps))
-    if not bound.saves_values or bound.is_linear or plan.options:
+    if not bound.recipe.saves_values or bound.recipe.is_linear or plan.options:
         return None
     used = _read_by_partial(plan, bound)
     forward = _by_partial(plan, bound, used) if used else _by_formula(plan, bound)
@@ -125,7 +125,7 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
     The pullback of the first call becomes the usual one.
     """
     run = bound.run
-    short = bound.is_elementwise and plan.all_tensors
+    short = bound.recipe.is_elementwise and plan.all_tensors
     first: dict[str, Any] = {}
 
     def forward(ctx: Any, *leaves: Any) -> Any:
@@ -155,7 +155,7 @@ def _read_by_partial(plan: Plan, bound: Bound) -> tuple[int, ...]:
 
     Return an empty tuple if its one partial is not the whole rule.
     """
-    recipe: Any = bound.statement.recipe
+    recipe: Any = bound.recipe
     if recipe.constructor != "scalar_rule" or recipe.is_hooked or recipe.singular:
         return ()
     if not (plan.is_own and plan.all_tensors) or len(recipe.forms) != 1:

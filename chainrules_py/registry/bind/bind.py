@@ -111,22 +111,19 @@ class Bound:
         Whether the result may share memory with any operand, as that of a user's function may.
     maps : callable or None
         ``maps(operands, options) -> (y, maps)``, for rules with one `LinearMap` per operand.
-    always, is_elementwise, is_linear, saves_values : bool
-        Properties of the kind of statement: see `Recipe`.
+    recipe : Recipe
+        That of the statement.
     """
 
     __slots__ = (
-        "always",
-        "is_elementwise",
-        "is_linear",
         "is_plain",
         "maps",
         "may_be_zero",
         "may_share",
         "may_view",
         "pull_into",
+        "recipe",
         "run",
-        "saves_values",
         "statement",
         "wanted",
     )
@@ -147,15 +144,11 @@ class Bound:
         self.pull_into = pull_into
         self.may_be_zero = may_be_zero
         self.is_plain = is_plain
-        recipe: Recipe = request.statement.recipe
+        self.recipe: Recipe = request.statement.recipe
         written = request.statement.primal
-        self.may_view = not recipe.computes_all and gives_views(written)
+        self.may_view = not self.recipe.computes_all and gives_views(written)
         self.may_share = written.fixed or not written.__module__.startswith("chainrules_")
-        self.always = recipe.always
-        self.is_elementwise = recipe.is_elementwise
-        self.is_linear = recipe.is_linear
         self.maps = maps
-        self.saves_values = recipe.saves_values
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
@@ -332,8 +325,8 @@ def bind(
         pass
     statement = rule.reverse if mode == "reverse" else rule.forward
     if statement is None:
-        stated = rule.forward or rule.reverse
-        raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {stated!r}")
+        other = rule.forward or rule.reverse
+        raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {other!r}")
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = plain_function(rule.primal, operands)
     bound: Bound | None = None

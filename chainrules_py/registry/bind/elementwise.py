@@ -143,16 +143,10 @@ class ElementwiseRecipe(SharedRun):
     def forward(self, request: Request) -> Bound:
         """Bind the sum over the operands of x_dot p, fitted to the result."""
         primal, terms = request.primal, self._terms(request)
+        factors, push = self._factors(terms, request), self._pushing(terms, request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
-            self.check(request, y, *xs)
-            values = numbers_like(y, xs)
-            y_dot: Any = None
-            for (term, partial), t in zip(terms, tangents, strict=True):
-                if is_zero(t):
-                    continue
-                y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
-            return y, ZeroTangent() if y_dot is None else self._spread(y_dot, y, request)
+            return y, push(tangents, *factors(y, *xs))
 
         infos = list(map(type_info, request.operands))
         shaped = [i for i, info in enumerate(infos) if not info.is_plain_number]
@@ -171,7 +165,7 @@ class ElementwiseRecipe(SharedRun):
         push = annotate(
             self._pushing(terms, request), request, batched=self._pushing(terms, request, 1)
         )
-        computed = [partial for _, partial in terms if partial is not None]
+        factors = self._factors(terms, request)
         adjoints = [
             (times_constant(self.forms[i][1].conjugate()) if partial is None else term, partial)
             for i, (term, partial) in zip(request.active, terms, strict=True)
@@ -183,11 +177,22 @@ class ElementwiseRecipe(SharedRun):
 
         def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y = primal(*xs)
-            self.check(request, y, *xs)
-            values = numbers_like(y, xs)
-            return y, (known_space(y), *[p(*values) for p in computed])
+            return y, factors(y, *xs)
 
         return push, pull, save
+
+    def _factors(
+        self, terms: list[tuple[Term, Partial | None]], request: Request
+    ) -> Callable[..., Any]:
+        """Return a function for the space of the result, and the partials that are computed."""
+        computed = [partial for _, partial in terms if partial is not None]
+
+        def factors(y: Any, *xs: Any) -> tuple[Any, ...]:
+            self.check(request, y, *xs)
+            values = numbers_like(y, xs)
+            return known_space(y), *[p(*values) for p in computed]
+
+        return factors
 
     def _pushing(
         self, terms: list[tuple[Term, Partial | None]], request: Request, batch: int = 0
@@ -230,11 +235,11 @@ class ElementwiseRecipe(SharedRun):
         primal, active = request.primal, request.active
         kind, pull = self._alike(request, pulls)
         if kind is not None:
-            return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
+            return Bound(request, _run_numbers(primal, kind, pull, pick, general))
         if any([numbers[i] for i in active]) or len(numbers) > 2:
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
         if len(numbers) == 1:
-            return Bound(request, _run_unary(primal, saved, fast, general))
+            return Bound(request, _run_unary(primal, pick, fast, general))
         if len(active) == 1:
             k = active[0]
             alike = any(i != k for i in self._computed_with(request))
@@ -288,32 +293,18 @@ class ElementwiseRecipe(SharedRun):
 
 
 def _run_numbers(
-    primal: Any, n: int, kind: type, pull: Any, pick: Pick, general: Any
+    primal: Any, kind: type, pull: Any, pick: Pick, general: Any
 ) -> Callable[..., Any]:
-    """Run n numbers; results of a class ``kind`` have the dtype of the operands.
+    """Run numbers; results of a class ``kind`` have the dtype of the operands."""
 
-    The frequent case of one and two operands is written out.
-    """
-
-    def run_one(links: Any, x: Any) -> Any:
-        y = primal(x)
-        return (y, pick((pull, links, y, x))) if type(y) is kind else general(links, y, x)
-
-    def run_two(links: Any, x: Any, y: Any) -> Any:
-        z = primal(x, y)
-        return (z, pick((pull, links, z, x, y))) if type(z) is kind else general(links, z, x, y)
-
-    def run_more(links: Any, *xs: Any) -> Any:
+    def run(links: Any, *xs: Any) -> Any:
         y = primal(*xs)
         return (y, pick((pull, links, y, *xs))) if type(y) is kind else general(links, y, *xs)
 
-    runs: dict[int, Callable[..., Any]] = {1: run_one, 2: run_two}
-    return runs.get(n, run_more)
+    return run
 
 
-def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
-    keep_y, keep_x = 0 in saved, 1 in saved
-
+def _run_unary(primal: Any, pick: Pick, fast: ByDtype, general: Any) -> Callable[..., Any]:
     def run(links: Any, x: Any) -> Any:
         y = primal(x)
         try:
@@ -322,9 +313,7 @@ def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callab
             return general(links, y, x)
         if dtype != x.dtype:
             return general(links, y, x)
-        if keep_x:
-            return y, ((fast[dtype], links, y, x) if keep_y else (fast[dtype], links, x))
-        return y, ((fast[dtype], links, y) if keep_y else (fast[dtype], links))
+        return y, pick((fast[dtype], links, y, x))
 
     return run
 

@@ -126,13 +126,10 @@ class Pulls:
         parts, n = self._parts(conjugate=True), len(self.saved)
 
         def make(position: int, batch: int = 0) -> Any:
-            whole, used = parts[position], self.recipe.used[self.request.active[position]]
-            read = [slot in used for slot in self.saved]  # the others would be promoted in vain
+            whole = _with_numbers(parts[position], n)
 
             def pull_one(y_bar: Any, *kept: Any) -> Any:
-                pairs = zip(read, kept, strict=False)
-                values = [promoted(x, y_bar) if wanted else x for wanted, x in pairs]
-                return project(whole(y_bar, *values), kept[n + position], batch=batch)
+                return project(whole(y_bar, *kept[:n]), kept[n + position], batch=batch)
 
             return pull_one
 
