@@ -345,12 +345,12 @@ def bind(
             if debug_hooks.checks is not None:
                 bound = debug_hooks.checks.bound(bound, mode, request.primal)
         elif checked is not primal:
-            bound = _constant(Request(statement, operands, wanted, checked, config), mode)
+            bound = constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound
     return bound
 
 
-def _constant(request: Request, mode: str) -> Bound:
+def constant(request: Request, mode: str) -> Bound:
     """Bind a call that no derivative flows through, if the checks of its operands pass."""
     zeros = (ZeroTangent(),) * len(request.active)
     zero = zeros[0]
@@ -378,7 +378,7 @@ def _separately(
         return None
     request = Request(rule.reverse, operands, wanted, primal, config)  # type: ignore[arg-type]
     forward, reverse = [
-        bound or _constant(request, mode) for bound, mode in zip(found, MODES, strict=True)
+        bound or constant(request, mode) for bound, mode in zip(found, MODES, strict=True)
     ]
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -387,17 +387,25 @@ def _separately(
 
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
         xs, options = given
-        among = [t for t, i in zip(tangents, request.active, strict=True) if forward.wanted[i]]
-        return forward.run(tuple(among), *xs, **options)[1]
+        return forward.run(tangents_of(forward, request, tangents), *xs, **options)[1]
 
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
-        bars = half(y_bar, *saved)
-        found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
-        return tuple([next(found) if reverse.wanted[i] else ZeroTangent() for i in request.active])
+        return cotangents_of(reverse, request, half(y_bar, *saved))
 
     annotate(push, request)
     annotate(pull, request)
     return Bound(request, run, may_be_zero=True)
+
+
+def tangents_of(bound: Bound, request: Request, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Select those of a request's tangents in which the bound rule states a derivative."""
+    return tuple([t for t, i in zip(tangents, request.active, strict=True) if bound.wanted[i]])
+
+
+def cotangents_of(bound: Bound, request: Request, bars: Any) -> tuple[Any, ...]:
+    """Return the result of a bound pull with zeros for the other wanted operands of a request."""
+    found = iter(bars if sum(bound.wanted) > 1 else (bars,))
+    return tuple([next(found) if bound.wanted[i] else ZeroTangent() for i in request.active])
 
 
 def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:

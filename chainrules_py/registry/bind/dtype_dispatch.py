@@ -10,10 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, NoRuleError, describe
-from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate, bind
+from chainrules_py.registry.bind.bind import (
+    Bound,
+    Recipe,
+    Request,
+    annotate,
+    bind,
+    constant,
+    cotangents_of,
+    tangents_of,
+)
 from chainrules_py.registry.statement_and_rule import Rule, Statement
 from chainrules_py.registry.table import chooser
-from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.array_annotations import ArrayOf, erased
 
 
@@ -75,54 +83,37 @@ class ChoiceRecipe(Recipe):
             )
         return rest
 
-    def _bound(self, request: Request, xs: tuple[Any, ...], mode: str) -> Bound | None:
+    def _bound(self, request: Request, xs: tuple[Any, ...], mode: str) -> Bound:
         statement = self.chosen(xs, request.operands)
         rule = self._rules.get(statement)
         if rule is None:
             rule = self._rules[statement] = Rule(statement.primal, statement, statement)
-        return bind(
-            rule,
-            request.operands,
-            request.wanted,
-            mode,
-            primal=request.primal,
-            config=request.config,
-        )
+        operands, wanted, primal = request.operands, request.wanted, request.primal
+        found = bind(rule, operands, wanted, mode, primal=primal, config=request.config)
+        return found or constant(request, mode)
 
     def forward(self, request: Request) -> Bound:
         """Bind the push of the chosen statement."""
-        primal, active = request.primal, request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             bound = self._bound(request, xs, "forward")
-            if bound is None:
-                return primal(*xs, **options), ZeroTangent()
-            given = zip(tangents, active, strict=True)
-            return bound.run(tuple([t for t, i in given if bound.wanted[i]]), *xs, **options)
+            return bound.run(tangents_of(bound, request, tangents), *xs, **options)
 
         return Bound(request, run)
 
     def reverse(self, request: Request) -> Bound:
         """Bind the pull of the chosen statement, which is saved with its values."""
-        primal, active = request.primal, request.active
 
-        def pull(y_bar: Any, half: Any, wanted: Any, *saved: Any) -> Any:
-            bars = half(y_bar, *saved) if half is not None else ()
-            if sum(wanted) == 1:
-                bars = (bars,)
-            given = iter(bars)
-            placed = tuple([next(given) if wanted[i] else ZeroTangent() for i in active])
-            return placed[0] if len(active) == 1 else placed
+        def pull(y_bar: Any, half: Any, bound: Bound, *saved: Any) -> Any:
+            bars = cotangents_of(bound, request, half(y_bar, *saved))
+            return bars[0] if len(bars) == 1 else bars
 
         annotate(pull, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             bound = self._bound(request, xs, "reverse")
-            if bound is None:
-                nothing = (False,) * len(xs)
-                return primal(*xs, **options), (pull, links, None, nothing)
             y, (half, _, *saved) = bound.run(None, *xs, **options)
-            return y, (pull, links, half, bound.wanted, *saved)
+            return y, (pull, links, half, bound, *saved)
 
         return Bound(request, run, may_be_zero=True)
 
