@@ -43,8 +43,6 @@ _plain = _caches[frozenset()]
 on_change: list[Callable[[], object]] = []
 """Called when users change statements of a primal that was looked up, so that what follows from
 rules, such as compiled programs, is dropped."""
-chooser: list[Callable[..., Statement]] = []
-"""Combines statements that differ by dtype into one: `registry.bind.choice` sets it."""
 _MISSING = object()
 
 
@@ -124,9 +122,9 @@ def _table(
                 elif not plain:
                     kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
         for several in kin.values():
-            made = chooser[0](
-                several, lambda types: _best(primal, mode, can, types, layer, True), mode
-            )
+            from chainrules_py.registry.bind.dtype_dispatch import choice  # few programs need it
+
+            made = choice(several, lambda types: _best(primal, mode, can, types, layer, True), mode)
             table.add(made.signature, made.varargs, made.rank + 1, made)
             # A dtype is more specific than a class, so the choice also covers narrower classes.
             for s in [s for s in table.methods.values() if _is_within(s, made)]:

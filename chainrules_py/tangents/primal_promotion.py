@@ -1,6 +1,7 @@
 """Promotion of operands for partial derivatives: to a result's dtype, or to real numbers."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.ops.manipulation import astype
@@ -54,17 +55,24 @@ def real_numbers(x: Any, like: Any = None) -> Any:
     return widened(x)
 
 
-class Whole(dict[Any, bool]):
-    """Whether a dtype is neither real nor complex (integer, boolean, object); per array class."""
+class ByDtype(dict[Any, Any]):
+    """Table by dtypes of a class of arrays, filled by ``make(kind, dtype)`` on first use."""
 
-    def __init__(self, like: type) -> None:
+    def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
+        super().__init__()
         self.like = like
-        see(None, (like,))
+        self.make = make
 
-    def __missing__(self, dtype: Any) -> bool:
-        return self.setdefault(dtype, dtype_kind(dtype, self.like) not in ("real", "complex"))
+    def __missing__(self, dtype: Any) -> Any:
+        return self.setdefault(dtype, self.make(dtype_kind(dtype, self.like), dtype))
 
 
-whole_of: Any = functools.cache(lambda cls: Whole(type_info(cls).dispatch_type))
-"""The `Whole` of a class of arrays."""
+def _whole(cls: type) -> ByDtype:
+    like = type_info(cls).dispatch_type
+    see(None, (like,))
+    return ByDtype(like, lambda kind, _: kind not in ("real", "complex"))
+
+
+whole_of: Any = functools.cache(_whole)
+"""Of a class of arrays, the dtypes that are neither real nor complex: integer, boolean, object."""
 forgets(lambda: (whole_of,))

@@ -21,7 +21,6 @@ from chainrules_py.registry.bind.bind import (
     tangents_of,
 )
 from chainrules_py.registry.statement_and_rule import Rule, Statement
-from chainrules_py.registry.table import chooser
 from chainrules_py.values.array_annotations import ArrayOf, erased
 
 
@@ -42,9 +41,6 @@ def choice(
         override=first.override,
         layer=first.layer,
     )
-
-
-chooser.append(choice)
 
 
 class ChoiceRecipe(Recipe):

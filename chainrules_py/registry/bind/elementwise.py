@@ -36,12 +36,11 @@ from chainrules_py.registry.bind.elementwise_pulls import (
 )
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.checks import check_is_tangent
-from chainrules_py.tangents.primal_promotion import numbers_like
+from chainrules_py.tangents.primal_promotion import ByDtype, numbers_like
 from chainrules_py.tangents.primal_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     check_real,
-    dtype_kind,
     kind_of,
     known_space,
     space,
@@ -62,18 +61,6 @@ SELECTING = {
 Term: TypeAlias = Callable[..., Any]
 Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 _COMPLEX = complex
-
-
-class ByDtype(dict[Any, Any]):
-    """Table by the dtype that operands and result share, filled on first use of a dtype."""
-
-    def __init__(self, like: type, make: Callable[[str, Any], Any]) -> None:
-        super().__init__()
-        self.like = like
-        self.make = make
-
-    def __missing__(self, dtype: Any) -> Any:
-        return self.setdefault(dtype, self.make(dtype_kind(dtype, self.like), dtype))
 
 
 class ElementwiseRecipe(SharedRun):

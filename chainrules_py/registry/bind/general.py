@@ -25,7 +25,7 @@ from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, Sha
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
-from chainrules_py.tangents.primal_promotion import Whole, real_numbers, whole_of
+from chainrules_py.tangents.primal_promotion import real_numbers, whole_of
 from chainrules_py.tangents.primal_results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
@@ -98,7 +98,7 @@ class _Written(Recipe):
         kept = {i for i, t in enumerate(request.statement.signature) if t in (int, bool)}
         infos = enumerate(map(type_info, request.operands))
         return [
-            (i, Whole(info.dispatch_type))
+            (i, whole_of(info.dispatch_type))
             for i, info in infos
             if info.namespace is not None and (info.is_array or info.is_number) and i not in kept
         ]
