@@ -69,11 +69,6 @@ def _dot_of_spread(cls: type, result: Shape, shape: Shape, other: Shape) -> Any:
     return libraries[cls].dots(result, shape, other)  # type: ignore[misc]
 
 
-def unbroadcasting(result: Shape, shape: Shape) -> Any:
-    """Find the `Unbroadcast` from a result's shape to an operand's; None if they are equal."""
-    return planned(result, shape)[0]
-
-
 def planned(result: Shape, *shapes: Shape) -> tuple[Any, ...]:
     """Find the `Unbroadcast` of each operand; None for one of the result's shape."""
     try:

@@ -31,6 +31,7 @@ from chainrules_py.registry.bind.elementwise_pulls import (
     Partial,
     Pulls,
     Slots,
+    form,
     negated,
     times_constant,
 )
@@ -46,7 +47,7 @@ from chainrules_py.tangents.space import (
     space,
     spread,
 )
-from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
+from chainrules_py.tangents.sum_to_shape import planned
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.dispatch_types import Tracer, number_home
@@ -60,6 +61,8 @@ SELECTING = {
 """Operations whose partials are structural zeros where they do not select an element."""
 Term: TypeAlias = Callable[..., Any]
 Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+dtype_of = operator.attrgetter("dtype")
+shape_of = operator.attrgetter("shape")
 _COMPLEX = complex
 
 
@@ -218,20 +221,23 @@ class ElementwiseRecipe(SharedRun):
         numbers = [type_info(cls).is_plain_number for cls in request.operands]
         like = request.operands[numbers.index(False) if False in numbers else 0]
         fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
-        general = self._general(request, pick, pulls, broadcast)
         primal, active = request.primal, request.active
+        whole = pulls.general()
+
+        def general(links: Any, y: Any, *xs: Any) -> Any:
+            self.check(request, y, *xs)
+            return y, (*pick((whole, links, y, *xs)), *[space(xs[i]) for i in active])
+
         kind, pull = self._alike(request, pulls)
         if kind is not None:
             return Bound(request, _run_numbers(primal, kind, pull, pick, general))
-        if any([numbers[i] for i in active]) or len(numbers) > 2:
+        if any([numbers[i] for i in active]):
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
         if len(numbers) == 1:
             return Bound(request, _run_unary(primal, pick, fast, general))
-        if len(active) == 1:
-            k = active[0]
-            alike = any(i != k for i in self._computed_with(request))
-            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, alike))
-        return Bound(request, _run_binary(primal, pick, fast, broadcast, general))
+        alike = self._of_one_dtype(request)
+        run = _run_several(primal, active, alike, pick, fast, broadcast, general)
+        return Bound(request, run)
 
     def _alike(self, request: Request, pulls: Pulls) -> tuple[type | None, Any]:
         """Return the class of results that have the operands' dtype, and the pull for these.
@@ -254,29 +260,12 @@ class ElementwiseRecipe(SharedRun):
                     return cls, pulls.fast(kind, zero.dtype)
         return None, None
 
-    def _computed_with(self, request: Request) -> list[int]:
-        """List the arrays that a partial does not only multiply by, so that their dtype matters."""
+    def _of_one_dtype(self, request: Request) -> tuple[int, ...]:
+        """List the operands that need the dtype of the result where no product is converted."""
         if all([self.forms[i][0] != "computed" for i in request.active]):
-            return []
-        return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
-
-    def _general(
-        self, request: Request, pick: Pick, pulls: Pulls, broadcast: ByDtype
-    ) -> Callable[..., Any]:
-        """Build the recorder of calls whose operands and result differ in shape or dtype."""
-        active, general = request.active, pulls.general()
-        alike = tuple(sorted({*active, *self._computed_with(request)}))
-
-        def record(links: Any, y: Any, *xs: Any) -> Any:
-            self.check(request, y, *xs)
-            dtype = getattr(y, "dtype", None)
-            if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
-                shape = y.shape
-                plans = [unbroadcasting(shape, xs[i].shape) for i in active]
-                return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
-            return y, (*pick((general, links, y, *xs)), *[space(xs[i]) for i in active])
-
-        return record
+            return request.active  # the partials only multiply by the others
+        arrays = [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
+        return tuple(sorted({*request.active, *arrays}))
 
 
 def _run_numbers(
@@ -305,31 +294,31 @@ def _run_unary(primal: Any, pick: Pick, fast: ByDtype, general: Any) -> Callable
     return run
 
 
-def _run_half(
+def _run_several(
     primal: Any,
-    k: int,
+    active: tuple[int, ...],
+    alike: tuple[int, ...],
     pick: Pick,
     fast: ByDtype,
     broadcast: ByDtype,
     general: Any,
-    alike: bool,
 ) -> Callable[..., Any]:
-    """Run two operands, the k-th wanted; ``alike``: the other's dtype has to agree as well."""
+    """Run several operands, of which the ``alike`` have to have the dtype of the result."""
+    arrays, n = operator.itemgetter(alike[0], *alike), len(alike) + 1  # two at least, for a tuple
 
-    def run(links: Any, x: Any, y: Any) -> Any:
-        z = primal(x, y)
-        wanted, other = (y, x) if k else (x, y)
+    def run(links: Any, *xs: Any) -> Any:
+        y = primal(*xs)
         try:
-            dtype = z.dtype
+            of = form(y)
         except AttributeError:  # 1j * np.float64(2) is a Python complex
-            return general(links, z, x, y)
-        if dtype != wanted.dtype or (alike and other.dtype != dtype):
-            return general(links, z, x, y)
-        result, shape = z.shape, wanted.shape
-        if result == shape:
-            return z, pick((fast[dtype], links, z, x, y))
-        plan = unbroadcasting(result, shape)
-        return z, (*pick((broadcast[dtype], links, z, x, y)), plan)
+            return general(links, y, *xs)
+        if operator.countOf(map(form, arrays(xs)), of) == n:
+            return y, pick((fast[of[0]], links, y, *xs))
+        dtype, shape = of
+        if {*map(dtype_of, arrays(xs))} != {dtype}:
+            return general(links, y, *xs)
+        plans = planned(shape, *map(shape_of, map(xs.__getitem__, active)))
+        return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
 
     return run
 
@@ -337,27 +326,6 @@ def _run_half(
 def _picker(saved: Slots) -> Pick:
     """Return a function that makes a record of the pull, the links, the result and operands."""
     return operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
-
-
-def _run_binary(
-    primal: Any, pick: Pick, fast: ByDtype, broadcast: ByDtype, general: Any
-) -> Callable[..., Any]:
-    """Run two operands, both wanted."""
-
-    def run(links: Any, x: Any, y: Any) -> Any:
-        z = primal(x, y)
-        try:
-            dtype = z.dtype
-        except AttributeError:
-            return general(links, z, x, y)
-        if dtype == x.dtype == y.dtype:
-            if x.shape == y.shape:
-                return z, pick((fast[dtype], links, z, x, y))
-            plans = planned(z.shape, x.shape, y.shape)
-            return z, (*pick((broadcast[dtype], links, z, x, y)), *plans)
-        return general(links, z, x, y)
-
-    return run
 
 
 def _used(partial: Partial, n: int) -> Slots:
