@@ -217,7 +217,9 @@ class ElementwiseRecipe(SharedRun):
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
-        pulls, pick = Pulls(self, request, saved), _picker(saved)
+        pulls = Pulls(self, request, saved)
+        # A record is picked from the pull, the links, the result and the operands.
+        pick = operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
         numbers = [type_info(cls).is_plain_number for cls in request.operands]
         like = request.operands[numbers.index(False) if False in numbers else 0]
         fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
@@ -229,10 +231,15 @@ class ElementwiseRecipe(SharedRun):
             return y, (*pick((whole, links, y, *xs)), *[space(xs[i]) for i in active])
 
         kind, pull = self._alike(request, pulls)
-        if kind is not None:
-            return Bound(request, _run_numbers(primal, kind, pull, pick, general))
-        if any([numbers[i] for i in active]):
-            return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
+        if kind is not None or any([numbers[i] for i in active]):
+
+            def run(links: Any, *xs: Any) -> Any:
+                y = primal(*xs)
+                if type(y) is kind:
+                    return y, pick((pull, links, y, *xs))
+                return general(links, y, *xs)
+
+            return Bound(request, run)
         if len(numbers) == 1:
             return Bound(request, _run_unary(primal, pick, fast, general))
         alike = self._of_one_dtype(request)
@@ -266,18 +273,6 @@ class ElementwiseRecipe(SharedRun):
             return request.active  # the partials only multiply by the others
         arrays = [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
         return tuple(sorted({*request.active, *arrays}))
-
-
-def _run_numbers(
-    primal: Any, kind: type, pull: Any, pick: Pick, general: Any
-) -> Callable[..., Any]:
-    """Run numbers; results of a class ``kind`` have the dtype of the operands."""
-
-    def run(links: Any, *xs: Any) -> Any:
-        y = primal(*xs)
-        return (y, pick((pull, links, y, *xs))) if type(y) is kind else general(links, y, *xs)
-
-    return run
 
 
 def _run_unary(primal: Any, pick: Pick, fast: ByDtype, general: Any) -> Callable[..., Any]:
@@ -321,11 +316,6 @@ def _run_several(
         return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
 
     return run
-
-
-def _picker(saved: Slots) -> Pick:
-    """Return a function that makes a record of the pull, the links, the result and operands."""
-    return operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
 
 
 def _used(partial: Partial, n: int) -> Slots:
@@ -431,23 +421,21 @@ def _push_arrays(
     Zero tangents lack the attributes that are read here, and the product may have another dtype. A
     user's partial may be no number. `finish` handles all these cases.
     """
-    (term, partial), (place, *places) = terms[0], shaped
+    (term, partial), n = terms[0], len(shaped) + 1 + len(terms)
     others = [(k, *pair) for k, pair in enumerate(terms)][1:]
+    arrays = operator.itemgetter(shaped[0], *shaped)  # two at least, for a tuple
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
-        y, t = primal(*xs), tangents[0]
+        y = primal(*xs)
         try:
             dtype = y.dtype
-            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
-                y_dot = term(t, partial and partial(y, *xs))
-                for i in places:
-                    if xs[i].dtype != dtype:
-                        return finish(y, tangents, *xs)
+            dtypes = map(dtype_of, (*arrays(xs), *tangents))
+            if operator.countOf(dtypes, dtype) == n and fits[dtype]:
+                y_dot = term(tangents[0], partial and partial(y, *xs))
                 for k, more, p in others:
-                    if (t := tangents[k]).dtype != dtype:
-                        return finish(y, tangents, *xs)
+                    t = tangents[k]
                     y_dot = y_dot - t if more is negated else y_dot + more(t, p and p(y, *xs))
-                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                if form(y_dot) == form(y):
                     return y, y_dot
         except (AttributeError, TypeError):  # no array, which `finish` refuses; np.float64 * 1j
             pass
