@@ -240,15 +240,15 @@ _WIDEST = {"real": 8, "complex": 16}
 """The itemsize from which on no partial is wider than its operands, by kind."""
 
 
-def _like(y_bar: Any, bar: Any) -> Any:
-    if bar.dtype == y_bar.dtype:
-        return bar
-    return project(bar, space(y_bar).with_shape(bar.shape))
-
-
 def _held(part: Any) -> Any:
     """Wrap the pull of one cotangent, to give it the dtype of the incoming cotangent."""
-    return lambda y_bar, *kept: _like(y_bar, part(y_bar, *kept))
+
+    def pull(y_bar: Any, *kept: Any) -> Any:
+        bar = part(y_bar, *kept)
+        alike = bar.dtype == y_bar.dtype
+        return bar if alike else project(bar, space(y_bar).with_shape(bar.shape))
+
+    return pull
 
 
 def _with_numbers(pull: Any, n: int) -> Any:

@@ -51,13 +51,10 @@ def probe_like(x: Any, alive: Any = True) -> Any:
 def selects(pull: Any) -> bool:
     """Return whether zeros that a pull returns are structural."""
     statement = getattr(pull, "statement", None)
-    if statement is None:
-        return False
-    operation = statement.primal
-    return (
+    return statement is not None and (
         isinstance(statement.recipe, LinearRecipe)
-        or operation in SELECTING
-        or operation in REDUCTIONS
+        or statement.primal in SELECTING
+        or statement.primal in REDUCTIONS
     )
 
 
