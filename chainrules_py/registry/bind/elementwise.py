@@ -16,7 +16,8 @@ the general path promotes the operands, and fits the sum to the result.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NoReturn, TypeAlias
 
@@ -61,6 +62,7 @@ SELECTING = {
 """Operations whose partials are structural zeros where they do not select an element."""
 Term: TypeAlias = Callable[..., Any]
 Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+count_of = operator.countOf
 dtype_of = operator.attrgetter("dtype")
 shape_of = operator.attrgetter("shape")
 _COMPLEX = complex
@@ -141,13 +143,15 @@ class ElementwiseRecipe(SharedRun):
         infos = list(map(type_info, request.operands))
         shaped = [i for i, info in enumerate(infos) if not info.is_plain_number]
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
-            return Bound(request, _push_numbers(primal, terms, finish))
+            floats = defaultdict(bool, {float: True})
+            return Bound(request, _run_forward(primal, terms, (), type, type, floats, finish))
         beside = {info.dispatch_type for info in infos if info.is_plain_number}
         if not shaped or not beside <= {int, float, bool}:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
         kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)
         fits = ByDtype(request.operands[shaped[0]], lambda kind, _: kind in kinds)
-        return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
+        places = shaped[0], *shaped  # two at least, for a tuple
+        return Bound(request, _run_forward(primal, terms, places, dtype_of, form, fits, finish))
 
     def halves(self, request: Request) -> Halves:
         """Return the sums of products with the partials, and the function that computes these."""
@@ -307,7 +311,7 @@ def _run_several(
             of = form(y)
         except AttributeError:  # 1j * np.float64(2) is a Python complex
             return general(links, y, *xs)
-        if operator.countOf(map(form, arrays(xs)), of) == n:
+        if count_of(map(form, arrays(xs)), of) == n:
             return y, pick((fast[of[0]], links, y, *xs))
         dtype, shape = of
         if {*map(dtype_of, arrays(xs))} != {dtype}:
@@ -394,48 +398,35 @@ def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
         raise
 
 
-def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
-    """Build the push for Python numbers."""
-
-    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
-        y = primal(*xs)
-        if type(y) is not float or any([type(t) is not float for t in tangents]):
-            return finish(y, tangents, *xs)
-        y_dot: Any = None
-        try:
-            for (term, partial), t in zip(terms, tangents, strict=True):
-                part = term(t, partial and partial(y, *xs))
-                y_dot = part if y_dot is None else y_dot + part
-        except TypeError:
-            return finish(y, tangents, *xs)
-        return (y, y_dot) if type(y_dot) is float else finish(y, tangents, *xs)
-
-    return run
-
-
-def _push_arrays(
-    primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
+def _run_forward(
+    primal: Any,
+    terms: list[Any],
+    places: tuple[int, ...],
+    read: Callable[[Any], Any],
+    whole: Callable[[Any], Any],
+    fits: Mapping[Any, bool],
+    finish: Any,
 ) -> Callable[..., Any]:
-    """Build the push for arrays, which are the ``shaped`` operands, of one dtype.
+    """Run calls in which the operands at ``places``, tangents and result are of one kind.
 
-    Zero tangents lack the attributes that are read here, and the product may have another dtype. A
-    user's partial may be no number. `finish` handles all these cases.
+    ``read`` gives the kind, a dtype or the class of a number, and ``whole`` the shape as well. Zero
+    tangents lack the attributes that are read here, and the product may have another form. A user's
+    partial may be no number. `finish` handles all these cases.
     """
-    (term, partial), n = terms[0], len(shaped) + 1 + len(terms)
-    others = [(k, *pair) for k, pair in enumerate(terms)][1:]
-    arrays = operator.itemgetter(shaped[0], *shaped)  # two at least, for a tuple
+    (term, partial), *rest = terms
+    others = [(k, *pair) for k, pair in enumerate(rest, 1)]
+    checked, n = operator.itemgetter(*(places or [slice(0)])), len(places) + len(terms)
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
         try:
-            dtype = y.dtype
-            dtypes = map(dtype_of, (*arrays(xs), *tangents))
-            if operator.countOf(dtypes, dtype) == n and fits[dtype]:
+            kind = read(y)
+            if count_of(map(read, (*checked(xs), *tangents)), kind) == n and fits[kind]:
                 y_dot = term(tangents[0], partial and partial(y, *xs))
                 for k, more, p in others:
                     t = tangents[k]
                     y_dot = y_dot - t if more is negated else y_dot + more(t, p and p(y, *xs))
-                if form(y_dot) == form(y):
+                if whole(y_dot) == whole(y):
                     return y, y_dot
         except (AttributeError, TypeError):  # no array, which `finish` refuses; np.float64 * 1j
             pass
