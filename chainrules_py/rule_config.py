@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, final
+from typing import Any, NamedTuple
 
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 
 
-@final
-class Capability:
+class Capability(NamedTuple):
     """A capability that a rule requires of an engine, or with ``~``, one that it must lack.
 
     Users may define further names. Each engine has its own name as a capability: a rule for one
@@ -23,22 +22,11 @@ class Capability:
     True
     """
 
-    __slots__ = ("absent", "name")
-
-    def __init__(self, name: str, absent: bool = False) -> None:
-        self.name = name
-        self.absent = absent
+    name: str
+    absent: bool = False
 
     def __invert__(self) -> Capability:
         return Capability(self.name, not self.absent)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Capability):
-            return NotImplemented
-        return (other.name, other.absent) == (self.name, self.absent)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.absent))
 
     def __repr__(self) -> str:
         return f"no {self.name}" if self.absent else self.name
@@ -89,10 +77,6 @@ class Config:
             )
         y, y_dot = self.jvp(lambda *xs: f(*xs, **options), operands, tangents)
         return y, y_dot
-
-    def meets(self, asked: Iterable[Capability]) -> bool:
-        """Return whether the engine satisfies these requirements of a rule."""
-        return meets(self.capabilities, asked)
 
     def sees(self, x: Any) -> bool:
         """Return whether a value's numbers can be read: False while it is traced for compilation.

@@ -34,14 +34,11 @@ def power(x: complex, p: complex) -> Any:
     """Compute x ** p, with infinity for negative powers of zero and for overflow."""
     try:
         return x**p
-    except ZeroDivisionError:
+    except (ZeroDivisionError, OverflowError):
         if isinstance(x, complex) or isinstance(p, complex):
             return NOWHERE
-        return math.copysign(INF, x) if p % 2 == 1 else INF
-    except OverflowError:
-        if isinstance(x, complex) or isinstance(p, complex):
-            return NOWHERE
-        return -INF if x < 0 and p % 2 == 1 else INF
+        is_negative = x < 0 or (x == 0 and math.copysign(1.0, x) < 0)
+        return -INF if is_negative and p % 2 == 1 else INF
 
 
 def quotient(x: complex, y: complex) -> Any:
