@@ -179,17 +179,12 @@ class Primitive(Generic[P, R]):
         """
         n = len(operands)
         fits = n >= len(self.operands) if self.variadic else n == self._n_operands
-        if not fits or not options.keys() <= self.options.keys():
-            operands, options = bind_call(self.__name__, self.signature, operands, options)
-        else:
-            options = {**self.options, **options}
-            if self._required and any(options[n] is REQUIRED for n in self._required):
-                missing = sorted(n for n in self._required if options[n] is REQUIRED)
-                raise TypeError(
-                    f"{self.__name__}() misses {', '.join(missing)}: give it by name, "
-                    f"{missing[0]}=..."
-                )
-        for name, value in options.items():
+        filled = {**self.options, **options}
+        missing = any([filled[n] is REQUIRED for n in self._required])
+        if not fits or missing or len(filled) > len(self.options):
+            given = {n: x for n, x in options.items() if x is not REQUIRED}
+            operands, filled = bind_call(self.__name__, self.signature, operands, given)
+        for name, value in filled.items():
             if type(value) in static_types or is_static(value):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
@@ -206,7 +201,7 @@ class Primitive(Generic[P, R]):
                         + ") as its only rule"
                     )
                 )
-        return operands, options
+        return operands, filled
 
     def implement(
         self,

@@ -169,16 +169,15 @@ def bind_call(
     Raises
     ------
     TypeError
-        If it does not match; the message names options that were passed as operands.
+        If it does not match; the message shows the call, with options by name.
     """
     try:
         bound = signature.bind(*operands, **options)
     except TypeError as error:
-        kinds = {p.name: p.kind is p.KEYWORD_ONLY for p in signature.parameters.values()}
-        names = [n for n, by_name in kinds.items() if not by_name]
-        given = [n for n, by_name in kinds.items() if by_name][: max(len(operands) - len(names), 0)]
-        call = ", ".join([*names, *[f"{option}=..." for option in given]])
-        told = f"; options are given by name: {name}({call})" if given else ""
-        raise TypeError(f"{name}{signature}: {error}{told}") from None
+        shown = [
+            f"{p.name}=..." if p.kind is p.KEYWORD_ONLY else str(p).partition(":")[0]
+            for p in signature.parameters.values()
+        ]
+        raise TypeError(f"{name}{signature}: {error}; write {name}({', '.join(shown)})") from None
     bound.apply_defaults()
     return bound.args, bound.kwargs

@@ -226,7 +226,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "@rule(power)\ndef power_rule(x, *, n):\n    half = lambda t: n * t * x ** (n - 1)\n"
             "    return x**n, (LinearMap(half, half),)\ngrad(lambda x: power(«x, 2»))(1.5)"
         ),
-        "options are given by name: power(x, n=...)",
+        "write power(x, n=...)",
         "x, n=",
     ),
     "forgotten return of a pullback": (

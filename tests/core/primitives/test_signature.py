@@ -81,7 +81,7 @@ def test_an_option_without_a_default_says_so():
     f = primitive(f5)
     assert f.options == {"axis": REQUIRED, "keepdims": False}
     assert repr(REQUIRED) == "REQUIRED"
-    with pytest.raises(TypeError, match="misses axis"):
+    with pytest.raises(TypeError, match="missing a required .*axis"):
         f.normalise((1.0,), {})
 
 
@@ -129,13 +129,11 @@ def test_options_that_are_given_as_operands_are_named():
     def rolled(x, /, *, shift, axis=None):
         return x
 
-    with pytest.raises(TypeError, match=r"rolled\(.*given by name: rolled\(x, shift=\.\.\.\)"):
+    named = r".*; write rolled\(x, shift=\.\.\., axis=\.\.\.\)"
+    with pytest.raises(TypeError, match=r"rolled\(.*too many" + named):
         rolled(1.0, 2)
-    with pytest.raises(TypeError, match=r"rolled\(x, shift=\.\.\., axis=\.\.\.\)"):
-        rolled(1.0, 2, 0)
-    with pytest.raises(TypeError, match=r"rolled\(.*missing") as missing:
+    with pytest.raises(TypeError, match=r"rolled\(.*missing.*" + named):
         rolled.normalise((), {"shift": 1})
-    assert "by name" not in str(missing.value)
 
 
 def test_without_texts_of_functions_loading_says_what_to_run():
