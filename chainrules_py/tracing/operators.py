@@ -38,7 +38,7 @@ from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_
 from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_conversion import is_read, is_table
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.caller_frames import caller, first_of_callers
+from chainrules_py.values.caller_frames import caller, root_module
 from chainrules_py.values.dispatch_types import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.structure import is_structure_type
@@ -181,30 +181,21 @@ _DUCKS = ("astropy", "pandas", "pint", "polars", "pyarrow", "sparse", "unyt", "x
 """Libraries that keep any array that has NumPy's protocols."""
 
 
-class _Askers(dict[str, bool | str | None]):
-    """Whether a module sees tracers as tracers, by its name; None if its caller decides.
+@functools.cache
+def _keeps_tracers(library: str) -> bool:
+    """Return whether a library leaves operands of classes that it does not know to these classes.
 
-    A library that dispatches on types leaves to a tracer what it would do itself with an array, so
-    that NumPy's arithmetic stays with the differentiated operand.
+    It has to see tracers as such: what it takes for NumPy's array, it would compute itself.
     """
-
-    def __missing__(self, module: str) -> bool | str | None:
-        library = module.partition(".")[0]
-        named = {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy"}
-        asks = None if library in ("abc", "functools", "typing") else library in named
-        sees = self[module] = library if library == "json" else asks
-        return sees
-
-
-_askers = _Askers()
+    return library in {*_DUCKS, *dict(announced(BACKENDS))} - {"numpy"}
 
 
 def answer_as(x: Any) -> type:
     """Return the class that `isinstance` sees: the payload's; the tracer's for some libraries."""
-    sees = first_of_callers(_askers.__getitem__)
-    if sees == "json" and x.is_over:
-        operator.neg(x)  # raises, where json would say that it takes no float64
-    return type(x) if sees is True else x.__dispatch_type__
+    frame = caller()
+    while (library := root_module(frame)) in ("abc", "functools", "typing"):
+        frame = frame.f_back
+    return type(x) if _keeps_tracers(library) else x.__dispatch_type__
 
 
 class Classes(dict[type, Any]):

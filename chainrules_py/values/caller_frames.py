@@ -9,21 +9,12 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 
 def caller(depth: int = 1) -> Any:
     """Return the frame of a caller; the first one called the function that calls this."""
     return sys._getframe(depth + 1)
-
-
-def first_of_callers(found: Callable[[str], Any]) -> Any:
-    """Return the first result that is not None of ``found(module)``, for the callers' modules."""
-    frame: Any = sys._getframe(2)
-    while (y := found(frame.f_globals.get("__name__", ""))) is None:
-        frame = frame.f_back
-    return y
 
 
 def root_module(frame: Any) -> str:

@@ -470,14 +470,6 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         ),
         "from chainrules_scipy.sparse import splu",
     ),
-    "a stored value in JSON": (
-        (
-            "import json\nkept = []\ndef g(v):\n    y = np.sum(v)\n    kept.append(y)\n"
-            "    return y\ngrad(g)(x)\n«pass»\njson.dumps(kept[0])"
-        ),
-        "kept[0], a traced float64 scalar, was used after the grad",
-        "kept = [ignore_derivatives(y) for y in kept]",
-    ),
     # --------------------------------------------------------------------------- other engines
     "export to no engine": (
         "export(np.sin«»)",

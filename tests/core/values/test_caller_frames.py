@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chainrules_py.values.caller_frames import caller, first_of_callers
+from chainrules_py.values.caller_frames import caller
 
 
 def test_a_caller_is_found_by_its_depth():
@@ -13,12 +13,3 @@ def test_a_caller_is_found_by_its_depth():
         return asks(1), asks(2)
 
     assert between() == ("between", "test_a_caller_is_found_by_its_depth")
-
-
-def test_the_innermost_module_that_counts_is_found():
-    def asks(found):
-        return first_of_callers(found)
-
-    assert asks(lambda name: name) == __name__
-    outside = asks(lambda name: None if name == __name__ else name)
-    assert outside.startswith("_pytest")
