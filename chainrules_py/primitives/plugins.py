@@ -20,7 +20,7 @@ from typing import Any
 from chainrules_py.errors import ContractError, PackageWarning
 from chainrules_py.values.caller_frames import warn_program
 from chainrules_py.values.structure import _when_seen
-from chainrules_py.values.type_info import libraries, when_registered
+from chainrules_py.values.type_info import libraries
 
 CONTRACT = 1
 """The contract of this core; packages state theirs as ``chainrules_contract``."""
@@ -296,7 +296,6 @@ def _see_class(cls: type) -> None:
         see_about(module)
 
 
-when_registered.append(_see_class)
 _when_seen.append(_see_class)
 
 

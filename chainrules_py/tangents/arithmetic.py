@@ -6,7 +6,6 @@ classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user
 first.
 """
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -144,14 +143,6 @@ def scale(t: Any, c: Any) -> Any:
     return map_fields(lambda entry: scale(entry, c), t)
 
 
-def _each(f: Callable[[Any], Any], t: Any) -> Any:
-    """Apply a linear function of arrays to the arrays in a tangent."""
-    t = unthunk(t)
-    if isinstance(t, (AbstractZero, NotImplementedTangent)):
-        return t
-    return map_fields(lambda entry: _each(f, entry), t) if isinstance(t, Tangent) else f(t)
-
-
 def _divide(t: Any, c: Any) -> Any:
     """Return ``t / c``: not ``t * (1 / c)``, which rounds twice."""
     t = unthunk(t)
@@ -160,13 +151,14 @@ def _divide(t: Any, c: Any) -> Any:
             f"cannot divide {describe(t)} by {describe(c)}: a tangent is never a divisor"
         )
     _check_plain(c)
-    if isinstance(t, Tangent):
-        _check_factor(t, c)
-    return _each(lambda x: x.times(1 / c) if isinstance(x, Summand) else x / c, t)
-
-
-def _negate(t: Any) -> Any:
-    return _each(lambda x: x.times(-1) if isinstance(x, Summand) else -x, t)
+    if isinstance(t, (AbstractZero, NotImplementedTangent)):
+        return t
+    if isinstance(t, Summand):
+        return t.times(1 / c)
+    if not isinstance(t, Tangent):
+        return t / c
+    _check_factor(t, c)
+    return map_fields(lambda entry: _divide(entry, c), t)
 
 
 def move(primal: Any, t: Any) -> Any:
@@ -420,4 +412,4 @@ def _check_factor(t: Tangent[Any], c: object) -> None:
 
 
 Algebra.add, Algebra.scale, Algebra.move = add_tangents, scale, move
-Algebra.divide, Algebra.negate = _divide, _negate
+Algebra.divide = _divide

@@ -25,7 +25,6 @@ class Algebra:
     add: ClassVar[Callable[[Any, Any], Any]]
     scale: ClassVar[Callable[[Any, Any], Any]]
     divide: ClassVar[Callable[[Any, Any], Any]]
-    negate: ClassVar[Callable[[Any], Any]]
     move: ClassVar[Callable[[Any, Any], Any]]
 
 
@@ -89,15 +88,15 @@ class AbstractTangent:
     def __sub__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
             return NotImplemented
-        return Algebra.add(self, Algebra.negate(other))
+        return Algebra.add(self, Algebra.scale(other, -1))
 
     def __rsub__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
-            return Algebra.move(other, Algebra.negate(self))
-        return Algebra.add(other, Algebra.negate(self))
+            return Algebra.move(other, Algebra.scale(self, -1))
+        return Algebra.add(other, Algebra.scale(self, -1))
 
     def __neg__(self) -> Any:
-        return Algebra.negate(self)
+        return Algebra.scale(self, -1)
 
     def __mul__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
@@ -132,11 +131,9 @@ def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any
         return None
     found = _BY_OPERATIONS.get(operation.__name__)
     if found is None:
-        shown = ", ".join([cls.__name__ for cls in classes])
         raise NoRuleError(
-            f"nothing computes {operation.__name__}({shown}), of what has no shape; ask is_zero "
-            f"first,"
-            f" or write operators (t + x), which take it"
+            f"nothing computes {operation.__name__} of a zero tangent, which has no shape; ask "
+            f"is_zero first, or write operators (t + x), which take it"
         )
     return found
 
