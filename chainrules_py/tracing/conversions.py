@@ -23,8 +23,8 @@ from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.type_info import type_info
 
 
-class ElementError(TracerError, AttributeError):
-    """A member that arrays have and elements of arrays lack."""
+class MemberError(TracerError, AttributeError):
+    """A member that only plain arrays have; libraries that test for it take another path."""
 
 
 class PythonProtocols(Tracer):
@@ -40,7 +40,7 @@ class PythonProtocols(Tracer):
         """Absent where NumPy makes the value an element of an array of objects."""
         if not self._is_plain(2) and becomes_element(self):
             if not getattr(self, "shape", ()):
-                raise ElementError("__array__")
+                raise MemberError("__array__")
             return self._as_elements
         return self._as_array
 

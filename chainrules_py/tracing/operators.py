@@ -25,7 +25,7 @@ from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
-from chainrules_py.tracing.conversions import of_real_numbers, picture
+from chainrules_py.tracing.conversions import MemberError, of_real_numbers, picture
 from chainrules_py.tracing.foreign_arrays import is_stranger
 from chainrules_py.tracing.library_calls import (
     SEQUENCES,
@@ -126,10 +126,6 @@ class Member:
 
     def __set__(self, x: Any, value: Any) -> None:
         refuse_assignment(x, self.name)
-
-
-class MemberError(TracerError, AttributeError):
-    """A member that only plain arrays have; libraries that test for it take another path."""
 
 
 def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -47,12 +48,8 @@ def varies(x: Any) -> bool:
 
 def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
     """Find the tracer of the innermost differentiation among operands and their fields, or None."""
-    top: Tracer | None = None
-    for x in operands:
-        for tracer in find_tracers(x):
-            if top is None or tracer.level > top.level:
-                top = tracer
-    return top
+    tracers = [tracer for x in operands for tracer in find_tracers(x)]
+    return max(tracers, key=operator.attrgetter("level"), default=None)
 
 
 def moves(x: Any) -> bool:
