@@ -36,7 +36,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
 )
 from chainrules_scipy.installation import HOLDS
 from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
-from chainrules_scipy.ndimage import around, of_rank
+from chainrules_scipy.ndimage import around
 from chainrules_scipy.source_copies import (
     follow,
     follow_all,
@@ -610,7 +610,7 @@ def order_filter(a: Any, domain: Any, rank: int) -> Any:
     x = array_of(a)
     if kind_of(x) == "complex":
         reject(f"dtype={x.dtype} is not supported by order_filter", ValueError)
-    return of_rank(x, rank, footprint=np.asarray(domain, bool), mode="constant")
+    return OF_IMAGES["rank_filter"](x, rank, footprint=np.asarray(domain, bool), mode="constant")
 
 
 @stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
