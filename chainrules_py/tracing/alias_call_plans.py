@@ -98,5 +98,5 @@ def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
 def gathered(rest: tuple[Any, ...]) -> Any:
     """Return values that are passed as several arguments, or as one sequence."""
     (first,) = rest if len(rest) == 1 else (0,)
-    whole = first is None or isinstance(first, (tuple, list)) or getattr(first, "ndim", 0) > 0
+    whole = isinstance(first, (type(None), tuple, list, range)) or getattr(first, "ndim", 0) > 0
     return first if whole else rest

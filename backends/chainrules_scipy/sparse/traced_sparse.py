@@ -697,22 +697,26 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
 _all_classes = {d for c in (SPARSE, *SPARSE.__subclasses__()) for d in (c, *c.__subclasses__())}
 
 
-def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the elementwise product."""
+def _element_by_element(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a sum, a product or a quotient of elements; our operations compute traced ones."""
 
     @functools.wraps(native)
-    def multiply(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
         if isinstance(other, (TracedSparse, Tracer)):
-            return traced_of(self).multiply(other)
+            return getattr(traced_of(self), native.__name__)(other)
         return native(self, other)
 
-    return multiply
+    return method
 
 
+_ANSWERS = {
+    "_matmul_dispatch": _let_tracers_answer,
+    **dict.fromkeys(("multiply", "__truediv__"), _element_by_element),
+    **dict.fromkeys(("__add__", "__radd__", "__sub__", "__rsub__"), _element_by_element),
+}
 for _cls in _all_classes:
-    for _name, _wrapped in (("_matmul_dispatch", _let_tracers_answer), ("multiply", _multiplied)):
-        if _name in vars(_cls):
-            setattr(_cls, _name, _wrapped(getattr(_cls, _name)))
+    for _name in vars(_cls).keys() & _ANSWERS:
+        setattr(_cls, _name, _ANSWERS[_name](getattr(_cls, _name)))
 for _cls in (sparse.csr_array, sparse.coo_array):
     advise(_cls.__init__, _NUMBERS)
 for _f, _name in [

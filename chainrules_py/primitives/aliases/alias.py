@@ -254,7 +254,7 @@ class Alias:
         if self.gather is not None:
             start = self.positional.index(self.gather)
             rest = operands[start:]
-            whole = len(rest) == 1 and (rest[0] is None or isinstance(rest[0], (tuple, list)))
+            whole = len(rest) == 1 and isinstance(rest[0], (type(None), tuple, list, range))
             if rest and (self.gathers_lists or not whole):  # x.reshape(2, 3) as x.reshape((2, 3))
                 operands = (*operands[:start], rest)
         if len(operands) > len(self.positional):

@@ -331,6 +331,7 @@ def test_gathered_positionals():
     row = aliases[np.ndarray.reshape]
     assert row.call((X, 3, 2), {}).options == {"shape": (3, 2)}
     assert row.call((X, (3, 2)), {}).options == {"shape": (3, 2)}
+    assert row.call((X, range(2, 4)), {}).options == {"shape": (2, 3)}
     assert row.call((X, -1), {}).options == {"shape": (-1,)}
     assert aliases[np.ndarray.transpose].call((X,), {}).options == {}
     assert aliases[np.ndarray.transpose].call((X, None), {}).options == {}

@@ -152,6 +152,28 @@ def test_forms(format, kind, shape):
         )
 
 
+WITH_TRACED: dict[str, Any] = {
+    "A + X": lambda a, x: a + x * x[:, None],
+    "X + A": lambda a, x: x * x[:, None] + a,
+    "A - X": lambda a, x: a - x * x[:, None],
+    "X - A": lambda a, x: x * x[:, None] - a,
+    "A / X": lambda a, x: (a / (x * x[:, None])).sum(),
+    "A / c": lambda a, x: (a / x[1]) @ x,
+    "X @ A": lambda a, x: (x * x[:, None]) @ a,
+    "x @ A": lambda a, x: x @ a,
+}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", WITH_TRACED)
+def test_arrays_of_numbers_beside_traced_ones(format, name):
+    a = sparse.csr_array([[2.0, 0, 1], [0, 3, 0], [0.5, 0, 1.7]]).asformat(format)
+    f = lambda x: np.sum(np.cos(WITH_TRACED[name](a, x)))
+    x, h = np.array([0.3, 1.2, 0.7]), 1e-6
+    truth = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(grad(f)(x), truth, rtol=1e-6, atol=1e-8)
+
+
 def _dense(y: Any) -> Any:
     return y.A if isinstance(y, np.matrix) else y.toarray() if _is_sparse(y) else y
 
