@@ -180,9 +180,10 @@ for _operation, _function in _ENTRIES.items():
 
 
 def _report(condition: torch.Tensor, *, message: str) -> None:
-    """Check only plain tensors on the CPU: no synchronisation, and no value of a traced tensor."""
-    is_wrapped: Any = _private.functorch.is_functorch_wrapped_tensor
-    if type(condition) is torch.Tensor and condition.is_cpu and not is_wrapped(condition):
+    """Check tensors on the CPU that have values, for all examples at once: no synchronisation."""
+    while _private.functorch.is_functorch_wrapped_tensor(condition):
+        condition = _private.functorch.get_unwrapped(condition)
+    if type(condition) is torch.Tensor and condition.is_cpu:
         v.report.__wrapped__(condition, message=message)
 
 

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from chainrules_kit.custom_derivatives import custom_jvp, custom_vjp
-from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py import (
+    DegeneracyWarning,
+    LinearMap,
+    export,
+    frule,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
 from chainrules_py import ops as v
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -156,3 +165,19 @@ def test_a_stack_of_matrices_and_mapped_vectors_of_equal_length():
     inverse = torch.linalg.inv(a)
     due = [torch.einsum("kji,kj->i", inverse, torch.cos(inverse @ each)) for each in b]
     torch.testing.assert_close(found, torch.stack(due))
+
+
+@pytest.mark.parametrize("way", ["reverse", "forward", "examples"])
+def test_a_root_of_zero_is_reported_in_nested_levels(way, recwarn):
+    """The truth is 2, and the levels of `torch.func` hide the values that decide it."""
+    norm, func = export(np.linalg.norm, to="torch"), torch.func
+    f = lambda x: norm(x) ** 2
+    bends = {
+        "reverse": func.grad(lambda x: func.grad(f)(x).sum()),
+        "forward": func.grad(lambda x: func.jvp(f, (x,), (torch.ones_like(x),))[1]),
+        "examples": lambda x: func.vmap(func.hessian(f))(torch.stack([X, x])),
+    }
+    bends[way](X)
+    assert not [w for w in recwarn if w.category is DegeneracyWarning]
+    with pytest.warns(DegeneracyWarning, match="root or length is 0"):
+        bends[way](0 * X)
