@@ -65,7 +65,6 @@ __all__ = [
     "lfilter_zi",
     "lfiltic",
     "lsim",
-    "order_filter",
     "recursive_filter",
     "residue",
     "residuez",
@@ -102,6 +101,7 @@ FOLLOWED: dict[str, Any] = follow_all(
         "qspline1d",
         "qspline1d_eval",
         "medfilt",
+        "order_filter",
         "resample",
         "resample_poly",
         "savgol_coeffs",
@@ -602,15 +602,6 @@ refused(
         "write scipy.ndimage.spline_filter, or lfilter",
     ),
 )
-
-
-@stands_for(native.order_filter)
-def order_filter(a: Any, domain: Any, rank: int) -> Any:
-    """Choose the element of a rank in windows, as ``scipy.signal.order_filter``."""
-    x = array_of(a)
-    if kind_of(x) == "complex":
-        reject(f"dtype={x.dtype} is not supported by order_filter", ValueError)
-    return OF_IMAGES["rank_filter"](x, rank, footprint=np.asarray(domain, bool), mode="constant")
 
 
 @stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))

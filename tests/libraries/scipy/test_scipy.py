@@ -421,6 +421,22 @@ def test_riccatis_equations_by_nested_differentiations(name):
     np.testing.assert_allclose(mixed, truth, rtol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["solve_continuous_are", "solve_discrete_are"])
+def test_riccatis_equations_with_a_matrix_that_is_not_symmetric(name):
+    """With it and ``balanced=True`` SciPy 1.17 gives what does not solve the equation."""
+    a, one = np.array([[2.0, 0.3], [0.2, 1.5]]), np.eye(2)
+    f = lambda e, of, **how: getattr(of, name)(a, one, a @ a.T, one, e, 0.1 * a, **how)[0, 1]
+    e, h = np.array([[1.2, 0.3], [0.1, 0.9]]), 1e-6
+    known = lambda e: f(e, scipy.linalg, balanced=False)
+    steps = h * np.eye(4).reshape(4, 2, 2)
+    truth = [(known(e + step) - known(e - step)) / (2 * h) for step in steps]
+    found = grad(lambda e: f(e, linalg, balanced=False))(e)
+    np.testing.assert_allclose(np.ravel(found), truth, rtol=1e-6)
+    if not np.isclose(f(e, scipy.linalg), known(e)):
+        with pytest.raises(NotDifferentiableError, match="balanced=False"):
+            grad(lambda e: f(e, linalg))(e)
+
+
 def test_float32_stays():
     x = np.ones((2, 2), np.float32) + np.eye(2, dtype=np.float32)
     for f in (linalg.expm, linalg.logm, linalg.sqrtm, linalg.inv, linalg.cholesky):
