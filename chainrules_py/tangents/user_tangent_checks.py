@@ -37,6 +37,7 @@ from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import (
     TypeInfo,
+    check_served,
     is_mutable_destination,
     libraries,
     namespace,
@@ -52,6 +53,8 @@ def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
     ------
     ProjectionError
         If it does not belong to x: another shape, structure, or None.
+    NotDifferentiableError
+        If no derivative is taken in x, and the tangent is not zero.
     """
     if _fits(x, t):
         return t
@@ -67,6 +70,7 @@ def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
         return t
     of = space(x)
     if type(of) is not Space:
+        check_served(x, type(x))
         refuse_objects(x)
         return of if is_zero(of) else t
     return project_exactly(t, of, what, beside=what == "tangent")

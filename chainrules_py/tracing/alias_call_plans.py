@@ -97,6 +97,7 @@ def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
 
 def gathered(rest: tuple[Any, ...]) -> Any:
     """Return values that are passed as several arguments, or as one sequence."""
-    (first,) = rest if len(rest) == 1 else (0,)
-    whole = isinstance(first, (type(None), tuple, list, range)) or getattr(first, "ndim", 0) > 0
-    return first if whole else rest
+    whole = len(rest) == 1 and (
+        isinstance(rest[0], (type(None), tuple, list, range)) or getattr(rest[0], "ndim", 0) > 0
+    )
+    return rest[0] if whole else rest

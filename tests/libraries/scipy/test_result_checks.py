@@ -365,3 +365,16 @@ def test_whole_tests_of_samples(test):
         if _is_real(x):
             near, far = (y[name] if type(name) is int else getattr(y, name) for y in (up, down))
             np.testing.assert_allclose(dot[name], (near - far) / 2e-5, atol=1e-7)
+
+
+def test_a_cotangent_of_a_value_without_a_derivative_is_an_error():
+    """It was ignored, as that of a constant."""
+
+    def fitted(p):
+        found = chainrules_scipy.optimize.minimize(lambda x: (x - p) @ (x - p), np.ones(2))
+        return {"x": found.x, "hess_inv": found.hess_inv}
+
+    pullback = vjp(fitted, 1.2)[1]
+    np.testing.assert_allclose(pullback({"x": np.ones(2), "hess_inv": NoTangent()}), 2.0)
+    with pytest.raises(NotDifferentiableError, match="compute it from the solution"):
+        pullback({"x": np.ones(2), "hess_inv": np.eye(2)})
