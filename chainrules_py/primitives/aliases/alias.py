@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
 from chainrules_py.primitives.conversion_advice import Line, told
@@ -68,7 +68,7 @@ Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by rows whose keyword has this meaning."""
 
 
-class AsOption:
+class AsOption(NamedTuple):
     """A lowering to an option that only converts the value.
 
     Attributes
@@ -79,18 +79,15 @@ class AsOption:
         Converts the keyword's value to the option's.
     """
 
-    __slots__ = ("convert", "name")
-
-    def __init__(self, name: str, convert: Callable[[Any], Any]) -> None:
-        self.name = name
-        self.convert = convert
+    name: str
+    convert: Callable[[Any], Any]
 
     def __call__(self, call: Call, value: Any) -> None:
         """Lower a keyword of a call to an option of the operation."""
         call.options[self.name] = self.convert(value)
 
 
-class AsOperand(AsOption):
+class AsOperand(NamedTuple):
     """A lowering to an operand that only converts the value.
 
     Attributes
@@ -103,16 +100,9 @@ class AsOperand(AsOption):
         ``place(call, name, value)`` adds it to a call that may be rewritten otherwise, too.
     """
 
-    __slots__ = ("place",)
-
-    def __init__(
-        self,
-        name: str,
-        convert: Callable[[Any], Any],
-        place: Callable[[Call, str, Any], None],
-    ) -> None:
-        super().__init__(name, convert)
-        self.place = place
+    name: str
+    convert: Callable[[Any], Any]
+    place: Callable[[Call, str, Any], None]
 
     def __call__(self, call: Call, value: Any) -> None:
         """Lower an argument of a call to an operand of the operation."""
@@ -226,7 +216,7 @@ class Alias:
             self.gather in keywords
             or len({*given}) != len(given)
             or not {*given} <= self.names.keys() - self.refuse
-            or not all(isinstance(lower, (AsOption, NoneType)) for lower in lowered)
+            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
         ):
             return None
         return [

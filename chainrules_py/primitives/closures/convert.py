@@ -181,14 +181,6 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     return _closed(f, found, _Search(f, found, MOST if is_captured is None else math.inf))
 
 
-def captures_tracer(f: Any) -> bool:
-    """Return whether `closed` would find a `Tracer` in a function.
-
-    Values that other engines trace are none: their loops capture them.
-    """
-    return bool(_Search(f, lambda x: issubclass(type(x), Tracer)).found)
-
-
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
     """Pair a function with what it captured, as `closed` does, and list its random generators.
 
@@ -465,10 +457,7 @@ def _another(x: Any) -> Any:
     NotDifferentiableError
         If its class makes no copies.
     """
-    try:
-        new = copy.copy(x)
-    except Exception:
-        new = x
+    new = copy.copy(x)
     if new is x:
         raise NotDifferentiableError(
             f"a function holds {describe(x)}, in which there is a value that is being "

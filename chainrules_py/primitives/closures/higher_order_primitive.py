@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py.errors import describe
-from chainrules_py.primitives.closures.convert import captures_tracer, closed
+from chainrules_py.primitives.closures.convert import closed
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.find_tracers import find_host, find_tracers
 from chainrules_py.values.type_info import hosts
@@ -33,13 +33,9 @@ class HigherOrder(Primitive[..., Any]):
                 f"{self.__name__}() takes a function, as lambda y: A @ y is of a matrix A, and got "
                 f"{', '.join(map(describe, operands)) or 'none'}"
             )
-        if self.is_program and (
-            not hosts
-            or find_tracers(operands)
-            or any([callable(x) and captures_tracer(x) for x in operands])
-        ):
+        if self.is_program and (not hosts or find_tracers(operands)):
             return self.__wrapped__(*operands, **options)
         found = [closed(x) if callable(x) else x for x in operands]
-        if self.is_program and find_host((found,)) is None:
+        if self.is_program and (find_tracers(found) or find_host((found,)) is None):
             return self.__wrapped__(*operands, **options)
         return super().__call__(*found, **options)
