@@ -37,7 +37,6 @@ from chainrules_py.ops.manipulation import (
     squeeze,
     to_device,
 )
-from chainrules_py.ops.predicates import round_decimals
 from chainrules_py.ops.reductions import cumulative_sum, mean, sum
 from chainrules_py.ops.selection import where as select
 from chainrules_py.primitives.primitive import Primitive
@@ -60,7 +59,6 @@ __all__ = [
     "reading_rows",
     "reads_rows",
     "reshaping",
-    "rounded",
     "shape_back",
     "shaped",
     "shaping",
@@ -132,8 +130,7 @@ def written_through(
     places = reshape(arange_like(plain, stop=size), shape=plain.shape)
     places = reshape(operation(places, *rest, **options), shape=(-1,))
     if places.shape[0] > size:
-        msg = "assignment destination is read-only"  # as for NumPy's broadcast views
-        raise ValueError(msg)
+        raise ValueError("assignment destination is read-only")  # as for NumPy's broadcast views
     flat = reshape(parent, shape=(-1,))
     flat = put_at(flat, reshape(child, shape=(-1,)), places, index=Index((Index.HOLE,)))
     return reshape(flat, shape=plain.shape)
@@ -221,8 +218,3 @@ def converted(x: Any, dtype: Any) -> Any:
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
     """Broadcast an array to a shape, if it has another."""
     return x if x.shape == shape else broadcast_to(x, shape=shape)
-
-
-def rounded(x: Any, decimals: int) -> Any:
-    """Compute ``round(x, decimals)``."""
-    return round_decimals(x, decimals=decimals)
