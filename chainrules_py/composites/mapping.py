@@ -241,55 +241,41 @@ def _looped(
     lengths: dict[str, int] = {}
     lead: tuple[int, ...] = ()
     for x, names in zip(arrays.values(), axes, strict=True):
-        if x.ndim < len(names):
-            raise ValueError(
-                f"{x.ndim}-dimensional argument does not have enough dimensions "
-                f"for all core dimensions {names!r}"
-            )
         split = x.ndim - len(names)
+        inner = zip(names, x.shape[split:], strict=False)
+        if split < 0 or any(lengths.setdefault(name, length) != length for name, length in inner):
+            raise ValueError(
+                f"vectorize: an argument of shape {x.shape} does not have the core dimensions "
+                f"{names!r}, with the lengths {lengths}"
+            )
         lead = broadcast_shapes(lead, tuple(x.shape[:split]))
-        for name, length in zip(names, x.shape[split:], strict=True):
-            if lengths.setdefault(name, length) != length:
-                raise ValueError(
-                    f"inconsistent size for core dimension {name!r}: {length} vs {lengths[name]}"
-                )
     count = math.prod(lead)
     if not count:
         return _empty(otypes, core, lengths, lead, like)
     flat = {}
     for (key, x), names in zip(arrays.items(), axes, strict=True):
-        inner = tuple(x.shape[x.ndim - len(names) :])
-        full = x if x.shape == (*lead, *inner) else v.broadcast_to(x, shape=(*lead, *inner))
-        flat[key] = v.reshape(full, shape=(count, *inner))
+        whole = (*lead, *x.shape[x.ndim - len(names) :])
+        full = x if x.shape == whole else v.broadcast_to(x, shape=whole)
+        flat[key] = v.reshape(full, shape=(count, *whole[len(lead) :]))
     results = [call({key: v.index(x, i) for key, x in flat.items()}) for i in range(count)]
     several = type(results[0]) is tuple
-    columns = list(zip(*results, strict=True)) if several else [tuple(results)]
-    if core is not None and len(columns) != len(core[1]):
-        raise ValueError(
-            f"wrong number of outputs from vectorize: expected {len(core[1])}, got {len(columns)}"
-        )
-    dtypes = [None] * len(columns) if otypes is None else list(otypes)
-    made = []
-    for n, (column, dtype) in enumerate(zip(columns, dtypes, strict=True)):
-        joined = _joined(list(column), like, None if dtype is None else _dtype(dtype, like))
-        names = () if core is None else core[1][n]
-        if joined.ndim - 1 != len(names):
-            raise ValueError(
-                f"vectorize: result {n} has shape {joined.shape[1:]}, "
-                f"and the axes {names!r} were announced"
-            )
-        made.append(v.reshape(joined, shape=(*lead, *joined.shape[1:])))
-    return tuple(made) if several else made[0]
+    columns = list(zip(*results, strict=True)) if several else [results]
+    dtypes = [None] * len(columns) if otypes is None else [_dtype(d, like) for d in otypes]
+    joined = [_joined([*ys], like, dtype) for ys, dtype in zip(columns, dtypes, strict=True)]
+    given = [()] * len(columns) if core is None else core[1]
+    if [y.ndim - 1 for y in joined] != [len(names) for names in given]:
+        shapes = [y.shape[1:] for y in joined]
+        raise ValueError(f"vectorize: the shapes of results are {shapes}, and their axes {given}")
+    made = tuple([v.reshape(y, shape=(*lead, *y.shape[1:])) for y in joined])
+    return made if several else made[0]
 
 
 def _empty(otypes: Any, core: _Core | None, lengths: Any, lead: tuple[int, ...], like: Any) -> Any:
-    if otypes is None:
-        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-    axes = [()] * len(otypes) if core is None else core[1]
-    if any(name not in lengths for names in axes for name in names):
+    axes = [()] * len(otypes or ()) if core is None else core[1]
+    if otypes is None or not lengths.keys() >= {name for names in axes for name in names}:
         raise ValueError(
-            "cannot call `vectorize` with a signature including new output dimensions "
-            "on size 0 inputs"
+            "cannot call `vectorize` on size 0 inputs without `otypes`, or with a signature that "
+            "has new output dimensions"
         )
     made = [
         v.full_like(
