@@ -314,8 +314,6 @@ def map(f: Function, /, *xs: Any) -> Any:
     >>> map(lambda a, b: a @ b, np.ones((3, 2)), np.arange(6.0).reshape(3, 2))
     array([1., 5., 9.])
     """
-    if not xs:
-        raise TypeError("map() takes what f is to be applied to, besides f")
     slices = [slices_of(x) for x in xs]
     if len({len(s) for s in slices}) != 1 or not slices[0]:
         lengths = [len(s) for s in slices]

@@ -137,18 +137,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
         return not [e for e in self if type(e) is tuple and e[0] is not slice]
 
     def __repr__(self) -> str:
-        shown = []
-        for e in self:
-            if e is Index.HOLE:
-                shown.append("array")
-            elif type(e) is tuple and e[0] is slice:
-                start, stop, step = ("" if v is None else str(v) for v in e[1:])
-                shown.append(f"{start}:{stop}" + (f":{step}" if step else ""))
-            elif type(e) is tuple:
-                shown.append(repr(e[1]))
-            else:
-                shown.append("..." if e is Ellipsis else repr(e))
-        return f"Index[{', '.join(shown)}]"
+        return f"Index[{', '.join(map(_text, self))}]"
 
 
 static_types.add(Index)
@@ -159,6 +148,16 @@ def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
     if e[0] == "array":
         return next(arrays)
     return slice(*e[1:]) if e[0] is slice else e[1]
+
+
+def _text(e: Any) -> str:
+    """Return an entry as it is written in an index, and ``array`` for a hole."""
+    if type(e) is not tuple:
+        return "..." if e is Ellipsis else repr(e)
+    if e[0] is slice:
+        start, stop, step = ("" if v is None else str(v) for v in e[1:])
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    return "array" if e == Index.HOLE else repr(e[1])
 
 
 def stands_for_place(kind: type) -> bool:

@@ -184,8 +184,10 @@ def _check_package(package: str, found: Any) -> None:
         if stated is None
         else f"install a version of {package} made for contract {CONTRACT}"
     )
-    msg = f"{package} states chainrules_contract = {stated!r}, and this core keeps {CONTRACT}"
-    raise ContractError(f"{msg}; {write}")
+    raise ContractError(
+        f"{package} states chainrules_contract = {stated!r}, and this core keeps {CONTRACT}; "
+        f"{write}"
+    )
 
 
 def not_loaded(roots: Iterable[str] | None = None) -> list[str]:

@@ -77,9 +77,6 @@ def over_again(z, y, /):
     return divide(z, y)
 
 
-QUOTIENTS.append(over_again)
-
-
 @rule(over_again, batched="broadcast")
 def over_again_rule(z, y):
     """dq = dz / y - q (dy / y): not (q / y) dy, since q / y may underflow to 0."""
@@ -183,7 +180,7 @@ def over_root(c, y, /):
     return divide(c, y)
 
 
-QUOTIENTS.append(over_root)
+QUOTIENTS += [over_again, over_root]
 
 
 def bend_of_root(q, y):

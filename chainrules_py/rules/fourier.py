@@ -5,6 +5,8 @@ inverse with the opposite scaling. C. Van Loan, Computational Frameworks for the
 Transform (1992), section 1.1; for real sequences section 4.3.
 """
 
+from functools import partial
+
 from chainrules_py.ops import (
     arange_like,
     concat,
@@ -38,14 +40,9 @@ def resized(x, length, axis):
     return concat(x, full_like(x, shape=rest, fill=0), axis=axis)
 
 
-def fft_transpose(y_bar, x, *, n, axis, norm):
-    """x̄ = Fᴴ ȳ, cut or padded to the length of x."""
-    x_bar = ifft(y_bar, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
-    return resized(x_bar, x.shape[axis], axis)
-
-
-def ifft_transpose(y_bar, x, *, n, axis, norm):
-    x_bar = fft(y_bar, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
+def complex_transpose(inverse, y_bar, x, *, n, axis, norm):
+    """x̄ = Fᴴ ȳ, cut or padded to the length of x; Fᴴ is the inverse transform, scaled."""
+    x_bar = inverse(y_bar, axis=axis, norm=ADJOINT_NORM[norm or "backward"])
     return resized(x_bar, x.shape[axis], axis)
 
 
@@ -75,8 +72,8 @@ def irfft_transpose(y_bar, x, *, n, axis, norm):
 
 
 for _operation, _transpose in (
-    (fft, fft_transpose),
-    (ifft, ifft_transpose),
+    (fft, partial(complex_transpose, ifft)),
+    (ifft, partial(complex_transpose, fft)),
     (rfft, rfft_transpose),
     (irfft, irfft_transpose),
 ):

@@ -4,6 +4,8 @@ I. Murray, "Differentiation of the Cholesky decomposition" (2016), arXiv:1602.07
 differentiated function is that of the triangle that is read: see docs/design/decompositions.md.
 """
 
+from functools import partial
+
 from chainrules_py.ops import (
     cholesky,
     cholesky_cotangent,
@@ -32,16 +34,13 @@ def cholesky_rule(x: Array, *, upper):
     return y, (LinearMap(cholesky_push, cholesky_pull, y, upper),)
 
 
-def cholesky_push(x_dot, y, upper):
-    if upper:
-        return adjoint(cholesky_tangent(adjoint(x_dot), adjoint(y)))
-    return cholesky_tangent(x_dot, y)
+def of_either(f, t, y, upper):
+    """Apply a half of the lower factor's map, to adjoints for the upper factor."""
+    return adjoint(f(adjoint(t), adjoint(y))) if upper else f(t, y)
 
 
-def cholesky_pull(y_bar, y, upper):
-    if upper:
-        return adjoint(cholesky_cotangent(adjoint(y_bar), adjoint(y)))
-    return cholesky_cotangent(y_bar, y)
+cholesky_push = partial(of_either, cholesky_tangent)
+cholesky_pull = partial(of_either, cholesky_cotangent)
 
 
 @rule(cholesky_tangent, batched="broadcast")

@@ -94,7 +94,7 @@ def test_map_of_nothing_is_refused():
         map(np.add, np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="no slices"):
         map(np.sin, 2.0)
-    with pytest.raises(TypeError, match="besides f"):
+    with pytest.raises(ValueError, match="equally many, and at least one"):
         map(np.sin)
     with pytest.raises(ValueError, match="not of one structure"):
         map(lambda a: a if a > 0 else (a, a), np.array([1.0, -1.0]))
