@@ -17,7 +17,7 @@ import linecache
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
@@ -27,8 +27,7 @@ from chainrules_py.values.find_tracers import find_tracers, untraced
 from chainrules_py.values.type_info import type_info
 
 Advice = str | Callable[["Line"], str | None]
-_of_code: dict[types.CodeType, Advice] = {}
-_of_function: dict[Any, Advice] = {}  # of C functions
+_advice: dict[Any, Advice] = {}  # by the code of a function, or by a C function
 remedies: list[Callable[[Line, BaseException | None, bool], str | None]] = []
 """``remedy(line, error, last)`` returns what to write for an expression, such as a list.
 
@@ -60,11 +59,11 @@ def advise(function: Callable[..., Any], line: Advice) -> None:
     >>> advise(total, "use np.sum({0})")
     """
     called = vars(function).get("__call__", function) if isinstance(function, type) else function
-    code = getattr(inspect.unwrap(called), "__code__", None)
-    if isinstance(code, types.CodeType):
-        _of_code[code] = line
-    else:
-        _of_function[function] = line
+    _advice[_code_of(called) or function] = line
+
+
+def _code_of(function: Any) -> types.CodeType | None:
+    return getattr(inspect.unwrap(function), "__code__", None)
 
 
 # ------------------------------------------------------------------------- the line of the program
@@ -444,24 +443,19 @@ def advised(function: Any, line: Line) -> str | None:
 
 
 def _advice_of(function: Any) -> Advice | None:
-    with contextlib.suppress(TypeError):  # it may be unhashable
-        if function in _of_function:
-            return _of_function[function]
-    codes = [
-        getattr(inspect.unwrap(f), "__code__", None)
-        for f in (function, function.__init__, function.__new__)
-    ]
-    return next((_of_code[code] for code in codes if code in _of_code), None)
+    known = [function] if isinstance(function, Hashable) else []
+    known += map(_code_of, (function, function.__init__, function.__new__))
+    return next((_advice[key] for key in known if key in _advice), None)
 
 
 def advised_at(line: Line) -> str | None:
     """Return the advice for the function that a line calls, or None."""
     roots = _known()
-    found = _advice(line, roots)
+    found = _found_at(line, roots)
     if found is None:
         see_roots(roots & sys.modules.keys())  # Python's numbers alone have loaded none
         see_all()
-        found = _advice(line, roots)
+        found = _found_at(line, roots)
     return _written(found, line)
 
 
@@ -474,16 +468,16 @@ def _written(found: Advice | None, line: Line) -> str | None:
     return found.format(*named, *"xyz"[len(named) :], all=every, x=line.argument)
 
 
-def _advice(line: Line, roots: set[str]) -> Advice | None:
+def _found_at(line: Line, roots: set[str]) -> Advice | None:
     """Return the advice for the function that a program called, or one that it led to, or None."""
     for frame in line.library:
         if root_module(frame) in roots:
             see_roots({root_module(frame)})
             see_about(str(frame.f_globals.get("__name__", "")))
         # A wrapper that many functions share holds the wrapped function in a local.
-        held = [inspect.unwrap(f) for f in frame.f_locals.values() if callable(f)]
-        codes = [frame.f_code, *[getattr(f, "__code__", None) for f in held]]
-        if found := [_of_code[code] for code in codes if code in _of_code]:
+        held = filter(callable, frame.f_locals.values())
+        codes = [frame.f_code, *map(_code_of, held)]
+        if found := [_advice[code] for code in codes if code in _advice]:
             return found[0]
     return _advice_of(line.function)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
 from chainrules_py.primitives.conversion_advice import Line, told
@@ -68,7 +68,7 @@ Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by rows whose keyword has this meaning."""
 
 
-class AsOption(NamedTuple):
+class AsOption:
     """A lowering to an option that only converts the value.
 
     Attributes
@@ -79,15 +79,18 @@ class AsOption(NamedTuple):
         Converts the keyword's value to the option's.
     """
 
-    name: str
-    convert: Callable[[Any], Any]
+    __slots__ = ("convert", "name")
+
+    def __init__(self, name: str, convert: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.convert = convert
 
     def __call__(self, call: Call, value: Any) -> None:
         """Lower a keyword of a call to an option of the operation."""
         call.options[self.name] = self.convert(value)
 
 
-class AsOperand(NamedTuple):
+class AsOperand(AsOption):
     """A lowering to an operand that only converts the value.
 
     Attributes
@@ -100,9 +103,16 @@ class AsOperand(NamedTuple):
         ``place(call, name, value)`` adds it to a call that may be rewritten otherwise, too.
     """
 
-    name: str
-    convert: Callable[[Any], Any]
-    place: Callable[[Call, str, Any], None]
+    __slots__ = ("place",)
+
+    def __init__(
+        self,
+        name: str,
+        convert: Callable[[Any], Any],
+        place: Callable[[Call, str, Any], None],
+    ) -> None:
+        super().__init__(name, convert)
+        self.place = place
 
     def __call__(self, call: Call, value: Any) -> None:
         """Lower an argument of a call to an operand of the operation."""
@@ -216,7 +226,7 @@ class Alias:
             self.gather in keywords
             or len({*given}) != len(given)
             or not {*given} <= self.names.keys() - self.refuse
-            or not all(isinstance(lower, (AsOption, AsOperand, NoneType)) for lower in lowered)
+            or not all(isinstance(lower, (AsOption, NoneType)) for lower in lowered)
         ):
             return None
         return [
