@@ -147,6 +147,8 @@ class Program:
     constants : mapping
         Values that are not computed, with the objects that they are, such as arrays that a
         function captured.
+    functions : frozenset
+        The functions that are called; passes check them first for anything to do.
 
     Raises
     ------
@@ -175,24 +177,21 @@ class Program:
     calls: tuple[Call, ...]
     outputs: tuple[Any, ...]
     constants: Mapping[Value, Any] = field(default_factory=dict)
-    _functions: frozenset[Any] | None = field(init=False, default=None)
+    functions: frozenset[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        given = (*self.inputs, *self.constants)
-        defined: set[Value] = set(given)
-        names: set[str] = {x.name for x in given}
-        count = len(given)
+        object.__setattr__(self, "functions", frozenset([call.function for call in self.calls]))
+        defined: set[Value] = {*self.inputs, *self.constants}
+        names = [x.name for x in (*self.inputs, *self.constants)]
         for call in self.calls:
             if not defined.issuperset(call.values):
                 self._refuse(call.values, defined, repr(call))
             defined.update(call.results)
-            names.update([x.name for x in call.results])
-            count += len(call.results)
+            names += [x.name for x in call.results]
         if not defined.issuperset(last := tuple(_values(self.outputs))):
             self._refuse(last, defined, "its outputs")
-        if len(names) != count:
-            made = [x.name for x in (*given, *[y for call in self.calls for y in call.results])]
-            twice = next(name for name in made if made.count(name) > 1)
+        if len({*names}) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise ProgramError(
                 f"{self.name} defines {twice} more than once; make each value under a new name"
             )
@@ -208,14 +207,6 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.calls)
-
-    @property
-    def functions(self) -> frozenset[Any]:
-        """The functions that are called; passes check them first for anything to do."""
-        if self._functions is None:
-            found = frozenset([call.function for call in self.calls])
-            object.__setattr__(self, "_functions", found)
-        return self._functions or frozenset()
 
     def definitions(self) -> dict[Value, Call]:
         """Return the call that computes each value; inputs and constants have none.

@@ -62,8 +62,9 @@ def changed(program: Program, **fields: Any) -> Program:
     made = object.__new__(Program)
     for name in ("name", "inputs", "calls", "outputs", "constants"):
         object.__setattr__(made, name, fields[name] if name in fields else getattr(program, name))
-    functions = None if "calls" in fields else program._functions
-    object.__setattr__(made, "_functions", functions)
+    same = made.calls is program.calls
+    called = program.functions if same else frozenset([call.function for call in made.calls])
+    object.__setattr__(made, "functions", called)
     return made
 
 
