@@ -294,8 +294,6 @@ def _unannotated(name: str, defaults: dict[str, Any]) -> Any:
 def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, Any]:
     annotations = getattr(function, "__annotations__", {})
     hints = {name: annotations[name] for name in names if name in annotations}
-    if not any(isinstance(a, str) for a in hints.values()):
-        return hints
     # Nearly all are names of classes, and unions, which get_type_hints takes 30 us to look up.
     scope = getattr(function, "__globals__", {})
     try:
@@ -322,7 +320,7 @@ def _named(annotation: str, scope: dict[str, Any]) -> Any:
     return functools.reduce(operator.or_, found)
 
 
-_SIMPLE = {Numeric, object, Any}
+_SIMPLE = (Numeric, object, Any)
 _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
@@ -344,11 +342,8 @@ def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = 
         return type(None)
     if isinstance(annotation, type) and _is_plain_class(annotation):
         return annotation
-    try:
-        if annotation in _SIMPLE:
-            return annotation
-    except TypeError:
-        pass
+    if annotation in _SIMPLE:
+        return annotation
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         parts = [checked_annotation(a, name, function) for a in typing.get_args(annotation)]
         return functools.reduce(operator.or_, parts)
