@@ -236,8 +236,6 @@ def see_roots(roots: set[str]) -> bool:
 
 _waiting: dict[str, list[str]] = {}
 """The modules to import when something of a module is first seen, by that module."""
-late: dict[str, set[str]] = {}
-"""The modules that are or were imported in this way, and the modules that they wait for."""
 
 
 def later(module: str, *about: str) -> None:
@@ -259,7 +257,6 @@ def later(module: str, *about: str) -> None:
     >>> later("chainrules_py.rules.special.gamma_and_erf", "chainrules_py.ops.gamma_and_erf")
     """
     for name in about:
-        late.setdefault(module, set()).add(name)
         _waiting.setdefault(name, []).append(module)
 
 

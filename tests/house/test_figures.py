@@ -15,7 +15,7 @@ import pytest
 
 from chainrules_py import Primitive, ops, rules_for
 from chainrules_py.primitives.aliases.alias import aliases
-from chainrules_py.primitives.plugins import late, module_of, see, see_all
+from chainrules_py.primitives.plugins import module_of, see, see_all
 
 see(None, (np.ndarray,))
 see_all()
@@ -163,10 +163,28 @@ def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
     assert done.stdout.split() == ["[]", "[]"]
 
 
+WAITING = """
+from chainrules_py.primitives.plugins import _waiting, module_of
+late = {}
+for name, modules in _waiting.items():
+    for module in modules:
+        late.setdefault(module, set()).add(name)
+"""
+
+
+@pytest.fixture(scope="session")
+def late():
+    """The modules that wait for others in a new process, with what each waits for."""
+    imports = "import chainrules_py.ops, chainrules_numpy, chainrules_scipy"
+    code = f"{imports}\n{WAITING}\nprint(late)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return ast.literal_eval(done.stdout)
+
+
 @pytest.mark.parametrize(
     "name", sorted(n for n, w in vars(ops).items() if isinstance(w, Primitive))
 )
-def test_files_that_come_late_wait_for_each_of_their_operations(name):
+def test_files_that_come_late_wait_for_each_of_their_operations(name, late):
     """Else a rule, or an implementation, is missing until something else loads its file."""
     operation = vars(ops)[name]
     written = [s.source.module for s in rules_for(operation)]
@@ -183,7 +201,7 @@ def test_files_with_rows_wait_for_each_of_their_functions():
         "import importlib, numpy as np, sys\n"
         "import chainrules_numpy\n"
         "from chainrules_py.primitives.aliases.alias import aliases\n"
-        "from chainrules_py.primitives.plugins import late, module_of\n"
+        f"{WAITING}"
         "for module in sorted(late):\n"
         "    rows, loaded = {*aliases}, {*sys.modules}\n"
         "    importlib.import_module(module)\n"
