@@ -174,8 +174,6 @@ def _place(entry: Any) -> int:
     try:
         return operator.index(entry)
     except TypeError:
-        if isinstance(entry, str):
-            raise IndexError(f"{entry!r} is not an index of an array; pass a dict") from None
         raise IndexError(
             f"{describe(entry)} is not an index; "
             f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "
