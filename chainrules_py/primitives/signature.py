@@ -120,10 +120,8 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     if not callable(function):
         raise RuleError(f"expected a function, got {describe(function)}")
     try:
-        signature = inspect.signature(function)
+        signature = inspect.signature(told(function) or function)
     except ValueError:
-        if (like := told(function)) is not None:
-            return parameters_of(like)
         raise RuleError(
             f"{function!r} has no signature to read; write a function that says what it takes, or "
             f"run python -O if this is python -OO, which removes signatures with the docstrings"

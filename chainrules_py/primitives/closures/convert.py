@@ -201,9 +201,13 @@ def _closed(f: Any, is_captured: Callable[[Any], bool], search: _Search) -> Any:
         return f
     holes = {id(x): Hole(n) for n, x in enumerate(search.found)}
     making = _Copy(lambda x: holes.get(id(x), x), search.holders())
+    return _templated(f, making, tuple(search.found))
+
+
+def _templated(f: Any, making: _Copy, captured: tuple[Any, ...]) -> Closure:
+    """Return a copy of a function as a `Closure`: what is copied is what holds a hole."""
     template = making(f)
-    holders = frozenset(map(id, making.made.values()))
-    return Closure(template, holders, tuple(search.found))
+    return Closure(template, frozenset(map(id, making.made.values())), captured)
 
 
 def settled(f: Any) -> Any:
@@ -223,9 +227,7 @@ def settled(f: Any) -> Any:
     2.0
     """
     if isinstance(f, Closure):
-        making = _Copy(_same, f._holders, settles=True)
-        template = making(f.template)
-        return Closure(template, frozenset(map(id, making.made.values())), f.captured)
+        return _templated(f.template, _Copy(_same, f._holders, settles=True), f.captured)
     if isinstance(f, _FUNCTIONS):
         return _Copy(_same, frozenset(), settles=True)(f)
     if is_structure_type(type(f)):
