@@ -61,11 +61,6 @@ def remainder(x: float, y: float) -> Any:
     return x % y if y else NAN
 
 
-def strong_product(c: complex, p: complex) -> Any:
-    """Compute c p, and 0 where c is 0."""
-    return c * p if c else c * 0
-
-
 def share_of_exponentials(x: float, y: float) -> float:
     """Compute exp(x) / (exp(x) + exp(y)) from the quotient of the lesser by the greater."""
     part = math.exp(-abs(x - y))
@@ -88,7 +83,7 @@ OF_NUMBERS: Table = (
     (v.negative, operator.neg),
     (v.positive, operator.pos),
     (v.reciprocal, lambda x: quotient(1, x)),
-    (v.strong_multiply, strong_product),
+    (v.strong_multiply, lambda c, p: c * p if c else c * 0),
     (v.pow, power),
     (v.square, lambda x: x * x),
     (v.abs, operator.abs),

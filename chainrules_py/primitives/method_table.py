@@ -324,15 +324,6 @@ _SIMPLE = (Numeric, object, Any)
 _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
-def _is_plain_class(cls: type) -> bool:
-    """Return whether an object's type alone decides if it is an instance of a class."""
-    return (
-        type(cls).__instancecheck__ in _FAITHFUL
-        and not typing.get_args(cls)
-        and not getattr(cls, "_is_protocol", False)
-    )
-
-
 def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = False) -> Any:
     """Return an annotation that can be dispatched on; raise for others, with the reason."""
     if kinds and type(annotation) is ArrayOf:
@@ -340,16 +331,17 @@ def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = 
     annotation = dispatch_types.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)
-    if isinstance(annotation, type) and _is_plain_class(annotation):
-        return annotation
     if annotation in _SIMPLE:
         return annotation
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
         parts = [checked_annotation(a, name, function) for a in typing.get_args(annotation)]
         return functools.reduce(operator.or_, parts)
-    # list[int], Literal, type[X], NDArray[...]
-    parametric = typing.get_origin(annotation) is not None or type(annotation) is ArrayOf
-    if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
+    # An object's type alone decides whether it is one, unlike list[int], Literal or NDArray[...].
+    is_plain = isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL
+    is_protocol = getattr(annotation, "_is_protocol", False)
+    nominal = origin is None and type(annotation) is not ArrayOf and not is_protocol
+    if not nominal or not (is_plain or _is_faithful(annotation)):
         raise RuleError(
             f"{annotation!r}, the annotation of {name} in "
             f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
