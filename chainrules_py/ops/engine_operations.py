@@ -37,6 +37,7 @@ from chainrules_py.ops.manipulation import (
     squeeze,
     to_device,
 )
+from chainrules_py.ops.predicates import round_decimals
 from chainrules_py.ops.reductions import cumulative_sum, mean, sum
 from chainrules_py.ops.selection import where as select
 from chainrules_py.primitives.primitive import Primitive
@@ -59,6 +60,7 @@ __all__ = [
     "reading_rows",
     "reads_rows",
     "reshaping",
+    "rounded",
     "shape_back",
     "shaped",
     "shaping",
@@ -218,3 +220,8 @@ def converted(x: Any, dtype: Any) -> Any:
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
     """Broadcast an array to a shape, if it has another."""
     return x if x.shape == shape else broadcast_to(x, shape=shape)
+
+
+def rounded(x: Any, decimals: int) -> Any:
+    """Compute ``round(x, decimals)``."""
+    return round_decimals(x, decimals=decimals)

@@ -19,13 +19,8 @@ from chainrules_py.errors import (
     UnsupportedKeywordError,
     describe,
 )
-from chainrules_py.ops import (
-    binary_operators,
-    round_decimals,
-    square_operator,
-    unary_operators,
-)
-from chainrules_py.ops.engine_operations import shape_back
+from chainrules_py.ops import binary_operators, square_operator, unary_operators
+from chainrules_py.ops.engine_operations import rounded, shape_back
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
@@ -290,7 +285,7 @@ def _to_decimals(whole: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return ``round``, which Python may call with a number of decimals."""
 
     def method(self: Any, decimals: Any = None) -> Any:
-        return whole(self) if decimals is None else round_decimals(self, decimals=decimals)
+        return whole(self) if decimals is None else rounded(self, decimals)
 
     return method
 
