@@ -275,13 +275,9 @@ class Alias:
             value = given.pop(name)
             if not _is_default(value, self.defaults.get(name, REQUIRED)):
                 line = Line(caller())
-                how = {
-                    "out": "write y = f(x)",
-                    "where": "write np.where(where, f(np.where(where, x, 1.0)), out)",
-                }.get(name, "apply it to the result or the operands")
                 fact = f"{self.__name__}({name}=...) has no derivative here"
-                write = line.without(name)
-                write = f"use {write}" if write is not None else f"leave it out and {how}"
+                without = line.without(name)
+                write = f"use {without}" if without else "leave it out, and apply it to the result"
                 raise UnsupportedKeywordError(told(fact, line, write))
         default = {n: self.defaults.get(n, REQUIRED) for n in given}
         lowered = [n for n in self.lower if n in given and not _is_default(given[n], default[n])]
