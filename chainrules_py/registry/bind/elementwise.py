@@ -16,8 +16,7 @@ the general path promotes the operands, and fits the sum to the result.
 from __future__ import annotations
 
 import operator
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn, TypeAlias
 
@@ -32,7 +31,6 @@ from chainrules_py.registry.bind.elementwise_pulls import (
     Partial,
     Pulls,
     Slots,
-    form,
     negated,
     times_constant,
 )
@@ -62,9 +60,6 @@ SELECTING = {
 """Operations whose partials are structural zeros where they do not select an element."""
 Term: TypeAlias = Callable[..., Any]
 Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
-count_of = operator.countOf
-dtype_of = operator.attrgetter("dtype")
-shape_of = operator.attrgetter("shape")
 _COMPLEX = complex
 
 
@@ -143,15 +138,13 @@ class ElementwiseRecipe(SharedRun):
         infos = list(map(type_info, request.operands))
         shaped = [i for i, info in enumerate(infos) if not info.is_plain_number]
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
-            floats = defaultdict(bool, {float: True})
-            return Bound(request, _run_forward(primal, terms, (), type, type, floats, finish))
+            return Bound(request, _push_numbers(primal, terms, finish))
         beside = {info.dispatch_type for info in infos if info.is_plain_number}
         if not shaped or not beside <= {int, float, bool}:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
         kinds = ("real", "complex") if self.complex is not None and not beside else ("real",)
         fits = ByDtype(request.operands[shaped[0]], lambda kind, _: kind in kinds)
-        places = shaped[0], *shaped  # two at least, for a tuple
-        return Bound(request, _run_forward(primal, terms, places, dtype_of, form, fits, finish))
+        return Bound(request, _push_arrays(primal, terms, shaped, fits, finish))
 
     def halves(self, request: Request) -> Halves:
         """Return the sums of products with the partials, and the function that computes these."""
@@ -221,34 +214,24 @@ class ElementwiseRecipe(SharedRun):
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
-        pulls = Pulls(self, request, saved)
-        # A record is picked from the pull, the links, the result and the operands.
-        pick = operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
+        pulls, pick = Pulls(self, request, saved), _picker(saved)
         numbers = [type_info(cls).is_plain_number for cls in request.operands]
         like = request.operands[numbers.index(False) if False in numbers else 0]
         fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
+        general = self._general(request, pick, pulls, broadcast)
         primal, active = request.primal, request.active
-        whole = pulls.general()
-
-        def general(links: Any, y: Any, *xs: Any) -> Any:
-            self.check(request, y, *xs)
-            return y, (*pick((whole, links, y, *xs)), *[space(xs[i]) for i in active])
-
         kind, pull = self._alike(request, pulls)
-        if kind is not None or any([numbers[i] for i in active]):
-
-            def run(links: Any, *xs: Any) -> Any:
-                y = primal(*xs)
-                if type(y) is kind:
-                    return y, pick((pull, links, y, *xs))
-                return general(links, y, *xs)
-
-            return Bound(request, run)
+        if kind is not None:
+            return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
+        if any([numbers[i] for i in active]) or len(numbers) > 2:
+            return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
         if len(numbers) == 1:
-            return Bound(request, _run_unary(primal, pick, fast, general))
-        alike = self._of_one_dtype(request)
-        run = _run_several(primal, active, alike, pick, fast, broadcast, general)
-        return Bound(request, run)
+            return Bound(request, _run_unary(primal, saved, fast, general))
+        if len(active) == 1:
+            k = active[0]
+            alike = any(i != k for i in self._computed_with(request))
+            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, alike))
+        return Bound(request, _run_binary(primal, pick, fast, broadcast, general))
 
     def _alike(self, request: Request, pulls: Pulls) -> tuple[type | None, Any]:
         """Return the class of results that have the operands' dtype, and the pull for these.
@@ -271,15 +254,58 @@ class ElementwiseRecipe(SharedRun):
                     return cls, pulls.fast(kind, zero.dtype)
         return None, None
 
-    def _of_one_dtype(self, request: Request) -> tuple[int, ...]:
-        """List the operands that need the dtype of the result where no product is converted."""
+    def _computed_with(self, request: Request) -> list[int]:
+        """List the arrays that a partial does not only multiply by, so that their dtype matters."""
         if all([self.forms[i][0] != "computed" for i in request.active]):
-            return request.active  # the partials only multiply by the others
-        arrays = [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
-        return tuple(sorted({*request.active, *arrays}))
+            return []
+        return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
+
+    def _general(
+        self, request: Request, pick: Pick, pulls: Pulls, broadcast: ByDtype
+    ) -> Callable[..., Any]:
+        """Build the recorder of calls whose operands and result differ in shape or dtype."""
+        active, general = request.active, pulls.general()
+        alike = tuple(sorted({*active, *self._computed_with(request)}))
+
+        def record(links: Any, y: Any, *xs: Any) -> Any:
+            self.check(request, y, *xs)
+            dtype = getattr(y, "dtype", None)
+            if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
+                shape = y.shape
+                plans = planned(shape, *[xs[i].shape for i in active])
+                return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
+            return y, (*pick((general, links, y, *xs)), *[space(xs[i]) for i in active])
+
+        return record
 
 
-def _run_unary(primal: Any, pick: Pick, fast: ByDtype, general: Any) -> Callable[..., Any]:
+def _run_numbers(
+    primal: Any, n: int, kind: type, pull: Any, pick: Pick, general: Any
+) -> Callable[..., Any]:
+    """Run n numbers; results of a class ``kind`` have the dtype of the operands.
+
+    The frequent case of one and two operands is written out.
+    """
+
+    def run_one(links: Any, x: Any) -> Any:
+        y = primal(x)
+        return (y, pick((pull, links, y, x))) if type(y) is kind else general(links, y, x)
+
+    def run_two(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        return (z, pick((pull, links, z, x, y))) if type(z) is kind else general(links, z, x, y)
+
+    def run_more(links: Any, *xs: Any) -> Any:
+        y = primal(*xs)
+        return (y, pick((pull, links, y, *xs))) if type(y) is kind else general(links, y, *xs)
+
+    runs: dict[int, Callable[..., Any]] = {1: run_one, 2: run_two}
+    return runs.get(n, run_more)
+
+
+def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
+    keep_y, keep_x = 0 in saved, 1 in saved
+
     def run(links: Any, x: Any) -> Any:
         y = primal(x)
         try:
@@ -288,36 +314,63 @@ def _run_unary(primal: Any, pick: Pick, fast: ByDtype, general: Any) -> Callable
             return general(links, y, x)
         if dtype != x.dtype:
             return general(links, y, x)
-        return y, pick((fast[dtype], links, y, x))
+        if keep_x:
+            return y, ((fast[dtype], links, y, x) if keep_y else (fast[dtype], links, x))
+        return y, ((fast[dtype], links, y) if keep_y else (fast[dtype], links))
 
     return run
 
 
-def _run_several(
+def _run_half(
     primal: Any,
-    active: tuple[int, ...],
-    alike: tuple[int, ...],
+    k: int,
     pick: Pick,
     fast: ByDtype,
     broadcast: ByDtype,
     general: Any,
+    alike: bool,
 ) -> Callable[..., Any]:
-    """Run several operands, of which the ``alike`` have to have the dtype of the result."""
-    arrays, n = operator.itemgetter(alike[0], *alike), len(alike) + 1  # two at least, for a tuple
+    """Run two operands, the k-th wanted; ``alike``: the other's dtype has to agree as well."""
 
-    def run(links: Any, *xs: Any) -> Any:
-        y = primal(*xs)
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        wanted, other = (y, x) if k else (x, y)
         try:
-            of = form(y)
+            dtype = z.dtype
         except AttributeError:  # 1j * np.float64(2) is a Python complex
-            return general(links, y, *xs)
-        if count_of(map(form, arrays(xs)), of) == n:
-            return y, pick((fast[of[0]], links, y, *xs))
-        dtype, shape = of
-        if {*map(dtype_of, arrays(xs))} != {dtype}:
-            return general(links, y, *xs)
-        plans = planned(shape, *map(shape_of, map(xs.__getitem__, active)))
-        return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
+            return general(links, z, x, y)
+        if dtype != wanted.dtype or (alike and other.dtype != dtype):
+            return general(links, z, x, y)
+        result, shape = z.shape, wanted.shape
+        if result == shape:
+            return z, pick((fast[dtype], links, z, x, y))
+        return z, (*pick((broadcast[dtype], links, z, x, y)), *planned(result, shape))
+
+    return run
+
+
+def _picker(saved: Slots) -> Pick:
+    """Return a function that makes a record of the pull, the links, the result and operands."""
+    return operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
+
+
+def _run_binary(
+    primal: Any, pick: Pick, fast: ByDtype, broadcast: ByDtype, general: Any
+) -> Callable[..., Any]:
+    """Run two operands, both wanted."""
+
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        try:
+            dtype = z.dtype
+        except AttributeError:
+            return general(links, z, x, y)
+        if dtype == x.dtype == y.dtype:
+            if x.shape == y.shape:
+                return z, pick((fast[dtype], links, z, x, y))
+            plans = planned(z.shape, x.shape, y.shape)
+            return z, (*pick((broadcast[dtype], links, z, x, y)), *plans)
+        return general(links, z, x, y)
 
     return run
 
@@ -398,35 +451,50 @@ def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
         raise
 
 
-def _run_forward(
-    primal: Any,
-    terms: list[Any],
-    places: tuple[int, ...],
-    read: Callable[[Any], Any],
-    whole: Callable[[Any], Any],
-    fits: Mapping[Any, bool],
-    finish: Any,
-) -> Callable[..., Any]:
-    """Run calls in which the operands at ``places``, tangents and result are of one kind.
-
-    ``read`` gives the kind, a dtype or the class of a number, and ``whole`` the shape as well. Zero
-    tangents lack the attributes that are read here, and the product may have another form. A user's
-    partial may be no number. `finish` handles all these cases.
-    """
-    (term, partial), *rest = terms
-    others = [(k, *pair) for k, pair in enumerate(rest, 1)]
-    checked, n = operator.itemgetter(*(places or [slice(0)])), len(places) + len(terms)
+def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., Any]:
+    """Build the push for Python numbers."""
 
     def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
         y = primal(*xs)
+        if type(y) is not float or any([type(t) is not float for t in tangents]):
+            return finish(y, tangents, *xs)
+        y_dot: Any = None
         try:
-            kind = read(y)
-            if count_of(map(read, (*checked(xs), *tangents)), kind) == n and fits[kind]:
-                y_dot = term(tangents[0], partial and partial(y, *xs))
+            for (term, partial), t in zip(terms, tangents, strict=True):
+                part = term(t, partial and partial(y, *xs))
+                y_dot = part if y_dot is None else y_dot + part
+        except TypeError:
+            return finish(y, tangents, *xs)
+        return (y, y_dot) if type(y_dot) is float else finish(y, tangents, *xs)
+
+    return run
+
+
+def _push_arrays(
+    primal: Any, terms: list[Any], shaped: list[int], fits: ByDtype, finish: Any
+) -> Callable[..., Any]:
+    """Build the push for arrays, which are the ``shaped`` operands, of one dtype.
+
+    Zero tangents lack the attributes that are read here, and the product may have another dtype. A
+    user's partial may be no number. `finish` handles all these cases.
+    """
+    (term, partial), (place, *places) = terms[0], shaped
+    others = [(k, *pair) for k, pair in enumerate(terms)][1:]
+
+    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+        y, t = primal(*xs), tangents[0]
+        try:
+            dtype = y.dtype
+            if dtype == xs[place].dtype == t.dtype and fits[dtype]:
+                y_dot = term(t, partial and partial(y, *xs))
+                for i in places:
+                    if xs[i].dtype != dtype:
+                        return finish(y, tangents, *xs)
                 for k, more, p in others:
-                    t = tangents[k]
+                    if (t := tangents[k]).dtype != dtype:
+                        return finish(y, tangents, *xs)
                     y_dot = y_dot - t if more is negated else y_dot + more(t, p and p(y, *xs))
-                if whole(y_dot) == whole(y):
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
                     return y, y_dot
         except (AttributeError, TypeError):  # no array, which `finish` refuses; np.float64 * 1j
             pass
