@@ -513,22 +513,6 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         ),
         "",
     ),
-    "TensorFlow's watch": (
-        (
-            "with Tape() as tape:\n    v = x\n    «tape.watch(v)»\n    y = np.sum(v**2)\n"
-            "tape.grad(y, v)"
-        ),
-        "'Tape' object has no attribute 'watch'",
-        "x = tape.variable(x)",
-    ),
-    "TensorFlow's gradient": (
-        (
-            "with Tape() as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n"
-            "«tape.gradient(y, v)»"
-        ),
-        "'ClosedTape' object has no attribute 'gradient'",
-        "tape.grad(loss, x)",
-    ),
     "PyTorch's backward": (
         "with Tape() as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n«y.backward()»",
         "object has no attribute 'backward'",
@@ -752,8 +736,6 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 MENDED = {
     "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
     "checkpoint with a point": "checkpoint(g)(x)",
-    "TensorFlow's watch": "v = tape.variable(v)",
-    "TensorFlow's gradient": "tape.grad(y, v)",
     "PyTorch's backward": "tape.grad(y, v)",
     "a value for a function": "f",
     "a matrix for argnums": "",

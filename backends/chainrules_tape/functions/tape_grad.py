@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import Any, final
 
 from chainrules_py import MutationError, TracerError, is_zero, unthunk
 from chainrules_py.extend import (
@@ -24,21 +24,11 @@ from chainrules_tape.functions.run import Recorded
 from chainrules_tape.inspect.kept_calls import replayed
 from chainrules_tape.inspect.text import name_of
 
-_OF_OTHERS = {"gradient": "tape.grad(loss, x)", "watch": "x = tape.variable(x)"}
-"""What to write for methods of TensorFlow's tapes."""
-
 
 class HasGradients(BareTape):
     """Tape with a public method for gradients."""
 
     __slots__ = ()
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            write = _OF_OTHERS.get(name)
-            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(f"{msg}; write {write}" if write else msg, name=name, obj=self)
 
     def grad(self, loss: Any, sources: Any, seed: Any = None) -> Any:
         """Return the gradient of a number, or the cotangents for a seed, at values on this tape.
