@@ -42,11 +42,17 @@ MOVED = {
         "shape=shape scale=1.0 size=",
         "{scale} * {rng}.standard_gamma(ignore_derivatives({shape}), {size})",
     ),
-    "permutation": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
-    "permuted": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
-    "shuffle": ("x=x", "{x} = {x}[{rng}.permutation(len({x}))]"),
+    "permutation": ("x=x axis=", "{x}[{rng}.permutation(len({x}))]"),
+    "permuted": ("x=x axis=", "{x}.ravel()[{rng}.permutation({x}.size)].reshape({x}.shape)"),
+    "shuffle": ("x=x axis=", "{x} = {x}[{rng}.permutation(len({x}))]"),
 }
 """The parameters of draws, with their defaults, and an expression of the same distribution."""
+ALONG = {
+    "permutation": "np.take({x}, {rng}.permutation({x}.shape[{axis}]), axis={axis})",
+    "permuted": "{x}.ravel()[{rng}.permuted(np.arange({x}.size).reshape({x}.shape), axis={axis})]",
+    "shuffle": "{x} = np.take({x}, {rng}.permutation({x}.shape[{axis}]), axis={axis})",
+}
+"""The same for an axis that is given."""
 
 OTHERS = (
     "beta",
@@ -79,6 +85,7 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     parameters, write = MOVED[name]
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
+    write = ALONG[name] if "axis" in given else write
     return write.format(**{**defaults, **given, "rng": rng})
 
 

@@ -164,6 +164,20 @@ def test_shuffling_rows_in_place_is_refused():
         vjp(f, np.arange(8.0).reshape(4, 2))
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("name", ["permutation", "permuted", "shuffle"])
+def test_what_moves_elements_along_an_axis_is_written_with_it(name, axis):
+    """The line draws the numbers that NumPy draws."""
+    keywords = {} if axis is None else {"axis": str(axis)}
+    written = chainrules_numpy.random_draw_advice.moved(name, "rng", ["x"], keywords)
+    x = np.arange(12.0).reshape(3, 4)
+    found = {"x": x, "rng": np.random.default_rng(SEED), "np": np}
+    exec(written if name == "shuffle" else f"x = {written}", found)
+    known = x.copy()
+    y = getattr(np.random.default_rng(SEED), name)(known, **{} if axis is None else {"axis": axis})
+    np.testing.assert_array_equal(found["x"], known if y is None else y)
+
+
 def test_an_exchange_that_a_program_writes_is_its_own():
     def f(x):
         y = x * 1.0
