@@ -93,7 +93,7 @@ def test_known_values_nest_and_end():
 
 
 def test_an_engine_that_is_misspelt_is_an_error_that_lists_them():
-    with pytest.raises(ContractError, match="one of to=.*, to='torch'"):
+    with pytest.raises(ContractError, match=r"one of to=.*, to='torch'"):
         export(v.sin, to="pytorch")
     with pytest.raises(RuleError, match="not a function"):
         export(3.0, to="torch")

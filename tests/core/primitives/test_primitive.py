@@ -84,7 +84,8 @@ def test_calls_that_do_not_fit_raise_type_errors(call):
 
 
 def test_a_missing_option_without_a_default_is_named():
-    with pytest.raises(TypeError, match=r"missing a required .*shape.*write reshape\(x, shape=\.\.\.\)"):
+    needed = r"missing a required .*shape.*write reshape\(x, shape=\.\.\.\)"
+    with pytest.raises(TypeError, match=needed):
         v.reshape.normalise((np.ones(2),), {})
 
 
