@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.plain_number_advice import OTHERWISE
 from chainrules_py.extend import Line, advised, find_tracers, remedies
 
 _LONGEST = 72
@@ -42,6 +41,8 @@ def _in_python(line: Line) -> str | None:
             continue
         function = line.value_of(node)
         if isinstance(function, functools.partial) and function.func in vars(math).values():
+            from chainrules_numpy.plain_number_advice import OTHERWISE  # loads np.polynomial
+
             name = function.func.__name__
             whole = re.fullmatch(r"([\w.]+)\(\{(0|all)\}\)", OTHERWISE.get(name, ""))
             return whole and f"write {whole[1]} for math.{name} where {ast.unparse(node)} is made"

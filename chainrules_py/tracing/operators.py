@@ -12,6 +12,7 @@ import operator
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 from chainrules_py.errors import (
     NotDifferentiableError,
@@ -210,9 +211,19 @@ class Classes(dict[type, Any]):
         super().__init__()
         self.base = base
         self.of_fields = of_fields
+        # A value and what is read from it are of one class, if the caches are cleared in between.
+        self.in_use = WeakValueDictionary[type, type]()
         forgets(lambda: (self,))
 
     def __missing__(self, cls: type) -> Any:
+        if (made := self.in_use.get(cls)) is None:
+            made = self._made(cls)
+            if isinstance(made, type):
+                self.in_use[cls] = made
+        self[cls] = made
+        return made
+
+    def _made(self, cls: type) -> Any:
         see(None, (cls,))
         made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
@@ -234,7 +245,6 @@ class Classes(dict[type, Any]):
             is_stranger(made)
         elif is_structure_type(cls):
             made = self.of_fields
-        self[cls] = made
         return made
 
 

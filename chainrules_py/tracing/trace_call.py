@@ -539,10 +539,8 @@ class SettledCalls(ArrayLike):
             lifted: Any = lambda links, a: run(links, scalar(a))
         elif all(floats):
             lifted = lambda links, a, b: run(links, scalar(a), scalar(b))
-        elif floats[0]:
-            lifted = lambda links, a, b: run(links, scalar(a), b)
         else:
-            lifted = lambda links, a, b: run(links, a, scalar(b))
+            lifted = _lifting(run, scalar, floats[0])
         return cls.short_step(settled.mine, lifted, site.general)
 
     @classmethod
@@ -551,6 +549,23 @@ class SettledCalls(ArrayLike):
     ) -> Callable[..., Any] | None:
         """Return a specialised step for one or two operands, or None."""
         return None
+
+
+def _lifting(run: Any, scalar: Any, first: bool) -> Callable[..., Any]:
+    """Return a function that runs calls of a float, ``first`` or second operand, and a scalar.
+
+    A float that occurs in several successive calls is one scalar, which their records share.
+    """
+    last: tuple[Any, Any] = (None, None)
+
+    def lifted(links: Any, a: Any, b: Any) -> Any:
+        nonlocal last
+        x, pair = (a if first else b), last
+        if pair[0] is not x:
+            pair = last = x, scalar(x)
+        return run(links, pair[1], b) if first else run(links, a, pair[1])
+
+    return lifted
 
 
 def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
