@@ -61,11 +61,6 @@ ELSEWHERE = (
         "by the checks that it calls",
     ),
     (
-        "chainrules_py/values/caches.py",
-        "tests/faults/test_leaks.py",
-        "by what comes and goes",
-    ),
-    (
         "chainrules_py/values/pickling_by_name.py",
         "tests/faults/test_pickles.py",
         "by what is pickled and read again",
