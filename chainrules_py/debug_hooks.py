@@ -17,6 +17,7 @@ class Checks(Protocol):
 
     def function(self, f: Callable[..., Any], primals: tuple[Any, ...]) -> Callable[[Any], None]:
         """Return a function to call with the value of a traced function; it may raise."""
+        ...
 
     def rebuilt(self, x: Any, new: Any, values: Sequence[Any]) -> None:
         """Raise if a registered structure was rebuilt around values other than those passed."""
