@@ -39,7 +39,7 @@ from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_
 from chainrules_py.tracing.object_arrays import element_methods
 from chainrules_py.values.array_conversion import is_read, is_table
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.caller_frames import caller, root_module
+from chainrules_py.values.caller_frames import caller, calling_library
 from chainrules_py.values.dispatch_types import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.find_tracers import untraced
 from chainrules_py.values.structure import is_structure_type
@@ -189,10 +189,8 @@ def _keeps_tracers(library: str) -> bool:
 
 def answer_as(x: Any) -> type:
     """Return the class that `isinstance` sees: the payload's; the tracer's for some libraries."""
-    frame = caller()
-    while (library := root_module(frame)) in ("abc", "functools", "typing"):
-        frame = frame.f_back
-    return type(x) if _keeps_tracers(library) else x.__dispatch_type__
+    keeps = _keeps_tracers(calling_library(("abc", "functools", "typing")))
+    return type(x) if keeps else x.__dispatch_type__
 
 
 class Classes(dict[type, Any]):

@@ -22,6 +22,14 @@ def root_module(frame: Any) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
+def calling_library(passing: tuple[str, ...]) -> str:
+    """Return the root module of the caller's caller, and of its own caller where it passes on."""
+    frame = caller(2)
+    while (library := root_module(frame)) in passing:
+        frame = frame.f_back
+    return library
+
+
 @functools.cache
 def is_library(name: Any) -> bool:
     """Return whether a module is installed, rather than part of a user's program."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chainrules_py.values.caller_frames import caller
+from chainrules_py.values.caller_frames import caller, calling_library
 
 
 def test_a_caller_is_found_by_its_depth():
@@ -13,3 +13,11 @@ def test_a_caller_is_found_by_its_depth():
         return asks(1), asks(2)
 
     assert between() == ("between", "test_a_caller_is_found_by_its_depth")
+
+
+def test_the_library_that_calls_is_found_behind_those_that_pass_a_call_on():
+    def asks(*passing):
+        return calling_library(passing)
+
+    assert asks() == "tests"
+    assert asks("tests") == "_pytest"
