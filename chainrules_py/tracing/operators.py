@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from chainrules_py.errors import (
     NotDifferentiableError,
@@ -210,14 +210,15 @@ class Classes(dict[type, Any]):
         self.base = base
         self.of_fields = of_fields
         # A value and what is read from it are of one class, if the caches are cleared in between.
-        self.in_use = WeakValueDictionary[type, type]()
+        self.in_use = WeakKeyDictionary[type, ReferenceType[type]]()
         forgets(lambda: (self,))
 
     def __missing__(self, cls: type) -> Any:
-        if (made := self.in_use.get(cls)) is None:
+        known = self.in_use.get(cls)
+        if (made := known and known()) is None:
             made = self._made(cls)
             if isinstance(made, type):
-                self.in_use[cls] = made
+                self.in_use[cls] = ref(made)
         self[cls] = made
         return made
 
