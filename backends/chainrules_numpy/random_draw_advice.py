@@ -89,6 +89,26 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     return write.format(**{**defaults, **given, "rng": rng})
 
 
+def draw_of_parameters(f: Any) -> str | None:
+    """Return how a draw is differentiated in its parameters, or None if a function draws nothing.
+
+    Examples
+    --------
+    >>> draw_of_parameters(np.random.normal)
+    'draws are constants; for a derivative in parameters: loc + scale * rng.standard_normal(size)'
+    """
+    owner, _, name = getattr(f, "__qualname__", "").rpartition(".")
+    if owner not in ("Generator", "RandomState", "Random"):
+        return None
+    if name in OTHERS:
+        return "draws are constants; the logarithm of their probability has a derivative"
+    if name not in MOVED:
+        return "draws are constants"
+    parameters = [each.partition("=")[0] for each in MOVED[name][0].split()]
+    write = moved(name, "rng", parameters, {})
+    return f"draws are constants; for a derivative in parameters: {write}"
+
+
 def _keywords(line: Any) -> dict[str, str]:
     given = getattr(line.node, "keywords", ())
     return {each.arg: ast.unparse(each.value) for each in given if each.arg is not None}

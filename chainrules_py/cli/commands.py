@@ -16,6 +16,7 @@ from rich.progress import Progress
 from rich.syntax import Syntax
 from rich.table import Table
 
+from chainrules_numpy.random_draw_advice import draw_of_parameters
 from chainrules_py import ChainRulesError, coverage, explain, rules_for
 from chainrules_py.cli import templates
 from chainrules_py.cli.composite_primitives import composite
@@ -107,7 +108,8 @@ def explain_command(function: str, operands: tuple[str, ...]) -> None:
             click.echo(f"{function} is differentiable: a composite of {found}")
             return
         click.echo(repr(explain(f)))
-        click.echo(f"no rule is stated; `chainrules new-rule {name_of(f)}` starts one")
+        write = f"no rule is stated; `chainrules new-rule {name_of(f)}` starts one"
+        click.echo(draw_of_parameters(f) or write)
         raise SystemExit(1)
     _console().print(_statements(statements))
 

@@ -108,6 +108,22 @@ def test_explain_says_that_a_composite_is_differentiable(said, name, made):
     assert made in text
 
 
+@pytest.mark.parametrize(
+    "name, write",
+    [
+        ("normal", "loc + scale * rng.standard_normal(size)"),
+        ("poisson", "logarithm"),
+        ("bytes", ""),
+    ],
+)
+def test_explain_says_how_a_draw_is_differentiated(said, name, write):
+    status, text = said("explain", f"numpy.random.{name}")
+    assert status == 1
+    assert "draws are constants" in text
+    assert write in text
+    assert "new-rule" not in text
+
+
 def test_a_script_is_given_by_its_path(said):
     assert "= sin(v0)" in said("graph", "script.py", "np.ones(2)", "np.ones(2)")[1]
     assert "sin(x)" in said("compile", "script.py", "np.ones(2)", "np.ones(2)")[1]

@@ -518,6 +518,33 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "object has no attribute 'backward'",
         "tape.grad(loss, x)",
     ),
+    "PyTorch's grad": (
+        "with Tape() as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n«v.grad»",
+        "object has no attribute 'grad'",
+        "tape.grad(loss, x)",
+    ),
+    "work after the block": (
+        (
+            "with Tape() as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n"
+            "«»loss = np.log(y)\ntape.grad(loss, v)"
+        ),
+        "y, a traced float64 scalar, was used after",
+        "move this line into the 'with Tape()' block",
+    ),
+    "a pool of processes": (
+        (
+            "import concurrent.futures as c\ndef f(x):\n"
+            "    with c.«Process»PoolExecutor(1) as pool: return sum(pool.map(np.sin, [x, x]))\n"
+            "grad(f)(2.0)"
+        ),
+        "cannot pickle a traced float",
+        "use threads, which trace",
+    ),
+    "fields of an array": (
+        "grad(lambda r: np.sum(r['a'] ** 2))(«np.ones(3, [('a', float), ('b', float)])»)",
+        "holds numbers that no derivative is known in",
+        "{name: x[name] for name in x.dtype.names}",
+    ),
     "a second gradient, after one inside the block": (
         (
             "with Tape(«») as tape:\n    v = tape.variable(x)\n    y = np.sum(v**2)\n"
@@ -737,6 +764,10 @@ MENDED = {
     "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
     "checkpoint with a point": "checkpoint(g)(x)",
     "PyTorch's backward": "tape.grad(y, v)",
+    "PyTorch's grad": "tape.grad(y, v)",
+    "work after the block": "    ",
+    "a pool of processes": "Thread",
+    "fields of an array": "{'a': np.ones(3), 'b': np.ones(3)}",
     "a value for a function": "f",
     "a matrix for argnums": "",
     "a comparison": "x",

@@ -255,7 +255,10 @@ class Closed:
         name, of_list, _ = name.partition("[")
         constant = f"write {name} = ignore_derivatives({name}) before it is over"
         constants = f"write {name} = [ignore_derivatives(y) for y in {name}] before this line"
-        raise TracerError(told(fact, line, constants if of_list else constant))
+        write = constants if of_list else constant
+        if self.state == "closed" and recorders.made.get(id(self)) is self:
+            write = "move this line into the 'with Tape()' block"
+        raise TracerError(told(fact, line, write))
 
     extend = append
 

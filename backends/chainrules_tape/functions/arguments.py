@@ -265,6 +265,8 @@ def _check_no_numbers(x: Any) -> None:
         library = type(x).__module__.partition(".")[0]
         if library in ("autograd", "jax", "torch", "mlx"):
             instead = f"it is traced by {library}: take all derivatives by one engine"
+        elif getattr(getattr(x, "dtype", None), "names", None):
+            instead = "give its fields, {name: x[name] for name in x.dtype.names}"
         elif hasattr(x, "dtype"):
             instead = "give an array of a floating type, as np.asarray(x, float)"
         elif hasattr(type(x), "__next__"):

@@ -32,6 +32,16 @@ _UNKNOWN = "…"
 """Placeholder of a constant operand, where the tape does not keep the calls."""
 
 
+def _given_by_the_tape(name: str) -> property:
+    """Return a property of PyTorch's tensors that raises: a tape gives the gradient."""
+
+    def missing(self: Any) -> NoReturn:
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(f"{message}; write tape.grad(loss, x)", name=name, obj=self)
+
+    return property(missing)
+
+
 class Named(BareVariable):
     """Variables that have a name in listings of their tape."""
 
@@ -42,13 +52,7 @@ class Named(BareVariable):
         """The given name, or v and a number."""
         return name_of(self.tape, self.place)
 
-    @property
-    def backward(self) -> NoReturn:
-        """Raise, as a tape gives the gradient, and not the value, as in PyTorch."""
-        msg = (
-            f"{type(self).__name__!r} object has no attribute 'backward'; write tape.grad(loss, x)"
-        )
-        raise AttributeError(msg, name="backward", obj=self)
+    backward, grad = _given_by_the_tape("backward"), _given_by_the_tape("grad")
 
     def _repr_html_(self) -> str:
         from chainrules_tape.pictures import of_variable  # which takes 4 ms
