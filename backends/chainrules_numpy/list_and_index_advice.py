@@ -246,7 +246,8 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     is_local = name in seen
     numbers = isinstance(buffer, np.ndarray) or hasattr(buffer, "to_numpy")
     if (numbers and np.any(buffer)) or (is_local and like not in known):
-        kept = f"{name} + np.zeros_like({like}, shape={name}.shape) before it is written to"
+        array = f"np.asarray({name})" if isinstance(buffer, np.matrix) else name
+        kept = f"{array} + np.zeros_like({like}, shape={name}.shape) before it is written to"
         return f"write {name} = {kept}" if is_local else f"write b = {kept}, and b for {name}"
     kind, shape = getattr(getattr(buffer, "dtype", None), "kind", ""), getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape

@@ -74,6 +74,17 @@ def _arange(line: Any) -> str:
     return f"use {ast.unparse(written)}"
 
 
+_VECTORIZE = "after 'from chainrules_py.composites.higher_order import vectorize'"
+
+
+def _vectorized(line: Any) -> str:
+    """Suggest the vectorize that traces, of the function that the one of NumPy calls."""
+    called = line.node and line.node.func
+    written = isinstance(called, ast.Call) and called.args
+    f = ast.unparse(called.args[0]) if written else f"{line.called}.pyfunc"
+    return f"use vectorize({f})({', '.join(line.arguments)}), {_VECTORIZE}"
+
+
 def _array(write: str) -> Any:
     """Return advice that keeps a requested dtype."""
 
@@ -111,8 +122,8 @@ INSTEAD: dict[Any, Any] = {
     np.asfortranarray: "use np.copy({0}, order='F')",
     np.full: "use {1} * np.ones({0})",
     np.nditer: "use np.ravel({0})",
-    np.vectorize.__call__: "use vectorize of chainrules_py.composites.higher_order",
-    np.frompyfunc: "use vectorize({0}) of chainrules_py.composites.higher_order",
+    np.vectorize.__call__: _vectorized,
+    np.frompyfunc: f"use vectorize({{0}}), {_VECTORIZE}",
     float: "use {0}",
     int: "use int(ignore_derivatives({0})), which is a constant",
     ctypes.c_double: "call the function of C in a primitive, f = primitive(lambda x: ...), and "

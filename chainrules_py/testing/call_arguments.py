@@ -74,7 +74,7 @@ def filled(
     if missing:
         msg = f"{name_of(g)}{operation.signature} misses {', '.join(missing)}, without default"
         of_own = any([is_own(cls) for s in rules_for(g) for cls in s.signature])
-        write = f"write check_rule({name_of(g)}, {', '.join(missing)})"
+        write = f"write check_rule({name_of(g)}, {', '.join(operation.operands)})"
         raise RuleError(f"{msg}; {samples_wanted(g) if of_own else write}")
     more = [options.get(p.name, p.default) for p in parameters]
     named = {p.name for p in parameters}

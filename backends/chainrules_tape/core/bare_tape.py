@@ -253,9 +253,8 @@ class Closed:
             f"made it was over"
         )
         name, of_list, _ = name.partition("[")
-        constant = f"write {name} = ignore_derivatives({name}) before it is over"
-        constants = f"write {name} = [ignore_derivatives(y) for y in {name}] before this line"
-        write = constants if of_list else constant
+        one, several = f"ignore_derivatives({name})", f"[ignore_derivatives(y) for y in {name}]"
+        write = f"write {name} = {several if of_list else one} before this line"
         if self.state == "closed" and recorders.made.get(id(self)) is self:
             write = "move this line into the 'with Tape()' block"
         raise TracerError(told(fact, line, write))

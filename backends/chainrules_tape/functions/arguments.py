@@ -264,11 +264,16 @@ def _check_no_numbers(x: Any) -> None:
     if hasattr(type(x), "__next__") or holds_numbers(x):
         library = type(x).__module__.partition(".")[0]
         if library in ("autograd", "jax", "torch", "mlx"):
-            instead = f"it is traced by {library}: take all derivatives by one engine"
+            instead = (
+                f"it is traced by {library}; write that derivative by grad too, after "
+                "'from chainrules_tape import grad'"
+            )
         elif getattr(getattr(x, "dtype", None), "names", None):
             instead = "give its fields, {name: x[name] for name in x.dtype.names}"
         elif hasattr(x, "dtype"):
             instead = "give an array of a floating type, as np.asarray(x, float)"
+        elif hasattr(x, "readline"):
+            instead = "give its numbers, as np.loadtxt(x)"
         elif hasattr(type(x), "__next__"):
             instead = "give a list of them, as list(x)"
         else:

@@ -517,8 +517,8 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
         isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], (tuple, list))
     ):
         raise RuleError(
-            f"{statement!r} has to return (y, (one LinearMap per operand)), "
-            f"and returned {_returned(answer)}"
+            f"{statement!r} has to return its value and a tuple of maps, and returned "
+            f"{_returned(answer)}; write return y, ({('LinearMap(push, pull), ' * n).strip()})"
         )
     maps = answer[1]
     if len(maps) != n or not all(
