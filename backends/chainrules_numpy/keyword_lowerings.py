@@ -20,14 +20,18 @@ from chainrules_py.extend import (
     AsOperand,
     AsOption,
     Call,
+    Line,
     Lowering,
     Tracer,
     beside,
+    caller,
     find_tracers,
     hosts,
     kind_of,
     parameters_of,
     plain,
+    remedies,
+    told,
     type_info,
     untraced,
 )
@@ -205,9 +209,10 @@ def computed_in(call: Call, dtype: Any) -> None:
         have = numpy_dtype(x) if sized else np.result_type(type_info(type(x)).dispatch_type)
         if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
             name = call.operation.__name__
-            raise UnsupportedKeywordError(
-                f"{name} of {have} has no derivative with dtype={dtype}; use astype"
-            )
+            fact, line = f"{name} of {have} has no derivative with dtype={dtype}", Line(caller())
+            said = [write for of in remedies if (write := of(line, None, False)) is not None]
+            without = f"use {line.without('dtype') or 'astype'}"
+            raise UnsupportedKeywordError(told(fact, line, [*said, without][0]))
         if sized and have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
     call.after.append(in_scalar)

@@ -46,7 +46,7 @@ def refuse(error: BaseException) -> None:
             f"numbers ({error}); write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
             f"wide as x"
         ) from error
-    if x is not None:
+    if x is not None and "len()" not in str(error):  # a number has none, traced or not
         line = Line.of(error)
         said = str(error).partition("\n")[0]
         shown = (line and line.picture) or "a traced value"

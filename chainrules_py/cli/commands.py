@@ -33,7 +33,7 @@ from chainrules_py.cli.migrate_from_autograd import migrated
 from chainrules_py.cli.untraceable_code import obstacles_in
 from chainrules_py.cli.versions import show_versions
 from chainrules_py.cli.versions import versions as found_versions
-from chainrules_py.extend import name_of, rules_in, see_all, see_roots
+from chainrules_py.extend import name_of, primal_of, rules_in, see_all, see_roots
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -99,19 +99,33 @@ def explain_command(function: str, operands: tuple[str, ...]) -> None:
     `float64[3,2]`, or an expression, `np.ones(3)`.
     """
     f = _function(function)
+    statements = rules_for(f)
+    if not statements and (found := composite(f)) is not None:
+        click.echo(f"{function} is differentiable: a composite of {found}")
+        return
     if operands:
+        _check_complete(function, f, len(operands))
         click.echo(repr(_called(function, operands, explain)))
         return
-    statements = rules_for(f)
     if not statements:
-        if (found := composite(f)) is not None:
-            click.echo(f"{function} is differentiable: a composite of {found}")
-            return
         click.echo(repr(explain(f)))
         write = f"no rule is stated; `chainrules new-rule {name_of(f)}` starts one"
         click.echo(draw_of_parameters(f) or write)
         raise SystemExit(1)
     _console().print(_statements(statements))
+
+
+def _check_complete(place: str, f: Any, count: int) -> None:
+    """Raise if a call of an operation with ``count`` operands misses one."""
+    primal = primal_of(f)
+    if primal is None or primal.variadic:
+        return
+    parameters = [primal.signature.parameters[name] for name in primal.operands[count:]]
+    if missing := [p.name for p in parameters if p.default is p.empty]:
+        raise click.UsageError(
+            f"{place} takes ({', '.join(primal.operands)}), and {', '.join(missing)} is missing; "
+            f"write a shape for each, float64[3,2]"
+        )
 
 
 def _table(*columns: str) -> Table:
@@ -389,7 +403,9 @@ def _migrate(file: str, *, write: bool) -> None:
         before.splitlines(keepends=True), moved.text.splitlines(keepends=True), file, file
     )
     text = "".join([line if line.endswith("\n") else f"{line}\n" for line in lines])
-    if sys.stdout.isatty():
+    if not text:
+        click.echo(f"{file}: nothing changes", err=True)
+    elif sys.stdout.isatty():
         _console().print(Syntax(text, "diff", background_color="default"))
     else:
         click.echo(text, nl=False)

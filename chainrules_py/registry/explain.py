@@ -31,6 +31,13 @@ def demand_rule(f: Any, operands: tuple[type, ...], config: Config | None, mode:
     return rule
 
 
+_NO_NUMBERS = {
+    (list, tuple): "a list or tuple is a structure; where numbers are meant, np.array(x)",
+    (str, bytes): "a text is no number; give a number",
+}
+"""Classes of operands in place of which another operand is given."""
+
+
 def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) -> str:
     """Return the message that no rule is found, in a mode or in any, and what to write."""
     kind = {"forward": "frule", "reverse": "rrule"}.get(mode or "", "rule")
@@ -46,10 +53,8 @@ def missing_rule(f: Any, operands: tuple[type, ...], mode: str | None = None) ->
     stated = [f"there is one for {_line(s)}" for s in known]
     if len(stated) > 1:
         stated = [f"{stated[0]}, and {len(stated) - 1} more: rules_for({primal.__name__})"]
-    write = f"write {primal.stated_by.format(primal.__name__)}"
-    if any([issubclass(cls, (list, tuple)) for cls in operands]):
-        write = "a list or tuple is a structure; where numbers are meant, np.array(x)"
-    write = about[0] if about else write
+    given = [said for cls, said in _NO_NUMBERS.items() if any(issubclass(c, cls) for c in operands)]
+    write = [*about, *given, f"write {primal.stated_by.format(primal.__name__)}"][0]
     engines = dict(plugins.announced("chainrules_py.exporters"))
     for cls in operands:
         info, root = type_info(cls), root_of(cls)

@@ -186,10 +186,11 @@ _COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq,
 
 
 def _number_kind(cls: type) -> str:
-    if not issubclass(cls, numbers.Real):
+    if issubclass(cls, numbers.Complex) and not issubclass(cls, numbers.Real):
         return "complex"
     narrow = not issubclass(cls, (float, int)) and getattr(cls(), "itemsize", 8) < 8
-    return "narrow" if narrow else "real"
+    # A bool of NumPy, which is registered as no number, is as narrow, and meets all of them.
+    return "narrow" if narrow and issubclass(cls, numbers.Real) else "real"
 
 
 def _is_nan(x: Any) -> bool:

@@ -152,6 +152,8 @@ def test_a_compiled_gradient_says_what_it_gives(said):
         (("graph", "script.py:loss"), "is given no operands; write a shape for each, float64[3,2]"),
         (("graph", "script.py:lost", "1.0"), "script.py has no 'lost'; did you mean 'loss'?"),
         (("compile", "script.py:loss", "float[3]"), "write a shape, float64[3,2]"),
+        (("explain", "numpy.matmul", "float64[2,2]"), "takes (x1, x2), and x2 is missing; write a"),
+        (("check", "script.py:loss"), "loss is not an operation; write @primitive above it, and"),
         (("grad", "script.py:loss", "1.0"), "No such command 'grad'. Did you mean 'graph'?"),
     ],
 )
@@ -165,6 +167,7 @@ def test_what_is_wrong_with_a_command_is_one_line(said, given, words):
 
 def test_np_is_numpy(said):
     assert "is differentiable: a composite" in said("explain", "np.linalg.norm")[1]
+    assert "is differentiable: a composite" in said("explain", "np.linalg.norm", "float64[2]")[1]
 
 
 def test_an_error_of_ours_says_the_line_of_the_program(said):
@@ -531,6 +534,10 @@ def test_what_has_no_counterpart_is_told():
     assert moved.notes[0].startswith("line 1: autograd.numpy.numpy_jvps has no counterpart")
     assert moved.notes[1].startswith("line 2: what is called autograd.… after")
     assert migrated("import autograd_gamma\n").text == "import autograd_gamma\n"
+
+
+def test_migrate_says_that_nothing_changes(said):
+    assert said("migrate", "script.py") == (0, "script.py: nothing changes\n")
 
 
 def test_migrate_shows_and_writes(said):

@@ -623,6 +623,98 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         ),
         "lambda y: A @ y",
     ),
+    "a traced root without a start": (
+        (
+            "from chainrules_py.composites.higher_order import root\n"
+            "grad(lambda a: root(lambda z: z**2 - a«»))(2.0)"
+        ),
+        "root: missing a required argument: 'x0'; write root(f, x0, *params, ",
+        "root(f, x0",
+    ),
+    "a map that is in no tuple": (
+        (
+            "@rule(f)\ndef f_rule(x):\n    return np.sin(x), "
+            "«LinearMap(lambda t: np.cos(x) * t, lambda t: np.cos(x) * t)»\ngrad(f)(1.0)"
+        ),
+        "has to return its value and a tuple of maps, and returned (",
+        "write return y, (LinearMap(push, pull),), after",
+    ),
+    "an open file": (
+        "import io\ngrad(np.sum)(«io.StringIO('1 2')»)",
+        "StringIO holds numbers that no derivative is known in",
+        "np.loadtxt(x)",
+    ),
+    "NumPy's vectorize of floats": (
+        (
+            "from chainrules_py.composites.higher_order import vectorize\n"
+            "grad(lambda x: np.sum(«np.vectorize(lambda v: v**2, otypes=[float])(x)»))(x)"
+        ),
+        "use vectorize(lambda v: v ** 2)(x), after 'from chainrules_py.composites.higher_order",
+        "vectorize(lambda v: v ** 2)(x)",
+    ),
+    "NumPy's vectorize with a name": (
+        (
+            "from chainrules_py.composites.higher_order import vectorize\n"
+            "h = np.vectorize(lambda v: v**2, otypes=[float])\n"
+            "grad(lambda x: np.sum(«h(x)»))(x)"
+        ),
+        "program.py:19: h(x)",
+        "vectorize(h.pyfunc)(x)",
+    ),
+    "a ufunc of Python": (
+        (
+            "from chainrules_py.composites.higher_order import vectorize\n"
+            "grad(lambda x: np.sum(«np.frompyfunc(lambda v: v**2, 1, 1)(x)»))(x)"
+        ),
+        "has no derivative that is known",
+        "write vectorize(f)(x), of its function f in Python, after",
+    ),
+    "a value that is kept": (
+        (
+            "def g(x):\n    global best\n    best = x * 2\n    return np.sum(best)\n"
+            "grad(g)(x)\n«»\nnp.sum(x * best)"
+        ),
+        "best, a traced float64[2], was used after",
+        "best = ignore_derivatives(best)",
+    ),
+    "an np.matrix as a buffer": (
+        (
+            "def g(x):\n    m = np.matrix([[1.0, 2.0]])\n    «»\n    m[0, 0] = x[0]\n"
+            "    return m.sum()\ngrad(g)(x)"
+        ),
+        "program.py:20: m[0, 0] = x[0]",
+        "m = np.asarray(m) + np.zeros_like(x, shape=m.shape)",
+    ),
+    "a quantile of a list": (
+        "grad(lambda x: «np.quantile(list(x), 0.5)»)(x)",
+        "program.py:17: np.quantile(list(x), 0.5)",
+        "np.quantile(np.stack(list(x)), 0.5)",
+    ),
+    "numbers as objects": (
+        "grad(lambda x: np.sum(«np.add(x, 1.0, dtype=object)»))(x)",
+        "add of float64 has no derivative with dtype=object",
+        "np.add(x, 1.0)",
+    ),
+    "a text for a number": (
+        "grad(lambda x: np.sum(np.where(x > 1, x, «'nan'»)))(x)",
+        "no rrule for where(ndarray, ndarray, str)",
+        "a text is no number; give a number",
+    ),
+    "the length of a number": (
+        "grad(lambda x: «len(np.sum(x))» * x[0])(x)",
+        "has no len()",
+        "",
+    ),
+    "a part of the operands to check": (
+        (
+            "from chainrules_py.testing import check_rule\n"
+            "@primitive\ndef area(w, h):\n    return w * h\n"
+            "scalar_rule(area, lambda y, w, h: h, lambda y, w, h: w)\n"
+            "w, h = 2.0, 3.0\n«check_rule(area, w)»"
+        ),
+        "misses h, without default",
+        "check_rule(area, w, h)",
+    ),
     "a vector to minimise": (
         (
             "from chainrules_py.composites.higher_order import minimize\n"
@@ -761,6 +853,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }
 
 MENDED = {
+    "a traced root without a start": ", 1.0",
+    "a map that is in no tuple": "(LinearMap(lambda t: np.cos(x) * t, lambda t: np.cos(x) * t),)",
+    "an open file": "np.loadtxt(io.StringIO('1 2'))",
+    "a ufunc of Python": "vectorize(lambda v: v**2)(x)",
+    "a text for a number": "np.nan",
     "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
     "checkpoint with a point": "checkpoint(g)(x)",
     "PyTorch's backward": "tape.grad(y, v)",

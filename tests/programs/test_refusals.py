@@ -389,7 +389,7 @@ TOLD = {
     "grad(added)(TWO)": "use b = b + x",
     "grad(lambda x: {x: 1.0}[x])(1.0)": "ignore_derivatives(x)",
     "grad(lambda x: float(f'{x:.3f}'))(1.0)": "{ignore_derivatives(x):.3f}",
-    "grad(lambda x: np.sum(np.vectorize(math.sin)(x)))(TWO)": "vectorize of chainrules_py",
+    "grad(lambda x: np.sum(np.vectorize(math.sin)(x)))(TWO)": "use vectorize(math.sin)(x), after",
     "grad(lambda x: np.random.default_rng(0).poisson(x))(1.0)": "the logarithm of its probability",
     "grad(lambda x: scipy.integrate.quad(lambda t: t * x, 0, 1)[0])(1.0)": (
         "from chainrules_scipy.integrate import quad"

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
-from chainrules_py.primitives.conversion_advice import Line, told
+from chainrules_py.primitives.conversion_advice import Line, remedy, told
 from chainrules_py.primitives.method_table import invalidate, where_defined
 from chainrules_py.primitives.plugins import (
     Layer,
@@ -277,7 +277,11 @@ class Alias:
                 line = Line(caller())
                 fact = f"{self.__name__}({name}=...) has no derivative here"
                 without = line.without(name)
-                write = f"use {without}" if without else "leave it out, and apply it to the result"
+                write = (
+                    f"use {without}"
+                    if without
+                    else remedy(line) or "leave it out, and apply it to the result"
+                )
                 raise UnsupportedKeywordError(told(fact, line, write))
         default = {n: self.defaults.get(n, REQUIRED) for n in given}
         lowered = [n for n in self.lower if n in given and not _is_default(given[n], default[n])]

@@ -223,3 +223,8 @@ def test_what_numpy_copies_stays_as_it_was_when_the_array_is_written_to():
         rows = 2.0 if make(X).ndim == 2 else 1.0
         truth = rows * np.array([10.0, 4 * X[1] ** 2, 4 * X[2] ** 2]) * X
         np.testing.assert_allclose(grad(kept)(X, make), truth)
+
+
+def test_a_bool_of_numpy_meets_every_number():
+    f = lambda x: np.sum(np.array([x[0], 1.0])) + x[0] * np.True_
+    np.testing.assert_array_equal(grad(f)(X), [2.0, 0.0, 0.0])
