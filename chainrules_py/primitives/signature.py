@@ -176,6 +176,6 @@ def bind_call(
             f"{p.name}=..." if p.kind is p.KEYWORD_ONLY else str(p).partition(":")[0]
             for p in signature.parameters.values()
         ]
-        raise TypeError(f"{name}: {error}; write {name}({', '.join(shown)})") from None
+        raise TypeError(f"{name}(): {error}; write {name}({', '.join(shown)})") from None
     bound.apply_defaults()
     return bound.args, bound.kwargs

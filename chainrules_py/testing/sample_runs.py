@@ -135,7 +135,7 @@ class SampledOperation:
         rules = rules_for(operation)  # loads the rules, which alias np.sin to the operation sin
         primal = primal_of(unbind(operation, ())[0])
         if primal is None:
-            raise _nothing(operation, "is not an operation", "@primitive above it, and its rule")
+            raise _nothing(operation, "is not an operation")
         found, errors = tuple(instances(primal)), tuple(instances(primal, raising=True))
         return cls(operation, (*found, *errors), bool(rules) and not found)
 

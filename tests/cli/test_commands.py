@@ -153,7 +153,7 @@ def test_a_compiled_gradient_says_what_it_gives(said):
         (("graph", "script.py:lost", "1.0"), "script.py has no 'lost'; did you mean 'loss'?"),
         (("compile", "script.py:loss", "float[3]"), "write a shape, float64[3,2]"),
         (("explain", "numpy.matmul", "float64[2,2]"), "takes (x1, x2), and x2 is missing; write a"),
-        (("check", "script.py:loss"), "loss is not an operation; write @primitive above it, and"),
+        (("check", "script.py:loss"), "has no rule to check; `chainrules new-rule loss` starts"),
         (("grad", "script.py:loss", "1.0"), "No such command 'grad'. Did you mean 'graph'?"),
     ],
 )

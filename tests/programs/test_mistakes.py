@@ -628,7 +628,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "from chainrules_py.composites.higher_order import root\n"
             "grad(lambda a: root(lambda z: z**2 - a«»))(2.0)"
         ),
-        "root: missing a required argument: 'x0'; write root(f, x0, *params, ",
+        "root(): missing a required argument: 'x0'; write root(f, x0, *params, ",
         "root(f, x0",
     ),
     "a map that is in no tuple": (
