@@ -273,7 +273,7 @@ class Line:
             elif part is not None:
                 setattr(node, name, constants.visit(part))
         text = "" if node is None else ast.unparse(node)
-        wanted = "ignore_derivatives" in text and len(text) <= _LONGEST
+        wanted = "ignore_derivatives" in text and len(text) <= _LONGEST + 20
         return text if wanted else ast.unparse(_call(made, self.argument))
 
     def option(self, name: str) -> str | None:

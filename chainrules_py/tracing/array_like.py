@@ -162,8 +162,6 @@ class ArrayLike(PythonProtocols):
                     held = held or not suspects.isdisjoint(map(type, x))
             if held and function not in wrapping:
                 operands, keywords = all_read(operands, keywords)
-        if function in comparing:
-            note_comparison(self, caller())
         if self.home is None:
             try:
                 step = steps.table[function, *keywords, *map(type, operands)]
@@ -172,6 +170,8 @@ class ArrayLike(PythonProtocols):
             y = step(*operands, **keywords)
         else:  # lists next to CuPy's arrays become CuPy's, though the function is NumPy's
             y = called_beside(self.home, call_native, function, operands, keywords)
+        if function in comparing:  # after the call, which may be the first that loads NumPy's
+            note_comparison(self, caller())
         if function in makers and not isinstance(y, Tracer):
             if self.home is not None and type_info(type(y)).home is not self.home:
                 y = self.home.asarray(y)

@@ -6,6 +6,8 @@ Of a program the part in ``«»`` is what a remedy stands for. `test_refusals` h
 from __future__ import annotations
 
 import linecache
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -695,6 +697,20 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "add of float64 has no derivative with dtype=object",
         "np.add(x, 1.0)",
     ),
+    "a method that is not called": (
+        "grad(lambda x: «x.sum»)(x)",
+        "holds what is being differentiated where no derivative sees it",
+        "call it, and return what it gives",
+    ),
+    "a command": (
+        (
+            "import subprocess\n"
+            "grad(lambda x: np.sum(x) + "
+            "«subprocess.run(['true', x[0]], capture_output=True)».returncode)(x)"
+        ),
+        "a traced value was given to subprocess.run, which takes plain values",
+        "subprocess.run(['true', str(ignore_derivatives(x[0]))], capture_output=True)",
+    ),
     "a text for a number": (
         "grad(lambda x: np.sum(np.where(x > 1, x, «'nan'»)))(x)",
         "no rrule for where(ndarray, ndarray, str)",
@@ -853,6 +869,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }
 
 MENDED = {
+    "a method that is not called": "x.sum()",
     "a traced root without a start": ", 1.0",
     "a map that is in no tuple": "(LinearMap(lambda t: np.cos(x) * t, lambda t: np.cos(x) * t),)",
     "an open file": "np.loadtxt(io.StringIO('1 2'))",
@@ -999,3 +1016,13 @@ def test_no_message_prints_an_array(program):
     error = run(program.replace("«»", "np.arange(81.0).reshape(9, 9)"))
     assert "float64[9,9]" in str(error)
     assert len(str(error).splitlines()) <= 3
+
+
+def test_the_first_comparison_of_a_process_is_named():
+    """NumPy's functions are aliased when the first of them is called."""
+    program = (
+        "import numpy as np\nfrom chainrules_tape import grad\n"
+        "grad(lambda x: 3.5 if np.array_equal(x, [1.0]) else np.sum(x))(np.ones(1))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "<string>:3 compares what is differentiated with something: a cache?" in done.stderr

@@ -335,7 +335,11 @@ def _without(cls: type, f: Any) -> str:
         for name, x in {**read.globals, **read.nonlocals}.items():
             if type(x) is cls and hasattr(cls, "values"):
                 return f"write {name}.values for {name}, a {cls.__name__}"
-    return "return the numbers or arrays themselves, or a dataclass of them"
+    return (
+        "call it, and return what it gives"
+        if cls is type(_without)  # a function
+        else "return the numbers or arrays themselves, or a dataclass of them"
+    )
 
 
 def _may_hide(x: Any) -> bool:
