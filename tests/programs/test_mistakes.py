@@ -633,6 +633,14 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "root(): missing a required argument: 'x0'; write root(f, x0, *params, ",
         "root(f, x0",
     ),
+    "an equation without its unknown": (
+        (
+            "from chainrules_py.composites.higher_order import root\n"
+            "grad(lambda a: root(lambda z: «a», 1.0))(2.0)"
+        ),
+        "the linear system is singular to working precision; its matrix, which is the derivative",
+        "",
+    ),
     "a map that is in no tuple": (
         (
             "@rule(f)\ndef f_rule(x):\n    return np.sin(x), "

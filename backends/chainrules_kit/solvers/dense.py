@@ -163,4 +163,7 @@ def not_zero(largest: Any) -> Any:
 
 def _singular(condition: float) -> str:
     about = f", with a condition number of about {condition:.0e}" if condition < math.inf else ""
-    return f"the linear system is singular to working precision{about}"
+    return (
+        f"the linear system is singular to working precision{about}; its matrix, which is the "
+        f"derivative of f where root solves f(x) = 0, has no inverse: start elsewhere"
+    )
