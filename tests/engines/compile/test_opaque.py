@@ -92,6 +92,24 @@ def test_what_a_function_looks_into_is_part_of_the_program(f):
     assert close(compiled(X, Simulation(5.0)), g(X, Simulation(5.0)))
 
 
+REFERENCE = Simulation(9.0)
+COMPARING = {
+    "==": lambda s: s == REFERENCE,
+    "!=": lambda s: s != REFERENCE,
+    "in": lambda s: s in [Simulation(1.0), REFERENCE],
+    "a table": lambda s: s in {REFERENCE: 2.0},
+}
+
+
+@pytest.mark.parametrize("name", COMPARING)
+@pytest.mark.filterwarnings("ignore:.*recorded 3 times")
+def test_what_a_primitive_takes_may_be_compared_too(name):
+    f = value_and_grad(lambda x, s: loss(x, s) * (2.0 if COMPARING[name](s) else 1.0))
+    compiled = compile(f)
+    for simulation in (Simulation(1.0), Simulation(2.0), REFERENCE, Simulation(3.0)):
+        assert close(compiled(X, simulation), f(X, simulation))
+
+
 class Scheme(enum.Enum):
     """What a function chooses by."""
 
