@@ -202,6 +202,10 @@ class Making:
                 "list, or kept as an attribute; return it"
             )
         noted = recorder.program(self.setting.name, outputs)
+        taken = {id(x) for call in noted for x in call.operands}
+        objects = [x for x, name in entry.names.items() if name in self.setting.opaque]
+        if any([id(x) not in taken for x in objects]):
+            raise Unfit("an object that no call takes may be compared with others, by `is` or ==")
         for value, array in recorder.captured.items():
             entry.names[value] = scope.name(array, value.name)
         lines = [*recorder.apart(entry.names, scope), self.guards.line(scope)]

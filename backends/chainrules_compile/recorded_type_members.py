@@ -112,6 +112,8 @@ def opaque_fields(cls: type) -> dict[str, Any]:
 
     known: dict[str, Any] = {"__getattr__": look, "__class__": property(shown_class)}
     known |= {"__slots__": (), "__module__": Noted.__module__}
+    for compares in ("__eq__", "__ne__", "__hash__"):
+        known[compares] = lambda x, *_, name=compares: look(x, name)
     return {**known, "__dispatch_type__": cls, "payload_type": cls}
 
 

@@ -29,7 +29,7 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, Tree, closed, default_engine, untraced, varies
+from chainrules_py.extend import Tracer, Tree, closed, default_engine, joined, untraced, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
@@ -260,7 +260,7 @@ def quad_vec(
 ) -> Any:  # fmt: skip
     """Integrate a function whose values are arrays."""
     low, high = float(readable(a)), float(readable(b))
-    integrand = _Integrand(lambda x: f(x, *args))
+    integrand = _Integrand(lambda x: joined(f(x, *args)))
     how = (epsabs, epsrel, norm, cache_size, limit, 1, points, quadrature, True)
     value, error, info = NATIVE.quad_vec(integrand.seen, low, high, *how)
     pieces = [tuple(map(float, piece)) for piece in info.intervals]

@@ -14,7 +14,7 @@ import scipy.interpolate as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, varies
+from chainrules_py.extend import advise, joined, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     along,
     anchored,
@@ -107,6 +107,7 @@ def constructs(
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(cls, updated=())
         def made(*args: Any, **options: Any) -> Any:
+            args, options = joined(args), {k: joined(x) for k, x in options.items()}
             theirs = cls(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
             found = function(theirs, *args, **options)
             if not isinstance(found, Beside):
@@ -159,8 +160,7 @@ def first(y: Any, axis: int) -> tuple[Any, int]:
 
 def placed(y: Any, n: int, axis: int) -> Any:
     """Move the first n axes, those of the points, to the index of the axis of the knots."""
-    order = (*range(n, n + axis), *range(n), *range(n + axis, y.ndim))
-    return v.permute_dims(y, axes=order)
+    return v.permute_dims(y, axes=(*range(n, n + axis), *range(n), *range(n + axis, y.ndim)))
 
 
 def filled(y: Any, where: Any, value: Any) -> Any:
@@ -404,8 +404,7 @@ def Akima1DInterpolator(  # noqa: N802
     y, axis = first(y, axis)
     _, inner = steps(x, y)
     if x.shape[0] == 2:
-        slopes = v.concat(inner, inner, axis=0)
-        return hermite(x, y, slopes, known.extrapolate, axis)
+        return hermite(x, y, v.concat(inner, inner, axis=0), known.extrapolate, axis)
     (a, b), (c, d) = (inner[:1], inner[1:2]), (inner[-2:-1], inner[-1:])
     m = v.concat(3 * a - 2 * b, 2 * a - b, inner, 2 * d - c, 3 * d - 2 * c, axis=0)
     jumps = v.abs(m[1:] - m[:-1])

@@ -204,7 +204,7 @@ class Constraints:
         """Return the constraints for SciPy, with plain numbers."""
         return [
             native.NonlinearConstraint(
-                lambda x, f=f: np.atleast_1d(readable(f(x))), readable(low), readable(high)
+                lambda x, f=f: np.atleast_1d(numbers_of(f(x))), readable(low), readable(high)
             )
             for f, low, high in self.parts
         ]
@@ -213,7 +213,7 @@ class Constraints:
         """Return the active constraints at x: function, bound, index, and sign of the bound."""
         rows: list[tuple[Any, Any, Any, int]] = []
         for f, low, high in [*self.parts, *([(_same, *self.bounds)] if self.bounds else ())]:
-            y, share = np.atleast_1d(readable(f(x))), 1e-6 if f is _same else 1e-5
+            y, share = np.atleast_1d(numbers_of(f(x))), 1e-6 if f is _same else 1e-5
             known = [np.broadcast_to(readable(end), y.shape) for end in (low, high)]
             equal = known[0] == known[1]
             for sign, end, e in ((1, low, known[0]), (-1, high, known[1])):

@@ -16,6 +16,7 @@ from chainrules_py.extend import (
     Tracer,
     flatten,
     inside,
+    joined,
     map_leaves,
     refuse_type,
     type_info,
@@ -219,6 +220,7 @@ def of_both(
     tolerance: float = 1e-6,
 ) -> Any:
     """Return our result with SciPy's value."""
+    args, options = joined(args), {k: joined(x) for k, x in options.items()}
     known = theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
     with in_our_words((function, args, options)):
         return alike(function(*args, **options), known, theirs, tolerance)

@@ -468,8 +468,7 @@ def _solve(x_dot: Any, a: Any) -> Any:
 
 
 def _solve_back(y_bar: Any, a: Any) -> Any:
-    turned = v.flip(y_bar, axis=-1)
-    return v.flip(recursive_filter(v.conj(a), turned), axis=-1)
+    return v.flip(recursive_filter(v.conj(a), v.flip(y_bar, axis=-1)), axis=-1)
 
 
 def _factors_push(a_dot: Any, a: Any, y: Any) -> Any:

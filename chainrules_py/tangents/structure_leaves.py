@@ -11,7 +11,7 @@ from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.find_tracers import find_tracers, untraced
 from chainrules_py.values.pytree import LEAF, TreeDef, partition, unflatten
 from chainrules_py.values.structure import structure_of
-from chainrules_py.values.type_info import namespace_of
+from chainrules_py.values.type_info import namespace_of, type_info
 
 
 @final
@@ -100,7 +100,10 @@ def _moves(x: Any) -> bool:
     kind = kind_of(x)
     if kind == "none" and hasattr(x, "dtype") and hasattr(x, "shape"):
         namespace_of(type(x))  # raises: an array of an unregistered class would be ignored
-    return kind in ("real", "complex", "int")
+    is_object = kind == "other" and x.dtype is type_info(type(x)).library.objects
+    return kind in ("real", "complex", "int") or (
+        is_object and bool(find_tracers(x.ravel().tolist()))
+    )
 
 
 def plain(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 
 from chainrules_kit.solvers.vectors import Vector, combine
 from chainrules_py import ops as v
-from chainrules_py.extend import Tree, describe, kind_of, type_info
+from chainrules_py.extend import Tree, describe, joined, kind_of, type_info
 from chainrules_py.ops.higher_order import arrayed
 from chainrules_py.ops.linalg import resolution
 
@@ -104,7 +104,7 @@ def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...], clock: A
     def rate(y: Vector, t: Any) -> Vector:
         time = t if clock is None or hasattr(t, "dtype") else arrayed(t, clock)
         given = f(tree.build(y), time, *params)
-        k = Tree(given).leaves
+        k = [joined(x) for x in Tree(given).leaves]
         if [getattr(x, "shape", ()) for x in k] != [getattr(x, "shape", ()) for x in y]:
             listed = isinstance(given, (list, tuple)) and hasattr(tree.like, "dtype")
             write = "np.stack of the list" if listed else "a rate of change of the same structure"

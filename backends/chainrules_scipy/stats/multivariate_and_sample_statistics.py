@@ -16,7 +16,7 @@ from scipy.stats import contingency
 
 from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, varies
+from chainrules_py.extend import advise, joined, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     adjoint,
@@ -141,13 +141,15 @@ class Multivariate:
             return found
 
         def method(*args: Any, **options: Any) -> Any:
-            ours = getattr(of_followed(self.native), name)
-            return choose(found, ours, args, options)(*args, **options)
+            args, options = joined(args), {k: joined(x) for k, x in options.items()}
+            run = choose(found, getattr(of_followed(self.native), name), args, options)
+            return run(*args, **options)
 
         return functools.wraps(found)(method)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Fix the parameters."""
+        args, options = joined(args), {k: joined(x) for k, x in options.items()}
         if choose(self.native, of_followed, args, options) is of_followed:
             return of_followed(self.native)(*args, **options)
         return Multivariate(self.native(*args, **options))

@@ -38,8 +38,7 @@ def reduce_rrule(config, f: Any, xs: Any, initial: Any):
 @register_frule(scan, requires=ForwardMode)
 def scan_frule(config, tangents, f: Any, initial: Any, xs: Any, *, length: int | None):
     """Carry a tangent along with the value, and stack the tangents of the results."""
-    run = partial(scan.__wrapped__, length=length)
-    return config.frule_via_ad(tangents, run, f, initial, xs)
+    return config.frule_via_ad(tangents, partial(scan.__wrapped__, length=length), f, initial, xs)
 
 
 @register_rrule(scan, requires=ReverseMode)

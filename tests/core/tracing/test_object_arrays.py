@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import MutationError, TracerError
+from chainrules_py import ops as v
 from chainrules_py.tracing.object_arrays import objects
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, vjp
 
@@ -55,6 +56,18 @@ PROGRAMS = {
     "stack of them": lambda make, x: np.sum(np.stack([make([x[0], 1.0]), x[:2]]) ** 2),
     "interp": lambda make, x: np.interp(x[1], np.array([0.0, 1.0]), make([x[0], x[2]])),
     "inner gradient": lambda make, x: np.sum(grad(lambda y: np.sum(y**3))(make([x[0], x[1]]))),
+    "root": lambda make, x: np.sum(
+        v.root(lambda z: make([z[0] ** 3 + x[0] * z[0], z[1] + z[0] * x[1]]) - 1.0, X[:2])
+    ),
+    "root alone": lambda make, x: np.sum(
+        v.root(lambda z, x: make([z[0] ** 3 + x[0] * z[0] - 1, z[1] - z[0] * x[1]]), X[:2], x)
+    ),
+    "fixed point": lambda make, x: np.sum(
+        v.fixed_point(lambda z: make([np.cos(z[1]) * x[1], 0.5 * z[0]]), X[:2])
+    ),
+    "odeint": lambda make, x: np.sum(
+        v.odeint(lambda y, t: make([-x[0] * y[0], x[1] * y[0]]), X[:2], np.array([0.0, 1.0]))
+    ),
     "in place": _filled,
     "mask": _masked,
     "written": _written,

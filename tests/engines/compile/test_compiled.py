@@ -190,6 +190,20 @@ def test_bits_are_those_of_the_function(name):
         assert all(map(np.array_equal, before, flatten(given)[0]))
 
 
+FACTORS = {
+    "qr": lambda a: np.sum(np.linalg.qr(a)[1] ** 2 * M),
+    "qr of a tall one": lambda a: np.sum(np.linalg.qr(a[:, :2])[0] ** 3),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_second_derivatives_of_factors_are_programs(name):
+    f = lambda a: ct.hvp(FACTORS[name], a, a[::-1] ** 2)
+    compiled = compile(f, strict=True)
+    for a in (M, M.T.copy()):
+        np.testing.assert_allclose(compiled(a), f(a), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_results_share_no_memory(name):
     f, args = CASES[name]

@@ -1,5 +1,8 @@
 """Objects that only primitives take: one program serves for all of a class."""
 
+import enum
+import operator
+
 import numpy as np
 import pytest
 
@@ -87,6 +90,42 @@ def test_what_a_function_looks_into_is_part_of_the_program(f):
     with pytest.warns(RecordingWarning, match=said):
         compiled(X, Simulation(4.0))
     assert close(compiled(X, Simulation(5.0)), g(X, Simulation(5.0)))
+
+
+REFERENCE = Simulation(9.0)
+COMPARING = {
+    "==": lambda s: s == REFERENCE,
+    "!=": lambda s: s != REFERENCE,
+    "in": lambda s: s in [Simulation(1.0), REFERENCE],
+    "a table": lambda s: s in {REFERENCE: 2.0},
+}
+
+
+@pytest.mark.parametrize("name", COMPARING)
+@pytest.mark.filterwarnings("ignore:.*recorded 3 times")
+def test_what_a_primitive_takes_may_be_compared_too(name):
+    f = value_and_grad(lambda x, s: loss(x, s) * (2.0 if COMPARING[name](s) else 1.0))
+    compiled = compile(f)
+    for simulation in (Simulation(1.0), Simulation(2.0), REFERENCE, Simulation(3.0)):
+        assert close(compiled(X, simulation), f(X, simulation))
+
+
+class Scheme(enum.Enum):
+    """What a function chooses by."""
+
+    EULER = 1
+    HEUN = 2
+    EXACT = 3
+
+
+@pytest.mark.parametrize("same", [operator.is_, operator.eq], ids=["is", "=="])
+@pytest.mark.parametrize("schemes", [list(Scheme), [np.sin, np.cos, np.exp], [int, bool, float]])
+@pytest.mark.filterwarnings("error")
+def test_what_is_compared_with_another_object_is_part_of_the_program(schemes, same):
+    f = lambda x, scheme: np.sum(x**3) if same(scheme, schemes[2]) else np.sum(x**2)
+    compiled = compile(value_and_grad(f))
+    for scheme in (*schemes, *schemes):
+        assert close(compiled(X, scheme), value_and_grad(f)(X, scheme))
 
 
 class Drawing:

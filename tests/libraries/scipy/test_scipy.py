@@ -33,7 +33,7 @@ from chainrules_py import ops as v
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.structure import fields_of, is_structure_type
-from chainrules_scipy import linalg, special
+from chainrules_scipy import integrate, interpolate, linalg, optimize, special, stats
 from chainrules_tape import grad, hvp, jvp
 from tests.libraries.scipy.samples.judge import samples
 from tests.surface.calls import names_with_calls, surface_calls
@@ -228,6 +228,41 @@ OF_OBJECTS = {
 def test_scipys_error_about_objects_says_what_to_write(name):
     with pytest.raises(TracerError, match=r"takes (numbers only|plain values).*\n.*\n  make it"):
         grad(lambda x: np.sum(OF_OBJECTS[name](x)))(PAIR)
+
+
+AT = np.array([0.0, 1.0, 2.0])
+WITH_ARRAYS_OF_NUMBERS = {
+    "root": lambda x, a: (
+        optimize.root(lambda z: a([z[0] ** 3 + x[0] * z[0] - 1.0, z[1] + z[0] * x[1]]), PAIR).x
+    ),
+    "fsolve": lambda x, a: optimize.fsolve(
+        lambda z, x: a([z[0] ** 3 + x[0] * z[0] - 1.0, z[1] + z[0] * x[1]]), PAIR, args=(x,)
+    ),
+    "a constraint": lambda x, a: (
+        optimize.minimize(
+            lambda z: np.sum((z - x) ** 2),
+            np.zeros(2),
+            constraints={"type": "eq", "fun": lambda z: a([z[0] + z[1] - x[0]])},
+        ).x
+    ),
+    "quad_vec": lambda x, a: integrate.quad_vec(lambda t: a([x[0] * t, x[1] * t**2]), 0, 1)[0],
+    "values of a spline": lambda x, a: interpolate.CubicSpline(AT, a([x[0], 1.0, x[1]]))(0.3),
+    "points of a spline": lambda x, a: interpolate.CubicSpline(AT, AT**2)(a([x[0], x[1]])),
+    "points by name": lambda x, a: interpolate.CubicSpline(AT, AT**2)(x=a([x[0], x[1]])),
+    "a normal distribution": lambda x, a: stats.multivariate_normal.logpdf(
+        PAIR, a([x[0], 0.5]), cov=a([[x[1], 0.5], [0.5, 2.0]])
+    ),
+    "a frozen one": lambda x, a: stats.multivariate_normal(mean=a([x[0], x[1]])).logpdf(AT[:2]),
+}
+
+
+@pytest.mark.parametrize("name", WITH_ARRAYS_OF_NUMBERS)
+def test_an_array_of_traced_numbers_is_as_one_by_stack(name):
+    f = WITH_ARRAYS_OF_NUMBERS[name]
+    stacked = lambda rows: np.stack([np.stack(r) if isinstance(r, list) else r for r in rows])
+    found, truth = [grad(lambda x, a=a: np.sum(f(x, a)))(PAIR) for a in (np.array, stacked)]
+    np.testing.assert_allclose(found, truth, rtol=1e-9)
+    assert np.any(truth)
 
 
 def test_a_number_that_scipy_takes_for_an_array_says_what_to_write():
