@@ -447,11 +447,12 @@ class Spline(PiecewisePolynomial):
         refuse(t)
         c, axis = first(c, axis)
         t, k = np.asarray(t, float), int(k)
-        n = len(t) - k - 1
-        knots, basis = t[k : n + 1], native.BSpline(t, np.eye(n), k)
+        knots, c = t[k : len(t) - k], c[: len(t) - k - 1]
+        basis = native.BSpline(t, np.eye(len(c)), k)
         parts = [basis(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
-        super().__init__(times(np.stack(parts), c[:n]), knots, extrapolate, axis)
-        self.t, self.c, self.k, self.tck = t, c[:n], k, (t, c[:n], k)
+        super().__init__(times(np.stack(parts), c), knots, extrapolate, axis)
+        self.t, self.c, self.k, self.tck = t, c, k, (t, c, k)
+        del self.x  # SciPy's spline has none
 
     def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
         found = super()._like(c, extrapolate)

@@ -161,13 +161,16 @@ class _At:
 
     def _written(self, y: Any, copy: Any = None, **_: Any) -> Any:
         """Write to a traced array in place, as SciPy does: some callers do not use the result."""
-        in_place = issubclass(type(self.x), Tracer) and self.x.ndim and not copy
-        x = self.x if in_place else self.x.copy()
-        if issubclass(type(y), Tracer) and not in_place:  # y remains Any for type checkers
-            made: Any = np.zeros  # its stubs do not accept a traced ``like``
-            x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
+        x = (
+            self.x
+            if issubclass(type(self.x), Tracer) and self.x.ndim and not copy
+            else self.x.copy()
+        )
         if not x.ndim:
             return v.where(self.where, v.reshape(array_of(y), shape=()), x) if np.size(y) else x
+        if issubclass(type(y), Tracer) and x is not self.x:
+            pattern, arrays = v.Index.split(self.where)
+            return v.put_at(x.astype(np.result_type(x, y.dtype)), y, *arrays, index=pattern)
         x[self.where] = y
         return x
 

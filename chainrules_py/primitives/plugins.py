@@ -374,7 +374,7 @@ def load(module: str) -> Any:
     try:
         found = importlib.import_module(module)
         _check_package(module, found)
-    except (MemoryError, RecursionError):
+    except (MemoryError, RecursionError, TimeoutError):  # which say nothing about the package
         raise
     except Exception as error:
         failures[module] = f"could not be imported: {type(error).__name__}: {error}"

@@ -17,7 +17,7 @@ from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.array_like import innermost
 from chainrules_py.values.dispatch_types import Tracer
-from chainrules_py.values.type_info import namespace_of
+from chainrules_py.values.type_info import namespace_of, type_info
 
 squares: dict[Primitive[..., Any], Callable[..., Any]] = {}
 """Functions that return the square of an operation's result, smooth in its operands, or None."""
@@ -70,6 +70,10 @@ def with_roots(
 
 
 def _has_zero(x: Any) -> bool:
+    """Return whether a value has an element of 0, or may have one that is not computed yet."""
+    info = type_info(type(x))
+    if info.is_hidden or info.library.by_operations:
+        return True
     zeros = x == 0
     return zeros if type(zeros) is bool else bool(namespace_of(type(x)).any(zeros))
 

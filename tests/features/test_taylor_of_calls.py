@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.stats
 
 import chainrules_scipy
-from chainrules_py import NotDifferentiableError, primitive
+from chainrules_py import NotDifferentiableError, TracerError, primitive
 from chainrules_tape import jvp
 from chainrules_tape.tools import numeric_rule, taylor
 from tests.surface.calls import names_with_calls, surface_calls
@@ -63,7 +63,11 @@ def test_coefficients_of_a_call_are_those_of_nested_derivatives(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_coefficients_of_all_calls_are_those_of_nested_derivatives(name):
-    check_calls(name)
+    if name == "chainrules_scipy.linalg.block_diag":  # SciPy writes the blocks to an array
+        with pytest.raises(TracerError, match="has a Taylor series, and is written to"):
+            check_calls(name)
+    else:
+        check_calls(name)
 
 
 # ------------------------------------------------------------------- solutions of equations

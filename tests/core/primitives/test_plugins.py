@@ -242,7 +242,7 @@ def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
     assert out.splitlines() == ["not yet", "(2.0,) 1"]
 
 
-@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, TimeoutError])
 def test_an_error_of_the_process_is_no_failure_of_a_module(tmp_path, monkeypatch, error):
     name = f"meets_{error.__name__}"
     (tmp_path / f"{name}.py").write_text(
