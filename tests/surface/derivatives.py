@@ -83,13 +83,13 @@ def check_reverse(point: Point) -> bool:
     """Reverse mode of the tape."""
     if not point.is_smooth:
         return False
+    ts = point.directions()
     y, pullback = engine().vjp(point, *point.xs)
     y_bar = [point.direction(p) for p in y]
     for x, x_bar in zip(point.xs, pullback(y_bar), strict=True):
         if np.shape(x_bar) != np.shape(x) or np.iscomplexobj(x_bar) != np.iscomplexobj(x):
             msg = f"reverse: a cotangent {x_bar!r} for {x!r}"
             raise AssertionError(msg)
-    ts = point.directions()
     truth, error = slope(point, ts)
     weights = vector(y_bar)
     found = sum(_inner(b, t) for b, t in zip(pullback(y_bar), ts, strict=True))
@@ -168,6 +168,7 @@ def check_rrule(point: Point) -> bool:
     operands = direct(point) if point.is_smooth else None
     if operands is None:
         return False
+    ts = point.directions()
     _, keywords = point.arguments(point.xs)
     y, pullback = rrule(point.f, *operands, **keywords)
     y_bar = cotangent(point, y)
@@ -176,7 +177,6 @@ def check_rrule(point: Point) -> bool:
     if len(bars) != len(operands):
         msg = f"rrule: {len(bars)} cotangents for {len(operands)} operands"
         raise AssertionError(msg)
-    ts = point.directions()
     truth, error = slope(point, ts)
     found = sum(map(_paired, bars, point.tangents(ts)))
     _close(found, weights @ truth, np.abs(weights) @ error, "rrule")
