@@ -204,7 +204,7 @@ class Constraints:
         """Return the constraints for SciPy, with plain numbers."""
         return [
             native.NonlinearConstraint(
-                lambda x, f=f: np.atleast_1d(numbers_of(f(x))), readable(low), readable(high)
+                lambda x, f=f: np.atleast_1d(numbers_of(f(x.copy()))), readable(low), readable(high)
             )
             for f, low, high in self.parts
         ]

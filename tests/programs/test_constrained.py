@@ -159,3 +159,22 @@ def test_hyperparameter_of_a_ridge_regression():
     for first in (grad, lambda f: lambda x: jvp(f, (x,), (1.0,))[1]):
         assert first(validation)(0.3) == pytest.approx(grad(closed)(0.3), rel=1e-9)
         assert grad(first(validation))(0.3) == pytest.approx(grad(grad(closed))(0.3), rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["linear", "nonlinear", "dict"])
+def test_constraints_of_a_product_with_what_is_differentiated(kind):
+    """SciPy hands its own buffer to constraints; x[0] is 2 / (p² + 1) on the line p x + y = 1."""
+    scipy_optimize = pytest.importorskip("scipy.optimize")
+    from chainrules_scipy.optimize import minimize as minimized
+
+    def nearest(p):
+        a = np.stack([p, 1.0])
+        constraints = {
+            "linear": lambda: scipy_optimize.LinearConstraint(a[None], -np.inf, 1.0),
+            "nonlinear": lambda: scipy_optimize.NonlinearConstraint(lambda x: a @ x, -np.inf, 1.0),
+            "dict": lambda: {"type": "ineq", "fun": lambda x: 1.0 - a @ x},
+        }[kind]()
+        away = lambda x: np.sum((x - np.array([2.0, 1.0])) ** 2)
+        return minimized(away, np.zeros(2), constraints=constraints, method="SLSQP").x[0]
+
+    assert grad(nearest)(1.3) == pytest.approx(-4 * 1.3 / (1.3**2 + 1) ** 2, rel=1e-6)

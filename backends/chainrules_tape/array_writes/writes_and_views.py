@@ -346,9 +346,13 @@ def check_writable(x: Any) -> None:
                 if read_only
                 else "holds parts of the numbers of another array"
             )
+            write = (
+                "a copy of it (y = y.copy()), or to the array that it was read from"
+                if unclear or read_only or parent is None
+                else "that array, as in z[0] = x + 1j * z[0].imag"
+            )
             raise MutationError(
-                f"{describe(x.value)} is written to, and {reason}; write to a copy of it "
-                f"(y = y.copy()), or to the array that it was read from"
+                f"{describe(x.value)} is written to, and {reason}; write to {write}"
             )
         x = view.parent
         view = x.as_view
