@@ -141,8 +141,11 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     if method is not None:  # a class written in C accepts only its own instances
         operation, cls = method.groups()
         remedy = f"what is noted has it itself: write x.{operation} for {cls}.{operation}"
+    said = str(error)
+    if isinstance(error, ChainRulesError):  # what it says to write is for a function that is traced
+        said = said.rpartition("\n")[0] or said
     made = RecordingError(
-        f"{name} raises {type(error).__name__}: {error}, where it is recorded, and gives a result "
+        f"{name} raises {type(error).__name__}: {said}, where it is recorded, and gives a result "
         f"without compile; {remedy}"
     )
     made.__cause__ = error

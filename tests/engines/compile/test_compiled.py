@@ -415,6 +415,15 @@ def test_refusals_say_what_to_write(f, text):
         compile(f, strict=True)(X.copy())  # which some of them write to
 
 
+def test_advice_for_traced_programs_is_none_for_compiled_ones():
+    """Ours is called already: what records it cannot."""
+    root = pytest.importorskip("chainrules_scipy.optimize").root
+    slopes = compile(ct.grad(lambda p: np.sum(root(lambda x: x * x - p, np.ones(2)).x)))
+    with pytest.warns(RecordingWarning, match="leave what does so outside") as said:
+        np.testing.assert_allclose(slopes(np.array([4.0, 9.0])), [1 / 4, 1 / 6])
+    assert "which takes the same" not in str(said[0].message)
+
+
 def test_a_strict_function_may_fill_a_cache_once():
     cache = {}
 
