@@ -137,8 +137,9 @@ def solve(
 ) -> Any:
     """Solve ``a @ x == b``."""
     if assume_a in ("upper triangular", "lower triangular"):
-        trans = 1 if transposed else 0
-        return solve_triangular(a, b, trans, assume_a == "lower triangular", check_finite=False)
+        return solve_triangular(
+            a, b, int(transposed), assume_a == "lower triangular", check_finite=False
+        )
     if assume_a in ("pos", "positive definite"):
         factor = v.cholesky(a, upper=not lower)
         factor = adjoint(factor) if not lower else factor

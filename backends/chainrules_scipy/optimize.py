@@ -671,6 +671,11 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
 
 
 linear_sum_assignment = constant(native.linear_sum_assignment)
+advise(
+    native.LinearConstraint,
+    "use NonlinearConstraint(lambda x: {0} @ x, lb, ub), after "
+    "'from scipy.optimize import NonlinearConstraint'",
+)
 advise(native.brute, "brute looks at a grid: start minimize at what it finds for plain numbers")
 refused(
     native,

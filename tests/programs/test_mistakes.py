@@ -542,6 +542,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "cannot pickle a traced float",
         "use threads, which trace",
     ),
+    "a constraint of traced numbers": (
+        (
+            "from scipy.optimize import LinearConstraint, NonlinearConstraint\n"
+            "from chainrules_scipy.optimize import minimize\n"
+            "grad(lambda p: minimize(lambda x: np.sum((x - 2.0)**2), np.zeros(2), "
+            "method='SLSQP', constraints=«LinearConstraint(np.array([[p[0], 1.0]]), "
+            "-np.inf, 1.0)»).x[0])(np.array([1.3]))"
+        ),
+        "cannot convert a traced float64 scalar to float",
+        "use NonlinearConstraint(lambda x: np.array([[p[0], 1.0]]) @ x, lb, ub)",
+    ),
     "fields of an array": (
         "grad(lambda r: np.sum(r['a'] ** 2))(«np.ones(3, [('a', float), ('b', float)])»)",
         "holds numbers that no derivative is known in",
@@ -889,6 +900,9 @@ MENDED = {
     "PyTorch's grad": "tape.grad(y, v)",
     "work after the block": "    ",
     "a pool of processes": "Thread",
+    "a constraint of traced numbers": (
+        "NonlinearConstraint(lambda x: np.array([[p[0], 1.0]]) @ x, -np.inf, 1.0)"
+    ),
     "fields of an array": "{'a': np.ones(3), 'b': np.ones(3)}",
     "a value for a function": "f",
     "a matrix for argnums": "",
