@@ -986,7 +986,8 @@ def test_a_mistake_is_named_with_what_to_write(name):
             pytest.importorskip(library)
     error = run(program.replace("«", "").replace("»", ""))
     assert error is not None
-    said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    notes = [n for n in getattr(error, "__notes__", ()) if not n.startswith("when serializing")]
+    said = "\n".join([str(error), *notes])  # pickle of Python 3.14 notes each object
     assert operations in said, said
     assert remedy in said, said
     assert len(said.splitlines()) <= 3, said
