@@ -76,7 +76,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.higher_order_primitive": "HigherOrder",
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.conversion_advice": (
-        "Line advise advised advised_at gives picture refuse_labelled remedies told"
+        "Line advise advised advised_at gives picture refuse_labelled remedies remedy told"
     ),
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted later see see_all see_roots"

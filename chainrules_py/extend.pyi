@@ -96,6 +96,7 @@ from chainrules_py.primitives.conversion_advice import (
     picture,
     refuse_labelled,
     remedies,
+    remedy,
     told,
 )
 from chainrules_py.primitives.method_table import (
@@ -708,6 +709,7 @@ __all__ = [
     "register_table",
     "register_tangent",
     "remedies",
+    "remedy",
     "remove",
     "roots_standard",
     "row",

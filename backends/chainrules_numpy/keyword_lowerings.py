@@ -30,7 +30,7 @@ from chainrules_py.extend import (
     kind_of,
     parameters_of,
     plain,
-    remedies,
+    remedy,
     told,
     type_info,
     untraced,
@@ -210,9 +210,8 @@ def computed_in(call: Call, dtype: Any) -> None:
         if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
             name = call.operation.__name__
             fact, line = f"{name} of {have} has no derivative with dtype={dtype}", Line(caller())
-            said = [write for of in remedies if (write := of(line, None, False)) is not None]
-            without = f"use {line.without('dtype') or 'astype'}"
-            raise UnsupportedKeywordError(told(fact, line, [*said, without][0]))
+            write = remedy(line) or f"use {line.without('dtype') or 'astype'}"
+            raise UnsupportedKeywordError(told(fact, line, write))
         if sized and have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
     call.after.append(in_scalar)

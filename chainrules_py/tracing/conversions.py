@@ -75,9 +75,11 @@ class PythonProtocols(Tracer):
             return untraced, (self.__payload__,)
         line = Line(caller())
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
-        write = f"use {line.with_constant()}, which is a constant"
-        if is_of_library(line.frame):  # a process pool pickles in a thread of its own
-            write = "processes get constants only: use threads, which trace, or no pool"
+        write = (
+            "processes get constants only: use threads, which trace, or no pool"
+            if is_of_library(line.frame)  # a process pool pickles in a thread of its own
+            else f"use {line.with_constant()}, which is a constant"
+        )
         raise TracerError(told(fact, line, write))
 
     # -- reads of the value, which are allowed

@@ -7,6 +7,7 @@ import inspect
 import operator
 from collections.abc import Callable, Collection, Sequence
 from enum import Enum
+from types import FunctionType
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError, space
@@ -337,7 +338,7 @@ def _without(cls: type, f: Any) -> str:
                 return f"write {name}.values for {name}, a {cls.__name__}"
     return (
         "call it, and return what it gives"
-        if cls is type(_without)  # a function
+        if cls is FunctionType
         else "return the numbers or arrays themselves, or a dataclass of them"
     )
 
