@@ -11,6 +11,7 @@ import ast
 import functools
 import operator
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ MOVED = {
         "{mean} + {rng}.standard_normal(({size}, len({mean}))) @ np.linalg.cholesky({cov}).T",
     ),
     "gamma": (
-        "shape=shape scale=1.0 size=",
-        "{scale} * {rng}.standard_gamma(ignore_derivatives({shape}), {size})",
+        "shape=shape scale=1.0 size=None",
+        "{scale} * {rng}.standard_gamma(ignore_derivatives({shape}), size={size})",
     ),
     "permutation": ("x=x axis=", "{x}[{rng}.permutation(len({x}))]"),
     "permuted": ("x=x axis=", "{x}.ravel()[{rng}.permutation({x}.size)].reshape({x}.shape)"),
@@ -86,7 +87,8 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
     write = ALONG[name] if "axis" in given else write
-    return write.format(**{**defaults, **given, "rng": rng})
+    write = write.format(**{**defaults, **given, "rng": rng})
+    return re.sub(r"ignore_derivatives\(([\d.]+)\)", r"\1", write)  # a number has none
 
 
 def draw_of_parameters(f: Any) -> str | None:

@@ -191,4 +191,6 @@ def refuse_plain(target: Any, x: Any) -> NoReturn:
     into = "a plain array" if target is None else f"the plain {describe(target)}"
     fact = f"{picture(x)} is written into {into}, where its derivative would be lost"
     usual = "make it as b = np.zeros_like(x, shape=n), which holds traced values"
+    if isinstance(target, str | int | float):
+        usual = f"leave {target!r} out: the argument after the operands is an array to fill"
     raise TracerError(told(fact, line, remedy(line) or advised_at(line) or usual))

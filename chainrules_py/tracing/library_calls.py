@@ -341,7 +341,9 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
 
 
 _INSTEAD = {
-    "at": "where no place repeats, write x[places] = f(x[places], values) with the function itself",
+    "at": "call it place by place, as in for i, y in zip(places, values): x[i] = np.{}(x[i], y)",
+    "accumulate": "use np.stack(list(itertools.accumulate(x, np.{})))",
+    "reduce": "use functools.reduce(np.{}, x)",
     "reduceat": "reduce the parts one by one, as in np.stack([np.sum(x[i:j]) for i, j in places])",
 }
 
@@ -355,7 +357,7 @@ def call_method(
         see(ufunc, [type_info(type(x)).dispatch_type for x in operands])
     if native in aliases:
         return call_native(native, operands, keywords)
-    instead = _INSTEAD.get(method, f"write it with {ufunc.__name__}, slice by slice")
+    instead = _INSTEAD.get(method, "write it with {}, slice by slice").format(ufunc.__name__)
     raise TracerError(
         f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
     )

@@ -268,10 +268,10 @@ def test_other_keywords_are_refused(call, name):
 @pytest.mark.parametrize(
     "call, instead",
     [
-        (lambda x: np.multiply.at(x, [0], 2.0), r"np\.multiply\.at .* x\[places\] = f"),
+        (lambda x: np.multiply.at(x, [0], 2.0), r"np\.multiply\.at .* np\.multiply\(x\[i\], y\)"),
         (lambda x: np.add.reduceat(x, [0, 1]), r"np\.add\.reduceat .* np\.stack"),
-        (lambda x: np.subtract.reduce(x), r"np\.subtract\.reduce .* slice by slice"),
-        (lambda x: np.divide.accumulate(x), r"np\.divide\.accumulate .* slice by slice"),
+        (lambda x: np.subtract.reduce(x), r"use functools\.reduce\(np\.subtract, x\)"),
+        (lambda x: np.divide.accumulate(x), r"itertools\.accumulate\(x, np\.divide\)"),
     ],
 )
 def test_methods_without_a_derivative_say_what_to_write(call, instead):
