@@ -202,12 +202,16 @@ def check(
         click.echo(str(report))
         raise SystemExit(not report.passed)
     found = _known(script if is_script(module) else function_in, module)
-    judge = check_module if isinstance(found, types.ModuleType) else run_samples
+    judge = (
+        functools.partial(check_module, found)
+        if isinstance(found, types.ModuleType)
+        else functools.partial(run_samples, found)
+    )
     if isinstance(found, types.FunctionType) and not rules_for(found):
         raise click.ClickException(
             f"{module} has no rule to check; `chainrules new-rule {found.__name__}` starts one"
         )
-    summary = _known(lambda: judge(found, backends=list(backend), seeds=(seed,)))
+    summary = _known(lambda: judge(backends=list(backend), seeds=(seed,)))
     if as_json:
         _json(summary.as_dict())
     else:

@@ -62,11 +62,12 @@ class Mode:
     def set(self, on: bool = True) -> Iterator[None]:
         """Set the mode in a ``with`` block."""
         Mode.used = True
-        began = self._here.set(on)
-        try:
+        began = self._here.get()
+        try:  # an interrupt may come as soon as it is set
+            self._here.set(on)
             yield
         finally:
-            self._here.reset(began)
+            self._here.set(began)
 
 
 def in_own_context(f: Any, /, *xs: Any, **options: Any) -> Any:

@@ -70,6 +70,19 @@ def test_a_signal_handler_at_any_point_that_runs_the_same(program, step):
     assert faults == []
 
 
+def test_a_mode_ends_with_an_interrupt_at_any_point():
+    def program():
+        with v.strict():
+            return 1.0
+
+    for n in range(1, 100):
+        came = AtPoint(n).run(program)
+        assert left_behind() == []
+        if not came:
+            break
+    assert 3 < n < 99
+
+
 @pytest.mark.parametrize("change", [lambda cache: cache.open, lambda cache: invalidate])
 def test_an_interrupt_while_a_table_is_opened_or_emptied(change):
     for n in range(1, 100):

@@ -69,7 +69,7 @@ def test_large_arrays_are_given_back():
 
     def last():
         most = 1
-        while outcome(large, most):
+        while outcome(large, most) == 1:
             most += 32
         return max([outcome(large, n) for n in range(max(1, most - 96), most)])
 
