@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_compile.errors import Unfit
 from chainrules_compile.internal_functions import made_again
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder, shares
 from chainrules_compile.scan_primitive import rolled_scan
-from chainrules_kit import listeners
+from chainrules_kit import UNFIT, listeners
 from chainrules_py import Primitive, ops
 from chainrules_py.extend import flatten, plain, register_host
 from chainrules_py.ops import add_along_axis, add_at, copy, report
@@ -65,7 +65,7 @@ def inline(operation: Any, body: Any, operands: Any, options: Any) -> Any:
     mark = recorder.mark()
     try:
         return body(*operands, **options)
-    except RecordingError:
+    except UNFIT:  # NumPy's errors too: C code refuses the arrays of objects that it is given
         recorder.go_back(mark)
         operands, options = operation.normalise(operands, options)
         return recorder.compute(operation, body, operands, options)

@@ -247,6 +247,27 @@ def test_a_rule_that_gives_arrays_to_such_functions(torch):
     np.testing.assert_allclose(torch.autograd.grad(y, x)[0], X)
 
 
+@pytest.mark.parametrize("held", [lambda x: [(x, x)], lambda x: {"x": x}], ids=["list", "dict"])
+@pytest.mark.parametrize("body", [np.dot, lambda x, y: np.sum(x * y)], ids=["dot", "sum"])
+def test_a_number_computed_from_tensors_in_a_structure_is_a_tensor(body, held, torch):
+    """A plain number had no gradient under `torch.func`."""
+    first = lambda p: p["x"] if isinstance(p, dict) else p[0][0]
+    f = primitive(lambda p: body(first(p), first(p)))
+
+    @rrule.register(f)
+    def f_rrule(p: list | dict):
+        x = first(p)
+        bar = lambda t: {"x": t} if isinstance(p, dict) else [(t, 0.0 * x)]
+        return f(p), lambda y_bar: (bar(2 * y_bar * x),)
+
+    loss = lambda x: export(f, to="torch")(held(x)) * x.sum()
+    want = 2 * X * X.sum() + X @ X
+    for name, run in (("backward", backward(torch, loss)), ("grad", torch.func.grad(loss))):
+        close(run(torch.tensor(X)), want, name)
+    close(torch.vmap(torch.func.grad(loss))(torch.tensor(X)[None])[0], want, "vmap of grad")
+    close(torch.func.jvp(loss, (torch.tensor(X),), (torch.tensor(X),))[1], want @ X, "jvp")
+
+
 def test_without_a_rule_there_is_no_derivative_of_what_numpy_computes(torch):
     f = primitive(lambda x: np.sum(x))
     assert export(f, to="torch")(torch.tensor(X)) == 5.0

@@ -109,7 +109,7 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
             y = body(*operands, **options)
         except UNFIT as error:
             refuse_captured(error, f.__name__)
-            if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
+            if isinstance(error, NoRuleError) or not _tensors(operands):
                 raise
             forget()
             try:
@@ -123,9 +123,10 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
 
 def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
     """Convert the arrays and numbers that a body returned for tensors to tensors."""
-    device = next((x.device for x in operands if is_tensor(x)), None)
-    if device is None:
+    tensors = _tensors(operands)
+    if not tensors:
         return y
+    device = tensors[0].device
     return map_leaves(lambda leaf: leaf if is_tensor(leaf) else _as_tensor(leaf, device), y)
 
 

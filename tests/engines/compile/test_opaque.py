@@ -8,7 +8,7 @@ import pytest
 
 from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.result_checks import close
-from chainrules_py import Array, NoTangent, primitive, rrule
+from chainrules_py import Array, NoTangent, linear_rule, primitive, rrule
 from chainrules_tape import hvp, value_and_grad
 
 
@@ -170,3 +170,23 @@ def test_second_derivatives():
                 compiled(X, s)
             continue
         np.testing.assert_allclose(compiled(X, s), wanted)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+@pytest.mark.filterwarnings("error")
+def test_c_code_that_refuses_arrays_of_objects_runs_on_numbers(size):
+    """A small array of recorded values is an array of objects to NumPy."""
+    sparse = pytest.importorskip("scipy.sparse")
+    diagonal = sparse.diags_array(np.linspace(1.0, 2.0, size), format="csc")
+    factors = sparse.linalg.splu(diagonal)
+
+    @primitive
+    def solved(b):
+        return factors.solve(np.asarray(b))
+
+    linear_rule(solved, lambda y_bar, b: solved(y_bar))
+    f = value_and_grad(lambda b: np.sum(solved(b) ** 2))
+    compiled = compile(f, strict=True)
+    for b in (np.ones(size), np.linspace(0.0, 1.0, size)):
+        assert close(compiled(b), f(b))
+    assert len(compiled.programs) == 1
