@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, unthunk
+from chainrules_py import (
+    ChainRulesError,
+    NotDifferentiableError,
+    Primitive,
+    ZeroTangent,
+    is_zero,
+    unthunk,
+)
 from chainrules_py.extend import any_engine, bind, deliver, demand_rule, see
 
 
@@ -71,7 +78,9 @@ class AskedError(NotDifferentiableError):
     """Raised for code that needs values of an engine's array whose derivative may be needed."""
 
 
-def refused_half(operation: Primitive[..., Any], engine: str) -> AskedError:
+def refused_half(
+    operation: Primitive[..., Any], engine: str, raised: Exception | None = None
+) -> AskedError:
     """Return the error for a derivative of half of a rule that runs on NumPy arrays.
 
     Parameters
@@ -80,10 +89,13 @@ def refused_half(operation: Primitive[..., Any], engine: str) -> AskedError:
         The function with the rule.
     engine : str
         The name of the engine.
+    raised : Exception, optional
+        The error of the engine's values that shows it.
     """
+    own = raised is None or isinstance(raised, ChainRulesError)
+    shown = "" if own else f" ({type(raised).__name__}: {raised})"
     return AskedError(
-        f"the rule of {operation.__name__} computes with NumPy, or asks for numbers, which "
-        f"{engine} "
-        f"does not differentiate: state an frule for forward mode; for second derivatives write "
-        f"the rule in words, or in primitives that have rules"
+        f"the rule of {operation.__name__} computes with NumPy, or asks for numbers{shown}, which "
+        f"{engine} does not differentiate: state an frule for forward mode; for second "
+        f"derivatives write the rule in words, or in primitives that have rules"
     )

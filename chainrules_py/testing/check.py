@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_py.engines.frule_rrule import any_engine
 from chainrules_py.errors import (
     MutationError,
     NoRuleError,
@@ -300,7 +301,7 @@ def _is_enough(finding: Finding) -> bool:
 
 def place_of_rule(case: Case) -> str:
     """Return ``file:line`` of the rule for a call."""
-    rule = find_rule(case.f, tuple(map(type, case.operands)))
+    rule = find_rule(case.f, tuple(map(type, case.operands)), any_engine)
     statement = None if rule is None else rule.reverse or rule.forward
     return "none" if statement is None else where_defined(statement)
 

@@ -268,6 +268,41 @@ def test_a_number_computed_from_tensors_in_a_structure_is_a_tensor(body, held, t
     close(torch.func.jvp(loss, (torch.tensor(X),), (torch.tensor(X),))[1], want @ X, "jvp")
 
 
+def test_texts_beside_the_numbers_of_a_result_are_kept_in_all_modes(torch):
+    @primitive
+    def fitted(x):
+        return np.sum(x * x), 7, "large" if np.sum(x) > 6 else "small"
+
+    @rrule.register(fitted)
+    def fitted_rule(x):
+        return fitted(x), lambda y_bar: (2 * x * y_bar[0],)
+
+    f, x = export(fitted, to="torch"), torch.tensor(X)
+    loss = lambda x: f(x)[0] if f(x)[2] == "small" else 0.0 * x.sum()
+    for name, run in slopes_in(torch, loss):
+        if name in ("backward", "grad", "vmap of grad"):
+            close(run(x), 2 * X, name)
+    with pytest.raises(NotDifferentiableError, match=r"cannot depend on values.*'small'.*'large'"):
+        torch.vmap(lambda x: f(x)[0])(torch.stack([x, 2 * x]))
+
+
+def test_the_error_that_a_rule_leaves_torch_by_is_named(torch):
+    """`x.size` is a method of tensors: the rule runs on NumPy's arrays, to first order."""
+
+    @primitive
+    def mean(x):
+        return np.mean(x * x)
+
+    @rrule.register(mean)
+    def mean_rule(x):
+        return v.mean(x * x), lambda y_bar: (2 * y_bar * x / x.size,)
+
+    f, x = export(mean, to="torch"), torch.tensor(X)
+    close(torch.func.grad(f)(x), X / 2)
+    with pytest.raises(NotDifferentiableError, match=r"TypeError: unsupported operand"):
+        torch.func.hessian(f)(x)
+
+
 def test_without_a_rule_there_is_no_derivative_of_what_numpy_computes(torch):
     f = primitive(lambda x: np.sum(x))
     assert export(f, to="torch")(torch.tensor(X)) == 5.0

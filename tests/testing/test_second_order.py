@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import Array, LinearMap, linear_rule, primitive, rule
+from chainrules_py import Array, LinearMap, linear_rule, primitive, rrule, rule
 from chainrules_py import ops as v
 from chainrules_py.testing import RuleCheckError, check_rule
 from tests.testing.planted.build import halves
@@ -60,6 +60,36 @@ def test_an_entry_that_nothing_flows_from_is_told_of():
     with pytest.raises(RuleCheckError, match=r"y_bar\[1\] is ZeroTangent\(\) then") as caught:
         check_rule(moments, X)
     assert "fails where a result is not used" in caught.value.report.patterns
+
+
+def test_a_whole_number_is_none_of_the_entries_that_nothing_flows_from():
+    @primitive
+    def fitted(x, /):
+        return {"rounds": 7, "loss": np.sum(x * x), "mean": np.mean(x)}
+
+    @rrule.register(fitted)
+    def fitted_rule(x: Array):
+        return fitted(x), lambda t: (2 * x * t["loss"] + v.expand_dims(t["mean"], axis=0) / 3,)
+
+    with pytest.raises(RuleCheckError) as caught:
+        check_rule(fitted, X)
+    assert "fails where a result is not used" in caught.value.report.patterns
+    (found,) = caught.value.report.failures
+    assert "where only loss of the result is used" in found.text
+    assert "\n  y_bar.mean is ZeroTangent() then" in found.text
+
+
+def test_the_place_of_a_rule_that_always_runs_is_named():
+    @primitive
+    def regularised(x, /):
+        return x
+
+    @rrule.register(regularised, always=True)
+    def regularised_rule(x: Array):
+        return x, lambda y_bar: (y_bar + 0.1 * x,)
+
+    with pytest.raises(RuleCheckError, match=r"rule: .*test_second_order.py:\d+"):
+        check_rule(regularised, X)
 
 
 def test_lengths_that_are_not_meant_are_told_of():

@@ -193,7 +193,7 @@ class _Kernel:
         """Compute tensors on the device of the operands, and check the promised shapes."""
         y = self._computed(operands)
         if self.promised is not None:
-            check_promised(self.f, flatten(y)[0], self.promised, batched=False)
+            check_promised(self.f, _tensors((y,)), self.promised, batched=False)
         return y
 
     def _computed(self, operands: Sequence[Any]) -> Any:
@@ -241,8 +241,9 @@ class _Kernel:
 
             with _private.without_modes(), _private.without_levels():
                 y = tried(self.f, body, arrays, self.options, "chainrules_torch")
-            y = map_leaves(lambda y: torch.empty(y.shape, dtype=y.dtype, device=device), y)
-        self.promised = [tuple(map(int, x.shape)) for x in flatten(y)[0]]
+            empty = lambda x: torch.empty(x.shape, dtype=x.dtype, device=device)
+            (y,) = on_tensors(empty, (y,))
+        self.promised = [tuple(map(int, x.shape)) for x in _tensors((y,))]
         return y
 
 

@@ -14,8 +14,8 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
-from chainrules_py import ChainRulesError
-from chainrules_py.extend import TreeDef, flatten, partition, unflatten
+from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_py.extend import TreeDef, partition, unflatten
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import is_abstract, leave_out
 from chainrules_torch.engine.outputs import owned
@@ -84,12 +84,21 @@ class Program:
 
     def run(self, tensors: Sequence[Any]) -> list[Any]:
         """Compute the tensors of the result."""
-        leaves, self.treedef = flatten(self.compute(*unflatten(self.layout, tensors)))
-        return leaves
+        return self._taken(self.compute(*unflatten(self.layout, tensors)))
 
     def templates(self, tensors: Sequence[Any]) -> list[Any]:
         """Make tensors like those of the result."""
-        leaves, self.treedef = flatten(self.like(*unflatten(self.layout, tensors)))
+        return self._taken(self.like(*unflatten(self.layout, tensors)))
+
+    def _taken(self, y: Any) -> list[Any]:
+        """Return the tensors in a result; its texts and other values are the same at each run."""
+        leaves, treedef = partition(y, is_tensor)
+        if self.treedef is not None and repr(treedef) != repr(self.treedef):
+            raise NotDifferentiableError(
+                f"under vmap and torch.compile, what a result holds besides numbers cannot depend "
+                f"on values: {self.treedef!r} and {treedef!r}; return numbers in its place"
+            )
+        self.treedef = treedef
         return leaves
 
     def pulled(self, xs: Sequence[Any], ys: Sequence[Any], bars: Sequence[Any]) -> Sequence[Any]:

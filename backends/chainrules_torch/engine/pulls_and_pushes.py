@@ -126,7 +126,7 @@ class Half:
             return [brought(t, x) if w else None for t, x, w in each]
 
         plan = self.call.plan
-        refusal = refused_half(plan.primal, "PyTorch")
+        refusal = refused_half(plan.primal, "PyTorch", error)
         try:
             found = self._apart(compute, refusal)
         except TracerError:  # the other mode is stated, and cannot be transposed
