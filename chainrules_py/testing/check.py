@@ -35,7 +35,7 @@ from chainrules_py.testing.cases.smaller_call import smaller
 from chainrules_py.testing.checks import batches, contract, derivatives, side_effects, variants
 from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import SkippedCheckError, WrongError, line_of
-from chainrules_py.testing.find_rule import is_ours, missing_mode
+from chainrules_py.testing.find_rule import is_ours, missing_mode, stated_besides
 from chainrules_py.testing.report.case_diagnosis import diagnose, jacobian_tables
 from chainrules_py.testing.report.diagnosis_by_smaller_call import name_by_smaller
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
@@ -271,7 +271,9 @@ def judge(
         _find_modes(case, report, settings.halves)
         small = smaller(case) if case.is_large else None
         cause: BaseException | None = None
-        for name, check in settings.chosen():
+        is_default = settings.checks is None and not settings.thorough
+        besides = stated_besides(case) if is_default else []
+        for name, check in [*settings.chosen(), *[(name, CHECKS[name]) for name in besides]]:
             if name not in _CONDUCT and any(map(_is_enough, report.failures)):
                 continue
             if name == "owned" and report.verdict("conduct") == "failed":
@@ -284,11 +286,14 @@ def judge(
             except BudgetSpentError:
                 report.not_tried.append(name)
                 continue
+            if name in besides and finding.verdict == "skipped":
+                besides.remove(name)
+                continue
             report.findings.append(finding)
             cause = cause or met
         report.calls = budget.calls
-        if settings.checks is None and not settings.thorough:
-            report.not_tried += THOROUGH
+        if is_default:
+            report.not_tried += [name for name in THOROUGH if name not in besides]
     if report.failures:
         raise RuleCheckError(report) from cause
     return report

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from chainrules_py.engines.frule_rrule import demand
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.registry.bind.bind import bind
+from chainrules_py.registry.bind.general import GeneralRecipe
 from chainrules_py.registry.call_normalization import normalise_call
 from chainrules_py.registry.table import find_rule
 from chainrules_py.testing.cases.case import Case
@@ -68,3 +69,10 @@ def recipes(case: Case) -> list[Any]:
 def is_ours(case: Case) -> bool:
     """Return whether the rule of a call is one of the library's own."""
     return any(s.source.is_ours for s in _statements(case))
+
+
+def stated_besides(case: Case) -> list[str]:
+    """Return the thorough checks of what a person's `rule` may state besides its two halves."""
+    stated = [] if is_ours(case) else [r for r in recipes(case) if isinstance(r, GeneralRecipe)]
+    batched = ["batched"] if any(recipe.batched for recipe in stated) else []
+    return ["accumulation", *batched] if stated else []

@@ -193,3 +193,52 @@ def test_none_may_mean_anything():
         return f(x, scale), lambda t: (t * np.cos(x), N)
 
     assert check_rule(f, RISING, None).passed
+
+
+def times(t, c):
+    return t * c
+
+
+def adding(buffer, t, c):
+    buffer += t * c
+
+
+def writing(buffer, t, c):
+    buffer[...] = t * c
+
+
+def product_adding_by(left, right):
+    f = primitive(lambda x, y, /: x * y)
+
+    @rule(f)
+    def f_rule(x, y):
+        into_y = LinearMap(times, times, x, pull_into=right)
+        return x * y, (LinearMap(times, times, y, pull_into=left), into_y)
+
+    return f
+
+
+@pytest.mark.parametrize("halves", [(writing, adding), (adding, writing)])
+def test_a_sum_in_place_that_is_stated_is_checked_of_each_operand(halves):
+    with pytest.raises(RuleCheckError, match="in-place accumulation is not addition"):
+        check_rule(product_adding_by(*halves), RISING, RISING + 1.0)
+    report = check_rule(product_adding_by(adding, adding), RISING, RISING + 1.0)
+    assert report.verdict("accumulation") == "passed"
+    assert "accumulation" not in report.not_tried
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_batches_that_are_stated_are_checked(axis):
+    f = primitive(lambda x, /: np.cumsum(x, axis=-1))
+
+    @rule(f, batched=True)
+    def f_rule(x: np.ndarray):
+        push = lambda t: np.cumsum(t, axis=axis)
+        pull = lambda t: np.flip(np.cumsum(np.flip(t, axis), axis=axis), axis)
+        return f(x), (LinearMap(push, pull),)
+
+    if axis == 0:
+        with pytest.raises(RuleCheckError, match="wrong for several directions"):
+            check_rule(f, RISING, vary=False)
+    else:
+        assert check_rule(f, RISING, vary=False).verdict("batched") == "passed"

@@ -154,27 +154,39 @@ def check_accumulation(case: Case) -> None:
     f, types = case.f, tuple(map(type, case.operands))
     takes = isinstance(f, Primitive) and len(types) == len(f.operands)
     rule = cast(Any, find_rule(f, types) if takes else None)
-    first = cast(Any, case.parts[0] if case.parts else None)
     why = "there is no reverse rule that takes the call as it is, of an array or number"
     unseen = not (case.has_pull and getattr(rule, "reverse", None)) or case.pick is not None
-    skip_if(unseen or not (getattr(first, "is_leaf", False) and first.size), why)
-    operands, options = f.normalise(case.operands, case.options)
-    wanted = tuple([i == 0 for i in range(len(types))])
+    parts = [
+        i
+        for i, part in enumerate(case.parts)
+        if getattr(part, "is_leaf", False) and part.size and i not in case.unstated
+    ]
+    skip_if(unseen or not parts, why)
+    checked = [_check_sum(case, rule, types, i) for i in parts]
+    skip_if(not any(checked), "nothing is added in place")
+
+
+def _check_sum(case: Case, rule: Any, types: tuple[type, ...], i: int) -> bool:
+    """Check the sum of one operand's cotangents; return whether its rule adds in place."""
+    operands, options = cast(Any, case.f).normalise(case.operands, case.options)
+    wanted = tuple([k == i for k in range(len(types))])
     bound = cast(Any, bind(rule, types, wanted, "reverse"))
-    buffer: Any = first.tangent(np.arange(1.0, first.size + 1))
-    is_numpy = isinstance(getattr(buffer, "_array", buffer), np.ndarray)
+    part = case.parts[i]
+    buffer: Any = part.tangent(np.arange(1.0, part.size + 1))
     into: Any = getattr(bound, "pull_into", None)
     saved: Any = ()
     if into:
         saved = bound.run(None, *operands, **options)[1][2:]
     elif isinstance(rule.reverse.recipe, GeneralRecipe) and not rule.reverse.recipe.with_config:
-        m: Any = rule.reverse.recipe.function(*operands, **options)[1][0]
+        m: Any = rule.reverse.recipe.function(*operands, **options)[1][i]
         into, saved = (m.pull_into, m.saved) if type(m) is LinearMap else ((), ())
-    skip_if(not (into and is_numpy), "nothing is added in place")
-    want = first.vector(buffer) + first.vector(case.bars()[0])
+    if not (into and isinstance(getattr(buffer, "_array", buffer), np.ndarray)):
+        return False
+    want = part.vector(buffer) + part.vector(case.bars()[i])
     into(buffer, case.cotangent(case.w[:, -1]), *saved)
-    if not np.allclose(first.vector(buffer), want, 1e-10, 1e4 * case.precision, equal_nan=True):
+    if not np.allclose(part.vector(buffer), want, 1e-10, 1e4 * case.precision, equal_nan=True):
         raise WrongError(
             "pull_into does not add to its buffer what pull gives",
             "in-place accumulation is not addition",
         )
+    return True
