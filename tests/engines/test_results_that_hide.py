@@ -16,6 +16,7 @@ from chainrules_kit.custom_derivatives import augmented_rule, custom_jvp, custom
 from chainrules_py import (
     ChainRulesError,
     LinearMap,
+    NoTangent,
     RuleError,
     Tangent,
     export,
@@ -295,3 +296,37 @@ def test_they_are_refused_in_mlx(form):
     x = mx.array([0.5, 1.0]).astype(mx.bfloat16)
     with pytest.raises(ChainRulesError, match="which has no bfloat16"):
         mx.grad(lambda x: f(x).sum())(x)
+
+
+class Gain:
+    def __init__(self, gain):
+        self.gain = gain
+
+    @primitive
+    def scaled(self, x):
+        return self.gain * x
+
+
+@rule(Gain.scaled)
+def gain_scaled_rule(self: Gain, x):
+    times = lambda t, gain: gain * t
+    return self.gain * x, (NoTangent(), LinearMap(times, times, self.gain))
+
+
+def test_an_object_that_holds_what_torch_differentiates_is_refused():
+    """The rule gives it no cotangent, so that half of the gradient was lost."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    scaled, x = export(Gain.scaled, to="torch"), torch.tensor(2.0, requires_grad=True)
+    refused = pytest.raises(
+        ChainRulesError, match="Gain holds a value that is being differentiated"
+    )
+    for y in (x, torch.tensor(3.0)):
+        with refused:
+            scaled(Gain(x), y)
+        with refused:
+            torch.func.grad(lambda x, y=y: scaled(Gain(x), y))(torch.tensor(2.0))
+    with torch.no_grad():
+        assert scaled(Gain(x), x) == 4.0
+    for gain in (3.0, torch.tensor(3.0), x.detach() + 1.0):
+        assert torch.autograd.grad(scaled(Gain(gain), x), x)[0] == 3.0
+        assert torch.func.jacfwd(lambda x, gain=gain: scaled(Gain(gain), x))(x.detach()) == 3.0

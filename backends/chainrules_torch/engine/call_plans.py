@@ -32,6 +32,7 @@ from chainrules_py.extend import (
     flatten,
     flatten_tangent,
     hosted,
+    is_opaque,
     is_static,
     is_structure_type,
     see,
@@ -298,7 +299,8 @@ class Plan(Call):
         self.compute: Callable[..., Any] = computed_by(primal, classes)
         self.solves = isinstance(primal, HigherOrder)
         self.takes_functions = any(map(_is_called, classes))
-        self.flat = not self.takes_functions and not any(map(is_structure_type, classes))
+        holds = lambda cls: is_structure_type(cls) or is_opaque(cls)
+        self.flat = not self.takes_functions and not any(map(holds, classes))
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
         self.imported = imported_from(primal) is not None
