@@ -343,7 +343,6 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
 _INSTEAD = {
     "at": "call it place by place, as in for i, y in zip(places, values): x[i] = np.{}(x[i], y)",
     "accumulate": "use np.stack(list(itertools.accumulate(x, np.{})))",
-    "reduce": "use functools.reduce(np.{}, x)",
     "reduceat": "reduce the parts one by one, as in np.stack([np.sum(x[i:j]) for i, j in places])",
 }
 
@@ -357,7 +356,7 @@ def call_method(
         see(ufunc, [type_info(type(x)).dispatch_type for x in operands])
     if native in aliases:
         return call_native(native, operands, keywords)
-    instead = _INSTEAD.get(method, "write it with {}, slice by slice").format(ufunc.__name__)
+    instead = _INSTEAD.get(method, "use functools.reduce(np.{}, x)").format(ufunc.__name__)
     raise TracerError(
         f"np.{ufunc.__name__}.{method} of a traced value has no derivative here: {instead}"
     )

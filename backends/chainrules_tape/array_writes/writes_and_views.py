@@ -349,9 +349,7 @@ def check_writable(x: Any) -> None:
             write = (
                 "a copy of it (y = y.copy()), or to the array that it was read from"
                 if unclear or read_only or parent is None
-                else "that array, as in z[0] = z[0].real + 1j * x"
-                if view.how[0].__name__ == "imag"
-                else "that array, as in z[0] = x + 1j * z[0].imag"
+                else "that array, both parts at once, as in z[0] = x + 1j * y"
             )
             raise MutationError(
                 f"{describe(x.value)} is written to, and {reason}; write to {write}"
