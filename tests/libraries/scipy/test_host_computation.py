@@ -215,7 +215,7 @@ SINGLE = {
 
 
 @pytest.mark.parametrize("dtype", ["float32", *_slow("float16", "float64")])
-@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("name", ["logsumexp", "dct", *_slow("softmax", "log_softmax", "expm")])
 def test_functions_of_what_jax_traces_in_any_precision(name, dtype):
     jax = pytest.importorskip("jax")
     export = importlib.import_module("chainrules_jax").export
