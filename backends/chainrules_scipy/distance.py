@@ -117,8 +117,7 @@ def _of_pairs(metric: Callable[..., Any], x: Any, y: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, y.shape)
     rows = (v.reshape(v.broadcast_to(z, shape=shape), shape=(-1, shape[-1])) for z in (x, y))
     found = [array_of(metric(a, b)) for a, b in zip(*rows, strict=True)]
-    found = of_precision(v.stack(*found), np.dtype(float))
-    return v.reshape(found, shape=shape[:-1])
+    return v.reshape(of_precision(v.stack(*found), np.dtype(float)), shape=shape[:-1])
 
 
 def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:

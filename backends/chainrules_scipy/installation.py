@@ -7,6 +7,7 @@ SciPy's modules keep the names that they imported from each other.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import importlib
 import importlib.abc
@@ -211,14 +212,26 @@ def _dispatching(
 
 
 def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
-    """Call ours; raise if a differentiated option makes SciPy call ours again endlessly."""
+    """Call ours; raise if a differentiated option makes SciPy call ours again endlessly.
+
+    The calls are counted, since LAPACK in too deep a stack ends the process.
+    """
+    began = _calls.set(_calls.get() + 1)
     try:
+        if _calls.get() > 30:
+            raise RecursionError
         return function(*args, **options)
     except RecursionError as error:
         raise NotDifferentiableError(
             f"{of.__name__} has no derivative in one of its options that is being differentiated "
             "(use ignore_derivatives(x) for it), or calls a function that calls itself"
         ) from error
+    finally:
+        _calls.reset(began)
+
+
+_calls = contextvars.ContextVar("calls", default=0)
+"""How many calls of ours are inside of each other."""
 
 
 def place(native: Callable[..., Any], function: F, always: bool = False, home: str = "") -> F:

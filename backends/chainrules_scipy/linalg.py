@@ -782,8 +782,7 @@ def schur(
         half = added_up(0.5 * lower, (rows, columns), (n, n))
         half = half - v.matrix_transpose(half)
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
-    t = v.triu(v.matrix_transpose(z) @ a @ z)
-    return t, z
+    return v.triu(v.matrix_transpose(z) @ a @ z), z
 
 
 FOLLOWED |= {

@@ -113,8 +113,9 @@ def asking(ufunc: np.ufunc, in_operations: Callable[..., Any]) -> Callable[..., 
 
 
 def _is_numpys(x: Any) -> bool:
-    cls = type_info(type(x)).dispatch_type
-    return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
+    return issubclass(
+        type_info(type(x)).dispatch_type, (np.ndarray, np.generic, int, float, complex)
+    )
 
 
 # The operations that this module states, by the names of their ufuncs.

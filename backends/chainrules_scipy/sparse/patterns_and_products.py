@@ -68,8 +68,12 @@ class Pattern:
                 f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
                 f"elements of csr, csc and coo arrays with two axes; write {instead}"
             )
-        places = x.coords if x.format == "coo" else (x.indices, x.indptr)
-        return cls(type(x), x.format, tuple(places), x.shape)
+        return cls(
+            type(x),
+            x.format,
+            tuple(x.coords if x.format == "coo" else (x.indices, x.indptr)),
+            x.shape,
+        )
 
     def array(self, data: Any) -> Any:
         """Build the sparse array, or matrix, with these elements."""

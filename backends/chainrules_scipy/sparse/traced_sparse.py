@@ -206,8 +206,9 @@ class TracedSparse:
             return v.sum(self.elements)
         self._refuse_matrix(f"sum or mean along axis {axis}", "M @ np.ones(n)")
         pattern = self.pattern.T if axis % 2 == 0 else self.pattern
-        ones = np.ones(pattern.shape[1], np.dtype(self.dtype))
-        return sparse_product(self.elements, ones, pattern=pattern)
+        return sparse_product(
+            self.elements, np.ones(pattern.shape[1], np.dtype(self.dtype)), pattern=pattern
+        )
 
     def mean(self, axis: int | None = None) -> Any:
         """Return the mean of all elements, or along an axis."""

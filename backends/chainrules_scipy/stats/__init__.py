@@ -112,8 +112,10 @@ _OF_PARAMETERS = ("stats", "mean", "var", "std", "entropy", "rvs")
 
 
 def _of(native: Any) -> dict[str, Any]:
-    functions = _DISCRETE if isinstance(native, scipy.stats.rv_discrete) else _CONTINUOUS
-    return {f.__name__: f for f in functions}
+    return {
+        f.__name__: f
+        for f in (_DISCRETE if isinstance(native, scipy.stats.rv_discrete) else _CONTINUOUS)
+    }
 
 
 def _by_its_name(line: Any) -> str:
