@@ -30,7 +30,7 @@ from chainrules_compile.passes import passes_of
 from chainrules_compile.primitive_calls import listen
 from chainrules_compile.recompilation_reasons import none_fits, why_in_a_row
 from chainrules_compile.recorded_values import Noted
-from chainrules_compile.result_checks import close, moved_results
+from chainrules_compile.result_checks import close, coarsest, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scan_primitive import with_scans
 from chainrules_compile.writers import writer_of
@@ -59,10 +59,11 @@ def is_traced(x: Any) -> bool:
     return any([isinstance(leaf, (Noted, Tracer)) for leaf in flatten(x)[0]])
 
 
-def alike(y: Any, plain: Plain) -> bool:
-    """Return whether the result of a program equals that of the function up to rounding."""
+def alike(y: Any, plain: Plain, programs: Iterable[CompiledProgram]) -> bool:
+    """Return whether the result of one of the programs equals that of the function to rounding."""
     moved = functools.partial(moved_results, plain.f, plain.args, plain.keywords)
-    return close(y, plain.result(), moved)
+    rounding = max([coarsest(made.recorded) for made in programs])
+    return close(y, plain.result(), moved, rounding)
 
 
 @final
@@ -150,7 +151,7 @@ class Compiled(Generic[P, R]):
 
     def _debug(self, y: Any, plain: Plain) -> None:
         """Compare the result of a program with that of the function."""
-        expected, same = plain.result(), alike(y, plain)
+        expected, same = plain.result(), alike(y, plain, self.programs)
         debug_hooks.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
     def _record(self, args: Any, keywords: Any) -> Any:
@@ -193,7 +194,7 @@ class Compiled(Generic[P, R]):
                 f"ran as it is, and is not a program yet: {recording_refusals.OF_OTHER_NUMBERS}"
             )
             return expected
-        if y is MISS or not alike(y, plain):
+        if y is MISS or not alike(y, plain, [made]):
             if age == self._age:  # no rule was redefined meanwhile
                 self._stay(recording_refusals.another_result(raised))
             return expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import warnings
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_compile.result_checks import close, moved_results
+from chainrules_compile.result_checks import close, coarsest, moved_results
 from chainrules_tape import grad, value_and_grad
 
 RNG = np.random.default_rng(0)
@@ -94,6 +95,48 @@ def test_what_is_wrong_is_no_rounding(wrong):
     moved = functools.partial(moved_results, g, (p,), {})
     assert close(g(p), g(p), moved)
     assert not close(wrong(g(p)), g(p), moved)
+
+
+SINGLE = RNG.standard_normal((200, 8)).astype(np.float32)
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_results_in_double_precision_are_rounded_in_single_on_the_way(target):
+    def loss(w):
+        return np.mean((SINGLE @ w.astype(np.float32)).astype(np.float64) ** 2)
+
+    compiled, w = compile(value_and_grad(loss), target=target), RNG.standard_normal((8, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecordingWarning)
+        compiled(w)
+    (program,) = compiled.programs
+    step = coarsest(program.recorded)
+    assert step == np.finfo(np.float32).eps
+    y, y_bar = value_and_grad(loss)(w)
+    assert close((y, y_bar * (1 + step)), (y, y_bar), rounding=step)
+    assert not close((y, y_bar * 1.01), (y, y_bar), rounding=step)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    w: np.ndarray
+    kind: str = "sin"
+
+    def __call__(self, x):
+        return np.sum(np.sin(self.w * x) if self.kind == "sin" else np.cos(self.w * x))
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_fields_without_a_derivative_are_in_the_result(target):
+    g = value_and_grad(lambda layer, x: layer(x))
+    compiled, layer, x = compile(g, target=target), Layer(np.arange(3.0)), np.ones(3)
+    for kind in ("sin", "sin", "cos", "cos"):
+        layer = dataclasses.replace(layer, kind=kind)
+        (y, found), (wanted, slope) = compiled(layer, x), g(layer, x)
+        assert y == pytest.approx(wanted)
+        np.testing.assert_allclose(found.w, slope.w)
+        assert found.kind is slope.kind
+    assert len(compiled.programs) == 2
 
 
 HUGE = np.array([1.5e308 + 1.5e308j, 1.0])  # whose magnitude is infinite
