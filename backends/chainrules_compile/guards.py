@@ -61,6 +61,11 @@ class Lookup(NamedTuple):
         except (ValueError, LookupError, AttributeError):
             return Lookup
 
+    def is_kept(self) -> bool:
+        """Return whether the name has its value; a bound method is made anew at each look-up."""
+        value = self.now()
+        return value is self.value or (isinstance(value, types.MethodType) and value == self.value)
+
     def put_back(self) -> None:
         """Restore the value of the name."""
         if isinstance(self.owner, (dict, list)):
@@ -75,7 +80,7 @@ class Lookup(NamedTuple):
         value = scope.name(self.value, f"{self.name}_was")
         key = f"[{self.key!r}]" if at else f".{self.key or 'cell_contents'}"
         same = f"{owner}{key} is {value}"
-        if not isinstance(self.value, PLAIN):
+        if not isinstance(self.value, (*PLAIN, types.MethodType)):
             return same
         return f"({same} or {scope.name(equal, 'equal')}({owner}{key}, {value}))"
 
@@ -112,6 +117,7 @@ class Guards:
         self._contents: list[tuple[str, np.ndarray, bytes]] = []  # dropped after the recording
         self._names: set[str] = set()
         self._absent: list[tuple[str, Any, str]] = []  # names without a value
+        self._methods: dict[tuple[int, str], tuple[str, Any]] = {}  # which an object may replace
         self._follow_all([(f, None)])
         for name, x in given.items():
             self._name(x, name)
@@ -180,18 +186,24 @@ class Guards:
             yield from self._attributes(name, value, names)
 
     def _attributes(self, name: str, x: Any, names: Iterable[str]) -> Iterator[tuple[Any, Any]]:
+        own = getattr(x, "__dict__", ())
         for key in sorted(names) if is_own(x) else ():
             stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
             inner = getattr(stated, "fget", getattr(stated, "func", getattr(stated, "__func__", 0)))
-            if isinstance(stated, types.FunctionType) or inner:  # a method, a property
+            replaced = key in own and not hasattr(type(stated), "__set__")
+            if replaced or isinstance(stated, (staticmethod, classmethod)):
+                yield from self._note(f"{name}.{key}", x, key, ())
+            elif isinstance(stated, types.FunctionType) or inner:  # a method, a property
                 if getattr(type(x), key) is stated:
                     of = Lookup(f"{name}.{key}", type(x), key, stated)
                     self._found.setdefault((id(type(x)), key), of)
+                if hasattr(x, "__dict__") and isinstance(stated, types.FunctionType):
+                    self._methods.setdefault((id(x), key), (f"{name}.{key}", x))
                 yield inner or stated, x
-            elif stated is not None or key in getattr(x, "__dict__", ()):
+            elif stated is not None:
                 yield from self._note(f"{name}.{key}", x, key, ())
             else:
-                self._absent.append((f"{name}.{key}", getattr(x, "__dict__", ()), key))
+                self._absent.append((f"{name}.{key}", own, key))
 
     def _name(self, value: Any, name: str) -> None:
         """Record an array, or the arrays and numbers of a small container, one level deep."""
@@ -230,6 +242,7 @@ class Guards:
         """Return the names whose values have changed."""
         found = [x.name for x in self.lookups if not equal(x.now(), x.value)]
         found += [name for name, part, seen in self.samples if part.tobytes() != seen]
+        found += [name for (_, key), (name, x) in self._methods.items() if key in vars(x)]
         return [*dict.fromkeys(found)]
 
     def differing(self, others: Guards) -> set[str]:
@@ -260,7 +273,7 @@ class Guards:
         for x, n in self._lengths.values():
             while len(x) > n and not isinstance(x, set):
                 x.popitem() if isinstance(x, dict) else x.pop()
-        for each in [x for x in self.lookups if x.now() is not x.value]:
+        for each in [x for x in self.lookups if not x.is_kept()]:
             each.put_back()
         for _, array, before in self._contents:
             if array.tobytes() != before:
@@ -274,6 +287,10 @@ class Guards:
         mode, known = scope.name(Mode, "Mode"), [each.get() for each in Mode.every]
         texts = [f"(not {mode}.used or {scope.name(modes_are, 'modes_are')}({known}))"]
         texts += [x.text(scope) for x in self.lookups]
+        texts += [
+            f"{key!r} not in {scope.name(x, 'owner')}.__dict__"
+            for (_, key), (_, x) in self._methods.items()
+        ]
         parts = [(scope.name(part, f"{name}_part"), seen) for name, part, seen in self.samples]
         texts += [f"{part}.tobytes() == {seen!r}" for part, seen in parts]
         lengths = [(scope.name(x, name), n) for name, (x, n) in self._lengths.items()]

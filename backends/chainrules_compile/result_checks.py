@@ -38,9 +38,11 @@ def raise_first(recorder: Recorder) -> None:
 def check_results(leaves: list[Any], guards: Guards) -> None:
     """Raise if a leaf of a result cannot be recomputed by a program."""
     for leaf in leaves:
-        if isinstance(leaf, (Noted, *PLAIN, slice, type)) or recordable(type(leaf)):
-            continue
-        if is_zero(leaf):  # such as the cotangent of a field that holds a text
+        if (
+            isinstance(leaf, (Noted, *PLAIN, slice, type))
+            or recordable(type(leaf))
+            or is_zero(leaf)  # as of a field that holds a text
+        ):
             continue
         if any([leaf is x.value for x in guards.lookups]):
             continue
@@ -96,9 +98,9 @@ def close(
 
 def coarsest(program: Program) -> float:
     """Return the rounding of the least precise floating-point value of a program."""
-    values = [x for call in program for x in (*call.values, *call.results)]
-    dtypes = {x.dtype for x in values if isinstance(x.dtype, np.dtype)}
-    return max([float(np.finfo(dtype).eps) for dtype in dtypes if dtype.kind in "fc"], default=0.0)
+    dtypes = {x.dtype for call in program for x in (*call.values, *call.results)}
+    real = [dtype for dtype in dtypes if getattr(dtype, "kind", "") in ("f", "c")]
+    return max([float(np.finfo(dtype).eps) for dtype in real], default=0.0)
 
 
 _NOISE = 1000.0

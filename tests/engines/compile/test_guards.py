@@ -44,8 +44,16 @@ class Model:
     def act(self, x):
         return np.tanh(x) * self.twice
 
+    @staticmethod
+    def bent(x):
+        return np.cos(x)
+
+    @classmethod
+    def scaled(cls, x):
+        return cls.const * x
+
     def loss(self, x):
-        return np.sum(self.act(helper(x)) * self.w) * self.const
+        return np.sum(self.act(helper(x)) * self.bent(self.w)) + np.sum(self.scaled(x))
 
 
 def replaced(self, x):
@@ -59,13 +67,19 @@ CHANGES = {
     "array bound anew": lambda m: setattr(m, "w", np.ones(5)),
     "class attribute": lambda m: setattr(Model, "const", 6.0),
     "method": lambda m: setattr(Model, "act", replaced),
+    "method of the object": lambda m: setattr(m, "act", np.sin),
+    "static method": lambda m: setattr(Model, "bent", staticmethod(np.sin)),
+    "static method of the object": lambda m: setattr(m, "bent", np.sin),
+    "class method": lambda m: setattr(Model, "scaled", classmethod(lambda cls, x: x)),
+    "class method of the object": lambda m: setattr(m, "scaled", np.sin),
 }
 
 
 @pytest.fixture
 def model(monkeypatch):
     monkeypatch.setattr(Model, "const", 5.0)
-    monkeypatch.setattr(Model, "act", Model.act)
+    for name in ("act", "bent", "scaled"):
+        monkeypatch.setattr(Model, name, vars(Model)[name])
     monkeypatch.setitem(globals(), "scale", 2.0)
     return Model()
 
@@ -84,6 +98,28 @@ def test_what_the_code_names_is_seen(model, change, target):
     CHANGES[change](model)
     agrees(f, compiled, X)
     assert len(compiled.programs) == 2
+
+
+def test_a_function_that_an_object_has_instead_of_a_method_is_seen(model):
+    model.act = np.sin
+    f = value_and_grad(model.loss)
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    for act in (np.cos, None):
+        if act is None:
+            del model.act
+        else:
+            model.act = act
+        agrees(f, compiled, X)
+    assert len(compiled.programs) == 3
+
+
+def test_a_class_method_is_the_same_at_each_call():
+    compiled = compile(lambda x: np.sum(Model.scaled(x)))
+    for _ in range(3):
+        compiled(X)
+    (program,) = compiled.programs
+    assert program.run(X) == compiled(X)
 
 
 def test_what_the_code_does_not_name_is_not_compared(model):
