@@ -111,7 +111,7 @@ class Compiled(Generic[P, R]):
         self._unkept, self._age = 0, 0
         self._strict = strict
         self._unused: tuple[CompiledProgram, ...] = ()  # recorded since a program was last reused
-        self._static: frozenset[str] = frozenset()  # arguments that recording found to be static
+        self._static: dict[str, str] = {}  # arguments that became static, and the refusals
         self._changed: set[str] = set()
         self._looks = False  # whether objects among the arguments must be inspected
         self._told: set[str] = set()
@@ -158,14 +158,14 @@ class Compiled(Generic[P, R]):
         if is_traced((args, keywords)):
             return self._f(*args, **keywords)
         if len(self.programs) + self._unkept >= MOST:
-            self._warn(none_fits(self.programs, self._unkept, self._why))
+            self._warn(none_fits(self.programs, self._unkept, self._why, self._static))
             return self._f(*args, **keywords)
         with collecting_later():
             return self._recorded(Plain(self._f, args, keywords))
 
     def _recorded(self, plain: Plain) -> Any:
         age = self._age
-        if len(self._unused) >= IN_A_ROW and (why := why_in_a_row(self._unused)):
+        if len(self._unused) >= IN_A_ROW and (why := why_in_a_row(self._unused, self._static)):
             self._stay(f"was recorded {IN_A_ROW} times in a row, and runs as it is: {why}")
             return plain.result()
         try:
@@ -265,24 +265,27 @@ class Compiled(Generic[P, R]):
         token = refused.set(found)
         try:
             while True:
-                static = self._setting.static | self._static
-                setting = self._setting._replace(static=static, opaque=opaque)
-                make = functools.partial(Making, setting, plain)
+                setting = self._setting._replace(
+                    static=self._setting.static | self._static.keys(), opaque=opaque
+                )
                 try:
-                    made, self._rolling = with_scans(make, self._rolling, found)
+                    made, self._rolling = with_scans(
+                        functools.partial(Making, setting, plain), self._rolling, found
+                    )
                 except Exception as error:
                     blame(error, found)
-                    names = (
-                        frozenset[str]().union(
-                            *[getattr(each, "arguments", ()) for each in (error, *found)]
-                        )
-                        - self._static
-                    )
-                    if self._strict or not names:
+                    needed = {
+                        name: str(each)
+                        for each in (error, *found)
+                        for name in getattr(each, "arguments", ())
+                        if name not in self._static
+                    }
+                    if self._strict or not needed:
                         raise
-                    self._static |= names
+                    self._static |= needed
                     found.clear()
                 else:
+                    made.static |= {k: fact for k, fact in made.facts if k in self._static}
                     return made
         finally:
             refused.reset(token)

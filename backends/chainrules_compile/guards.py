@@ -195,8 +195,9 @@ class Guards:
                 yield from self._note(f"{name}.{key}", x, key, ())
             elif isinstance(stated, types.FunctionType) or inner:  # a method, a property
                 if getattr(type(x), key) is stated:
-                    of = Lookup(f"{name}.{key}", type(x), key, stated)
-                    self._found.setdefault((id(type(x)), key), of)
+                    self._found.setdefault(
+                        (id(type(x)), key), Lookup(f"{name}.{key}", type(x), key, stated)
+                    )
                 if hasattr(x, "__dict__") and isinstance(stated, types.FunctionType):
                     self._methods.setdefault((id(x), key), (f"{name}.{key}", x))
                 yield inner or stated, x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chainrules_compile.compile_one_call import CompiledProgram
@@ -17,10 +17,11 @@ _MOST = 3
 """Number of guards that a message lists."""
 
 
-def why_many(programs: Sequence[CompiledProgram]) -> str:
+def why_many(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> str:
     """Return a text of how programs differ, largest differences first, and how to avoid them.
 
-    It lists static arguments, and the guards of the function whose answers differed.
+    It lists static arguments, and the guards of the function whose answers differed. `needed` has
+    the refusals because of which arguments are static without being named in ``static=``.
     """
     facts: dict[str, set[str]] = {}
     for program in programs:
@@ -31,7 +32,7 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
         for key, answer in dict(_questions(program.recorded)).items():
             asked.setdefault(key, []).append(answer)
     found = [
-        (len(each), f"{name} was {_some(sorted(each))}", _REMEDIES["argument"])
+        (len(each), f"{name} was {_some(sorted(each))}", needed.get(name, _REMEDIES["argument"]))
         for name, each in facts.items()
     ]
     for (kind, text), answers in asked.items():
@@ -46,7 +47,7 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
     return f"{'; '.join([said for _, said, _ in told])}: {'; '.join(remedies)}"
 
 
-def why_in_a_row(programs: Sequence[CompiledProgram]) -> str:
+def why_in_a_row(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> str:
     """Return why consecutive recordings of one signature differ, and how to avoid that.
 
     The text is empty if the signatures differ, or if only captured arrays or layouts do.
@@ -59,16 +60,18 @@ def why_in_a_row(programs: Sequence[CompiledProgram]) -> str:
     if names:
         text = ", ".join(sorted(names))
         return f"{text} is another each time; pass {text} as an argument"
-    return "" if (why := why_many(programs)) == NOTHING_ELSE else why
+    return "" if (why := why_many(programs, needed)) == NOTHING_ELSE else why
 
 
-def none_fits(programs: Sequence[CompiledProgram], unkept: int, last: str) -> str:
+def none_fits(
+    programs: Sequence[CompiledProgram], unkept: int, last: str, needed: Mapping[str, str]
+) -> str:
     """Return the message that no more programs are recorded, and why.
 
     If more calls gave no program than there are programs, `last` is the reason of the last one.
     """
     if unkept <= len(programs):
-        why = why_many(programs)
+        why = why_many(programs, needed)
         return f"has {len(programs)} programs, and none fits this call, which runs as it is; {why}"
     return (
         f"has {len(programs)} programs, and {unkept} calls that gave none; those that no program "

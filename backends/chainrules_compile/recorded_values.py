@@ -294,7 +294,7 @@ def simple(x: Any) -> bool:
 _INSTEAD = {
     "a float": "use {x}",
     "a complex": "use {x} + 0j",
-    "an array": "write it with functions of NumPy's, or as a @primitive",
+    "an array": "write it with functions of NumPy's or of chainrules_py.ops, or as a @primitive",
     "bytes": "return it, and pickle what the compiled function gives",
 }
 """What to write where nothing is known of the called function."""
@@ -311,9 +311,11 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     line = Line(caller())
     write = advised_at(line) or _INSTEAD[kind].format(x=line.argument)
     if isinstance(line.node, ast.Subscript):
-        of, place = ast.unparse(line.node.value), line.argument
-        write = f"use np.take_along_axis({of}, {place}, 0)"
-        if x.payload.dtype.kind == "b":
+        of, place = ast.unparse(line.node.value), ast.unparse(line.node.slice)
+        write = f"use take({of}, {place}, axis=0), after 'from chainrules_py.ops import take'"
+        if isinstance(line.node.slice, ast.Tuple):
+            write = f"pass {of} as an argument"
+        elif x.payload.dtype.kind == "b":
             write = f"use np.compress({place}, {of}, axis=0)"
     fact = f"{describe(x.payload)} of a function that is being compiled does not become {kind}"
     raise RecordingError(told(fact, line, write), arguments=x.recorder.arguments_of(x))

@@ -98,9 +98,11 @@ def close(
 
 def coarsest(program: Program) -> float:
     """Return the rounding of the least precise floating-point value of a program."""
-    dtypes = {x.dtype for call in program for x in (*call.values, *call.results)}
-    real = [dtype for dtype in dtypes if getattr(dtype, "kind", "") in ("f", "c")]
-    return max([float(np.finfo(dtype).eps) for dtype in real], default=0.0)
+    kinds = {x.dtype for call in program for x in (*call.values, *call.results)}
+    return max(
+        [float(np.finfo(kind).eps) for kind in kinds if getattr(kind, "kind", "") in ("f", "c")],
+        default=0.0,
+    )
 
 
 _NOISE = 1000.0
