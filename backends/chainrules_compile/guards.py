@@ -14,7 +14,7 @@ import random
 import types
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -116,15 +116,15 @@ class Guards:
         self.samples: list[tuple[str, np.ndarray, bytes]] = []
         self._contents: list[tuple[str, np.ndarray, bytes]] = []  # dropped after the recording
         self._names: set[str] = set()
-        self._absent: list[tuple[str, Any, str]] = []  # names without a value
-        self._methods: dict[tuple[int, str], tuple[str, Any]] = {}  # which an object may replace
+        self._absent: dict[int, tuple[str, Any, set[str]]] = {}  # owners, and names they lack
+        self._selves: list[tuple[str, Any]] = []
         self._follow_all([(f, None)])
         for name, x in given.items():
             self._name(x, name)
             self._follow_all([*self._attributes(name, x, self._names)])
-        for found in [x for x in self._found.values() if is_instance(x.value)]:
-            # functions that they are passed to may look up attributes
-            self._follow_all([*self._attributes(found.name, found.value, self._names)])
+        for name, x in [*[(x.name, x.value) for x in self._found.values()], *self._selves]:
+            if is_instance(x):  # functions that it is passed to may look up attributes
+                self._follow_all([*self._attributes(name, x, self._names)])
         self.lookups = [*self._found.values()]
         named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
         self._generators = {name: x for name, x in named.items() if is_generator(type(x))}
@@ -140,15 +140,16 @@ class Guards:
 
     def _follow(self, f: Any, owner: Any) -> Iterator[tuple[Any, Any]]:
         """Record the lookups of a callable; yield the callables in it, each with its `self`."""
-        if (id(f), id(owner)) in self._followed:
+        if (id(f), id(owner)) in self._followed or not (callable(f) or is_moving(f)):
             return
         self._followed.add((id(f), id(owner)))
         if isinstance(f, types.MethodType) and isinstance(f.__func__, types.FunctionType):
             yield f.__func__, f.__self__
         elif isinstance(f, functools.partial):
             recipe = getattr(f, "recipe", None)  # of a derivative: its factory and arguments
-            parts = recipe[1] if recipe else (f.func, *f.args, *f.keywords.values())
-            yield from [(x, owner) for x in parts]
+            for x in recipe[1] if recipe else (f.func, *f.args, *f.keywords.values()):
+                self._name(x, "argument")
+                yield x, owner
         elif isinstance(f, types.FunctionType) and self._is_followed(f.__module__ or ""):
             names = names_in(f.__code__)
             self._names |= names
@@ -156,10 +157,11 @@ class Guards:
                 yield from self._note(name, cell, None, names)
             for name in sorted(names & f.__globals__.keys()):
                 yield from self._note(name, f.__globals__, name, names)
-            self._absent += [(x, f.__globals__, x) for x in names - f.__globals__.keys()]
+            self._absent[id(f)] = "", f.__globals__, names - f.__globals__.keys()
             for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 self._name(x, "default")
                 yield x, None
+            self._selves.append(("self", owner))
             yield from self._attributes("self", owner, names)
         elif (bound := getattr(f, "__self__", None)) is not None and not isinstance(f, type):
             self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # written in C
@@ -176,7 +178,7 @@ class Guards:
             self._packages.add(module.partition(".")[0])
         return module.partition(".")[0] in self._packages
 
-    def _note(self, name: str, owner: Any, key: Any, names: Iterable[str]) -> Any:
+    def _note(self, name: str, owner: Any, key: Any, names: set[str]) -> Any:
         """Record a name, and the attributes of its value that the code names."""
         value = Lookup(name, owner, key, None).now()
         if value is not Lookup:
@@ -185,26 +187,39 @@ class Guards:
             yield value, None
             yield from self._attributes(name, value, names)
 
-    def _attributes(self, name: str, x: Any, names: Iterable[str]) -> Iterator[tuple[Any, Any]]:
+    def _attributes(self, name: str, x: Any, names: set[str]) -> Iterator[tuple[Any, Any]]:
         own = getattr(x, "__dict__", ())
         for key in sorted(names) if is_own(x) else ():
             stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
             inner = getattr(stated, "fget", getattr(stated, "func", getattr(stated, "__func__", 0)))
-            replaced = key in own and not hasattr(type(stated), "__set__")
-            if replaced or isinstance(stated, (staticmethod, classmethod)):
-                yield from self._note(f"{name}.{key}", x, key, ())
+            if (key in own and not hasattr(type(stated), "__set__")) or isinstance(
+                stated, (staticmethod, classmethod)
+            ):
+                yield from self._note(f"{name}.{key}", x, key, set())
             elif isinstance(stated, types.FunctionType) or inner:  # a method, a property
                 if getattr(type(x), key) is stated:
                     self._found.setdefault(
                         (id(type(x)), key), Lookup(f"{name}.{key}", type(x), key, stated)
                     )
-                if hasattr(x, "__dict__") and isinstance(stated, types.FunctionType):
-                    self._methods.setdefault((id(x), key), (f"{name}.{key}", x))
                 yield inner or stated, x
-            elif stated is not None:
-                yield from self._note(f"{name}.{key}", x, key, ())
-            else:
-                self._absent.append((f"{name}.{key}", own, key))
+                if "super" in names:
+                    yield from [
+                        (getattr(vars(c)[key], "fget", vars(c)[key]), x)
+                        for c in type(x).__mro__
+                        if key in vars(c)
+                    ]
+            elif stated is not None or hasattr(type(x), "__getattr__"):
+                yield from self._note(f"{name}.{key}", x, key, set())
+        if type(own) is dict and is_instance(x):
+            once = {
+                key
+                for c in type(x).__mro__
+                for key, stated in vars(c).items()
+                if isinstance(stated, functools.cached_property)
+            }
+            self._absent.setdefault(id(own), (f"{name}.", own, set()))[2].update(
+                names - own.keys() - once
+            )
 
     def _name(self, value: Any, name: str) -> None:
         """Record an array, or the arrays and numbers of a small container, one level deep."""
@@ -243,7 +258,6 @@ class Guards:
         """Return the names whose values have changed."""
         found = [x.name for x in self.lookups if not equal(x.now(), x.value)]
         found += [name for name, part, seen in self.samples if part.tobytes() != seen]
-        found += [name for (_, key), (name, x) in self._methods.items() if key in vars(x)]
         return [*dict.fromkeys(found)]
 
     def differing(self, others: Guards) -> set[str]:
@@ -260,7 +274,9 @@ class Guards:
     def written(self) -> list[str]:
         """Return the names that the function rebound, wrote to, appended to, or drew from."""
         found = [name for name, (x, n) in self._lengths.items() if len(x) != n]
-        found += [name for name, names, key in self._absent if key in names]
+        found += [
+            of + name for of, owner, names in self._absent.values() for name in names & owner.keys()
+        ]
         found += [name for name, x, before in self._contents if x.tobytes() != before]
         found += [
             f"the state of {name}"
@@ -289,8 +305,9 @@ class Guards:
         texts = [f"(not {mode}.used or {scope.name(modes_are, 'modes_are')}({known}))"]
         texts += [x.text(scope) for x in self.lookups]
         texts += [
-            f"{key!r} not in {scope.name(x, 'owner')}.__dict__"
-            for (_, key), (_, x) in self._methods.items()
+            f"{scope.name(own, 'own')}.keys().isdisjoint({scope.name(lacking, 'lacking')})"
+            for of, own, lacking in self._absent.values()
+            if of
         ]
         parts = [(scope.name(part, f"{name}_part"), seen) for name, part, seen in self.samples]
         texts += [f"{part}.tobytes() == {seen!r}" for part, seen in parts]

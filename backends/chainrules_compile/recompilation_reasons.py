@@ -71,8 +71,10 @@ def none_fits(
     If more calls gave no program than there are programs, `last` is the reason of the last one.
     """
     if unkept <= len(programs):
-        why = why_many(programs, needed)
-        return f"has {len(programs)} programs, and none fits this call, which runs as it is; {why}"
+        return (
+            f"has {len(programs)} programs, and none fits this call, which runs as it is; "
+            f"{why_many(programs, needed)}"
+        )
     return (
         f"has {len(programs)} programs, and {unkept} calls that gave none; those that no program "
         f"fits run as they are from now on. The last {last}"

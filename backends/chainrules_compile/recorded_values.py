@@ -317,8 +317,14 @@ def refuse(x: Noted, kind: str) -> NoReturn:
             write = f"pass {of} as an argument"
         elif x.payload.dtype.kind == "b":
             write = f"use np.compress({place}, {of}, axis=0)"
-    fact = f"{describe(x.payload)} of a function that is being compiled does not become {kind}"
-    raise RecordingError(told(fact, line, write), arguments=x.recorder.arguments_of(x))
+    raise RecordingError(
+        told(
+            f"{describe(x.payload)} of a function that is being compiled does not become {kind}",
+            line,
+            write,
+        ),
+        arguments=x.recorder.arguments_of(x),
+    )
 
 
 # ------------------------------------------------------------------------------------- operators

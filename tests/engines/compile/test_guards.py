@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import ctypes
+import functools
 import itertools
 import math
 import queue
@@ -111,6 +112,68 @@ def test_a_function_that_an_object_has_instead_of_a_method_is_seen(model):
         else:
             model.act = act
         agrees(f, compiled, X)
+    assert len(compiled.programs) == 3
+
+
+def pull(model):
+    return model.pulled * model.w
+
+
+class Derived(Model):
+    pulled, bias = 2.0, 1.0
+
+    def loss(self, x):
+        try:
+            kept = self.mask
+        except AttributeError:
+            kept = 1.0
+        return super().loss(x) * kept + np.sum(pull(self)) * x[0]
+
+
+class Fields(dict):
+    __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
+
+
+LATER = {
+    "attribute that a method of the base class reads": lambda m: setattr(m, "rate", 0.7),
+    "attribute that a function reads": lambda m: setattr(m, "pulled", 3.0),
+    "attribute that was absent": lambda m: setattr(m, "mask", 0.5),
+    "method": lambda m: setattr(m, "act", np.sin),
+}
+
+
+@pytest.mark.parametrize("change", LATER)
+def test_what_code_that_gets_the_object_names_is_seen(change):
+    model = Derived()
+    f = value_and_grad(model.loss)
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    LATER[change](model)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 2
+
+
+def test_attributes_that_an_object_looks_up_by_itself_are_seen():
+    fields = Fields(rate=0.5, w=np.ones(5))
+    f = value_and_grad(lambda x: np.sum(x * fields.w) * fields.rate)
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    fields.rate = 0.7
+    agrees(f, compiled, X)
+    fields.w = np.zeros(5)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 3
+
+
+def test_arrays_in_a_partial_are_seen():
+    w, rates = np.ones(5), {"rate": 0.5}
+    f = value_and_grad(functools.partial(lambda w, r, x: np.sum(w * x) * r["rate"], w, rates))
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    w.fill(3.0)
+    agrees(f, compiled, X)
+    rates["rate"] = 0.7
+    agrees(f, compiled, X)
     assert len(compiled.programs) == 3
 
 
