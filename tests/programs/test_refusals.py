@@ -368,7 +368,7 @@ TOLD = {
     "grad(lambda x: np.sum(x).backward())(TWO)": "grad(f)(x) returns the gradient",
     "jacobian(lambda x: None)(TWO)": "did you forget return?",
     "compiled(lambda x: x * np.arange(3.0)[x.astype(int)])(TWO)": (
-        "use np.take_along_axis(np.arange(3.0), x.astype(int), 0)"
+        "use take(np.arange(3.0), x.astype(int), axis=0)"
     ),
     "grad(lambda x: x * 2.0)('a')": "give floats or arrays of floats",
     "grad(3.0)": "write grad(f)(x) for that of f at x",

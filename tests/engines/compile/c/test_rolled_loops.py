@@ -102,7 +102,7 @@ def test_statements_in_a_table_say_the_same(monkeypatch, dtype):
     g, row = compile(f, target="c"), np.linspace(0, 1, 5).astype(dtype)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error", RecordingWarning)
-        for x, y in ((0.3, 0.7), (-2.0, 5.5), (0.0, 1.0), (np.inf, 2.0)):
+        for x, y in ((0.3, 0.7), (0.0, 1.0), (np.inf, 2.0)):
             xs = dtype(x), dtype(y), row * dtype(x)
             assert near(g(*xs), f(*xs)), g.source
 
