@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import logging
 import os
 import sys
 import time
@@ -91,6 +92,8 @@ def pytest_report_header(config):
 
 
 def pytest_configure(config):
+    # Most of what tests make is gone at once; looking for circles in it took a twentieth of the time.
+    gc.set_threshold(20_000, 20, 20)
     if os.environ.get("CHAINRULES_WITHOUT"):
         from tests.plain import unplug_as_asked
 
@@ -179,3 +182,17 @@ def pytest_runtest_teardown(item, nextitem):
     errors = np.seterr(**ERRORS)
     if errors != ERRORS:  # a later test of warnings would see none
         pytest.fail(f"{item.nodeid} leaves NumPy's errors as {errors}")
+
+
+@pytest.fixture
+def logged():
+    """The messages that are logged, in their order.
+
+    pytest's own plugin is left out: in each phase of each case it visits all loggers of PyTorch.
+    """
+    messages = []
+    handler = logging.Handler()
+    handler.emit = lambda record: messages.append(record.getMessage())
+    logging.getLogger().addHandler(handler)
+    yield messages
+    logging.getLogger().removeHandler(handler)

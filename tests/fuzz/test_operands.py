@@ -329,14 +329,14 @@ def test_an_entry_that_is_left_out_gives_nothing_in_any_mode(name):
 # ------------------------------------------------------------------------- texts for a log
 
 
-def test_a_log_shows_values_that_are_being_differentiated(caplog):
+def test_a_log_shows_values_that_are_being_differentiated(logged):
     def loss(x):
         logging.getLogger("training").warning("%s: %.2f", x[0], x.value[1])
         return np.sum(x**2)
 
     assert list(grad(loss)(np.array([1.5, 2.0]))) == [3.0, 4.0]
     assert list(jvp(loss, (np.array([1.5, 2.0]),), (np.ones(2),))) == [6.25, 7.0]
-    assert caplog.messages == ["Variable(1.5): 2.00", "Dual(1.5): 2.00"]
+    assert logged == ["Variable(1.5): 2.00", "Dual(1.5): 2.00"]
 
 
 @pytest.mark.parametrize("text", ["%.3f", "%d", "%5.1e", "%x"])

@@ -997,7 +997,7 @@ def test_a_mistake_is_named_with_what_to_write(name):
         assert run(before + mended + rest.partition("»")[2]) is None
 
 
-def test_what_is_logged_is_plain_and_no_refusal(caplog):
+def test_what_is_logged_is_plain_and_no_refusal(logged):
     import logging
 
     def loss(x):
@@ -1008,7 +1008,7 @@ def test_what_is_logged_is_plain_and_no_refusal(caplog):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LostDerivativeWarning)
         np.testing.assert_array_equal(grad(loss)(np.array([1.0, 2.0])), [2.0, 4.0])
-    assert caplog.messages == ["loss 5.00 after 1 steps, Variable(5.0)"]
+    assert logged == ["loss 5.00 after 1 steps, Variable(5.0)"]
 
 
 def test_scipy_as_installed_takes_arrays_of_objects():

@@ -9,12 +9,12 @@ from tests.surface.checks import check_call, check_twin
 
 
 def calls():
-    """All calls; slow but an eighth of each function's, and the first with each of its keywords."""
+    """All calls; slow but a tenth of each function's, and the first with each of its keywords."""
     for name in names_with_calls():
         seen = set()
         for i, call in enumerate(surface_calls(name)):
             keywords = {*call.sample.options}
-            quick = i % 8 == 0 or not keywords <= seen
+            quick = i % 10 == 0 or not keywords <= seen
             seen |= keywords
             yield pytest.param(call, id=str(call), marks=() if quick else pytest.mark.slow)
 
