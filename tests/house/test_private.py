@@ -127,9 +127,9 @@ def is_private(path):
     )
 
 
-def defined(tree):
+def defined(nodes):
     """The names that a module defines: of functions, classes, variables and attributes."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
                 yield name
@@ -139,9 +139,9 @@ def defined(tree):
                 yield from [x.value for x in elements]
 
 
-def used(tree):
+def used(nodes):
     """The names, paths and texts like paths that a module uses."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 yield from [x.name for x in names]
@@ -158,21 +158,22 @@ def used(tree):
 
 
 @functools.cache
-def trees_of(package):
-    return {path: ast.parse(path.read_text()) for path in package.rglob("*.py")}
+def nodes_of(package):
+    """The nodes of each file's tree."""
+    return {path: [*ast.walk(ast.parse(path.read_text()))] for path in package.rglob("*.py")}
 
 
 @functools.cache
 def names_defined_in(package):
-    return {name for tree in trees_of(package).values() for name in defined(tree)}
+    return {name for nodes in nodes_of(package).values() for name in defined(nodes)}
 
 
 def names_of(package):
     """The private names of other libraries that a package uses, and where."""
-    own = set().union(*map(names_defined_in, (package, *CORE)))
-    for path, tree in trees_of(package).items():
-        for name in filter(is_private, used(tree)):
-            if name not in own | OF_PYTHON and not name.startswith("chainrules_"):
+    known = OF_PYTHON.union(*map(names_defined_in, (package, *CORE)))
+    for path, nodes in nodes_of(package).items():
+        for name in filter(is_private, used(nodes)):
+            if name not in known and not name.startswith("chainrules_"):
                 yield path.relative_to(package).as_posix(), name
 
 
