@@ -6,6 +6,7 @@ import contextvars
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
 import mlx.core as mx
@@ -72,6 +73,7 @@ computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", de
 
 
 @final
+@dataclass(slots=True, eq=False)
 class Program:
     """A call, without its arrays.
 
@@ -89,22 +91,12 @@ class Program:
         The rule at the time of the call; MLX requests a derivative later.
     """
 
-    __slots__ = ("_out", "compute", "options", "primal", "rule", "treedef")
-
-    def __init__(
-        self,
-        operation: Operation,
-        treedef: TreeDef,
-        options: dict[str, Any],
-        compute: Callable[..., Any],
-        rule: Rule | None,
-    ) -> None:
-        self.primal = operation
-        self.treedef = treedef
-        self.options = options
-        self.compute = compute
-        self.rule = rule
-        self._out: TreeDef | None = None
+    primal: Operation
+    treedef: TreeDef
+    options: dict[str, Any]
+    compute: Callable[..., Any]
+    rule: Rule | None
+    _out: TreeDef | None = field(default=None, init=False)
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
         """Rebuild the operands around these arrays."""
@@ -199,8 +191,7 @@ def _apart(x: Any) -> Any:
 def _looks(operation: Operation) -> NotDifferentiableError:
     return NotDifferentiableError(
         f"{operation.__name__} looks at values, by NumPy or to choose its steps, and of what "
-        f"mx.vmap "
-        f"and mx.compile trace there are none: call it outside of these"
+        "mx.vmap and mx.compile trace there are none: call it outside of these"
     )
 
 
@@ -217,10 +208,11 @@ def _written(t: Any, x: Any) -> Any:
 
 
 @final
+@dataclass(slots=True, eq=False)
 class Mapped:
     """A program under ``mx.vmap``: the same for several calls at once.
 
-    Parameters
+    Attributes
     ----------
     program : Program or Mapped
         The program of one call.
@@ -228,11 +220,8 @@ class Mapped:
         The batch axis of each array, None for an array that all calls share.
     """
 
-    __slots__ = ("axes", "program")
-
-    def __init__(self, program: Any, axes: list[int | None]) -> None:
-        self.program = program
-        self.axes = axes
+    program: Any
+    axes: list[int | None]
 
     def _mapped(self, f: Callable[..., Any], axes: list[int | None], arrays: Leaves) -> list[Any]:
         return list(_mx.vmap(f, in_axes=tuple(axes))(*arrays))
