@@ -141,15 +141,14 @@ class System:
         if flat and many and not isinstance(self.engine, Config) and y.dtype == x.dtype:
             (self.columns,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
         else:
-            self.columns = _stacked(self._rows(pullback), axis=-2)
+            rows = self._rows(pullback)
+            self.columns = v.stack(*rows, axis=-2) if rows else rows
         return [y] if alone else list(y), self.columns
 
     def adjoint(self, leaves: Vector) -> tuple[Vector, Any]:
-        """Return the equations, and the adjoint of their Jacobian, computed row by row."""
-        y, pullback = self._recorded(leaves)
-        rows = self._rows(pullback)
-        self.columns = _stacked(rows, axis=-2)
-        return [y] if len(leaves) == 1 else list(y), _stacked(rows, axis=-1)
+        """Return the equations, and the adjoint of their Jacobian."""
+        r, columns = self.jacobian(leaves)
+        return r, v.matrix_transpose(columns) if unknowns(columns) else columns
 
     def _recorded(self, leaves: Vector) -> tuple[Any, Callable[..., Any]]:
         y, pullback = self.engine.vjp(self._traced, *leaves)
@@ -170,11 +169,6 @@ def _fits(x: Any, of: Space) -> bool:
     """Return whether an equation is of the shape of an unknown, and complex only if that is."""
     same = tuple(getattr(x, "shape", ())) == of.shape
     return same and (of.kind == "complex" or kind_of(x) != "complex")
-
-
-def _stacked(rows: list[Flat], axis: int) -> Any:
-    """Return the matrix with these rows along an axis; an empty list if there are none."""
-    return v.stack(*rows, axis=axis) if rows else rows
 
 
 # ------------------------------------------------------------------------------ linear systems
