@@ -78,6 +78,7 @@ _MAYBE_SAME = frozenset(
         operator.neg,
         matrix_transpose,
         conj,
+        float.conjugate,
         real,
         reshape,
         astype,
@@ -230,7 +231,7 @@ class _Walk:
             source = self._source(xs[0], f)
             if source is not None and _stays(source.operands[0], result):
                 return source.operands[0]
-        elif f in (conj, real):
+        elif f in (conj, float.conjugate, real):
             if is_real(result) and _stays(xs[0], result):
                 return xs[0]
         elif f is reshape and result.memory is not None and _stays(xs[0], result):

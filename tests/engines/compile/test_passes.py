@@ -118,6 +118,17 @@ def test_transposed_twice():
     assert simplified(program([m], calls, [u])).outputs == (m,)
 
 
+def test_a_real_number_is_its_own_conjugate():
+    """Rules of Python's numbers take it, and no line of C has a method of Python's numbers."""
+    f = value_and_grad(lambda x, y: ((1.0 - x) ** 2 + x / y) * y, argnums=(0, 1))
+    compiled = compile(f, target="numpy")
+    assert compiled(1.2, 0.7) == f(1.2, 0.7)
+    assert "conjugate" not in compiled.source
+    of_complex = compile(value_and_grad(lambda z: (z * z * 2j).real), target="numpy")
+    assert of_complex(1.2 + 0.3j) == value_and_grad(lambda z: (z * z * 2j).real)(1.2 + 0.3j)
+    assert "conjugate" in of_complex.source
+
+
 def changing_a_part(ufunc):
     """The calls of ``x[i] = ufunc(x[i], 2.0)``, and what they read and store."""
     part, total = array("part", (2,), X), array("total", (2,))
