@@ -33,3 +33,14 @@ for _entrance in (
 ):
     advise(_entrance, _PLAIN)
 advise(np.ma.MaskedArray.__new__, _chosen)
+
+# These fill an array of objects with a text, which NumPy then compares with numbers.
+_masked: Any = np.ma.MaskedArray
+_FIRST = "a masked array holds plain numbers alone: write "
+_CHOSEN = f"{_FIRST}m.data[~np.ma.getmaskarray(m)], which are the others, and np for np.ma"
+_PLACES = f"{_FIRST}np.ma.masked_array(ignore_derivatives(x), mask): the places are constants"
+for _ordering, _write in {
+    **dict.fromkeys((_masked.max, _masked.min, _masked.sort), _CHOSEN),
+    **dict.fromkeys((_masked.argmax, _masked.argmin, _masked.argsort), _PLACES),
+}.items():
+    advise(_ordering, _write)

@@ -206,10 +206,20 @@ def stands_for(
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
         place(native, function)
-        advise(native, taken_from(native))
+        advise(native, _taken_where_called(native))
         return function
 
     return enter
+
+
+def _taken_where_called(native: Any) -> Any:
+    """Return the advice to take ours, for no line that calls another function, as that calls it."""
+    if not inspect.isfunction(native):
+        return taken_from(native)
+    names = native.__name__, None  # objects that hold a function have no name
+    return lambda line: (
+        taken_from(native) if getattr(line.function, "__name__", None) in names else None
+    )
 
 
 def _of_parameters(native: Any, compute: Any, arrays: str, finite: str, without: str) -> Any:

@@ -126,7 +126,7 @@ def constructs(
         place_constructor(cls, made)
         for name in methods if made_of else ():
             place_method(cls, of_instances(name, getattr(cls, name)), name)
-        advise(cls.__init__, taken_from(cls))
+        advise(vars(cls).get("__init__", cls), taken_from(cls))  # not a base class's, as of BPoly
         made.__doc__, made.__module__ = function.__doc__, function.__module__
         return described(made, cls)
 

@@ -456,7 +456,7 @@ def advised_at(line: Line) -> str | None:
         see_roots(roots & sys.modules.keys())  # Python's numbers alone have loaded none
         see_all()
         found = _found_at(line, roots)
-    return _written(found, line)
+    return found
 
 
 def _written(found: Advice | None, line: Line) -> str | None:
@@ -468,8 +468,11 @@ def _written(found: Advice | None, line: Line) -> str | None:
     return found.format(*named, *"xyz"[len(named) :], all=every, x=line.argument)
 
 
-def _found_at(line: Line, roots: set[str]) -> Advice | None:
-    """Return the advice for the function that a program called, or one that it led to, or None."""
+def _found_at(line: Line, roots: set[str]) -> str | None:
+    """Return the advice for the function that a program called, or one that it led to, or None.
+
+    A callable that has none for the line leaves it to the functions that its function calls.
+    """
     for frame in line.library:
         if root_module(frame) in roots:
             see_roots({root_module(frame)})
@@ -477,9 +480,9 @@ def _found_at(line: Line, roots: set[str]) -> Advice | None:
         # A wrapper that many functions share holds the wrapped function in a local.
         held = filter(callable, frame.f_locals.values())
         codes = [frame.f_code, *map(_code_of, held)]
-        if found := [_advice[code] for code in codes if code in _advice]:
+        if found := [text for code in codes if (text := _written(_advice.get(code), line))]:
             return found[0]
-    return _advice_of(line.function)
+    return _written(_advice_of(line.function), line)
 
 
 def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:

@@ -818,6 +818,14 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "np.ma.masked_array(x, mask=[False, True])",
         "x[~np.array([False, True], bool)]",
     ),
+    "greatest element that is not masked": (
+        (
+            "def g(x):\n    m = np.ma.masked_array(x, mask=[False, True])\n"
+            "    return «m.max()»\ngrad(g)(x)"
+        ),
+        "m.max takes plain values, and was given what is traced",
+        "write m.data[~np.ma.getmaskarray(m)], which are the others, and np for np.ma",
+    ),
     "array of the standard library": (
         "import array\ngrad(lambda x: np.sum(«array.array('d', [x, 2 * x])»))(1.0)",
         "program.py:18: array.array('d', [x, 2 * x])",
@@ -895,6 +903,7 @@ MENDED = {
     "a ufunc of Python": "vectorize(lambda v: v**2)(x)",
     "a text for a number": "np.nan",
     "elements that are not masked": "np.mean(x[~np.array([False, True], bool)] ** 2)",
+    "greatest element that is not masked": "np.max(m.data[~np.ma.getmaskarray(m)])",
     "checkpoint with a point": "checkpoint(g)(x)",
     "PyTorch's backward": "tape.grad(y, v)",
     "PyTorch's grad": "tape.grad(y, v)",

@@ -127,9 +127,7 @@ class TracedSparse:
         return TracedSparse(elements, self.pattern, self.drops)
 
     def __mul__(self, c: Any) -> Any:
-        if not _is_number(c):
-            return self @ c if self.pattern.is_matrix else self.multiply(c)
-        return self._with(self.elements * c)
+        return self.multiply(c) if _is_number(c) or not self.pattern.is_matrix else self @ c
 
     def __rmul__(self, c: Any) -> Any:
         if not _is_number(c) and self.pattern.is_matrix:
@@ -683,11 +681,8 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
 
     @functools.wraps(dispatch)
     def _matmul_dispatch(self: Any, other: Any) -> Any:
-        if isinstance(other, TracedSparse):
-            return sparse_by_sparse(self, other)
-        if isinstance(other, Tracer):
-            a = traced_of(self)
-            return of_one(type(self), product(a.elements, other, a.pattern))
+        if isinstance(other, (TracedSparse, Tracer)):
+            return traced_of(self) @ other
         if self.dtype == object and any([isinstance(x, Tracer) for x in self.data]):
             reject(_NUMBERS)
         return dispatch(self, other)
@@ -695,7 +690,11 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
     return _matmul_dispatch
 
 
-_all_classes = {d for c in (SPARSE, *SPARSE.__subclasses__()) for d in (c, *c.__subclasses__())}
+_all_classes = {
+    d
+    for c in (SPARSE, *SPARSE.__subclasses__(), sparse.spmatrix)  # the last has the matrices' `*`
+    for d in (c, *c.__subclasses__())
+}
 
 
 def _element_by_element(native: Callable[..., Any]) -> Callable[..., Any]:
@@ -712,7 +711,7 @@ def _element_by_element(native: Callable[..., Any]) -> Callable[..., Any]:
 
 _ANSWERS = {
     "_matmul_dispatch": _let_tracers_answer,
-    **dict.fromkeys(("multiply", "__truediv__"), _element_by_element),
+    **dict.fromkeys(("__mul__", "__rmul__", "multiply", "__truediv__"), _element_by_element),
     **dict.fromkeys(("__add__", "__radd__", "__sub__", "__rsub__"), _element_by_element),
 }
 for _cls in _all_classes:

@@ -26,6 +26,9 @@ def total(x):
 def mean(x):
     return total(x) / np.asarray(x).size
 
+def spread(x):
+    return total(x)
+
 def plain(x):
     return np.asarray(x).max()
 
@@ -40,6 +43,7 @@ from chainrules_py.primitives.conversion_advice import advise
 chainrules_contract = 1
 advise(thinglib.total, "write np.sum(x)")
 advise(thinglib.mean, "write np.mean(x)")
+advise(thinglib.spread, lambda line: None)
 advise(thinglib.stride, "do without strides")
 """
 
@@ -47,7 +51,7 @@ PROGRAM = """
 import thinglib
 from chainrules_tape import grad
 import numpy as np
-for name in ("total", "mean", "plain", "stride"):
+for name in ("total", "mean", "spread", "plain", "stride"):
     try:
         grad(lambda x: getattr(thinglib, name)(x))(np.ones(101))
     except Exception as error:
@@ -68,7 +72,10 @@ def library(tmp_path):
 
 
 def test_the_function_that_the_program_called_is_the_one_advised(library):
-    """Behind a wrapper that many share, outside of what it calls itself, and loaded only then."""
+    """Behind a wrapper that many share, outside of what it calls itself, and loaded only then.
+
+    One whose advice has nothing for this line (``spread``) leaves it to what it calls.
+    """
     path = f"import sys; sys.path.insert(0, {str(library)!r})\n"
     done = subprocess.run(
         [sys.executable, "-c", path + textwrap.dedent(PROGRAM)],
@@ -80,6 +87,7 @@ def test_the_function_that_the_program_called_is_the_one_advised(library):
     assert done.stdout.splitlines() == [
         "total TracerError True False False False",
         "mean TracerError False True False False",
+        "spread TracerError True False False False",
         "plain TracerError False False False True",
         "stride TracerError False False True False",
     ]

@@ -11,8 +11,10 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
+import scipy.signal
 import scipy.special
 import scipy.stats
 from scipy.optimize import elementwise
@@ -228,6 +230,23 @@ OF_OBJECTS = {
 def test_scipys_error_about_objects_says_what_to_write(name):
     with pytest.raises(TracerError, match=r"takes (numbers only|plain values).*\n.*\n  make it"):
         grad(lambda x: np.sum(OF_OBJECTS[name](x)))(PAIR)
+
+
+OTHERS_OF_SCIPY = {
+    "a function that calls one of ours": lambda x: (
+        scipy.signal.place_poles(np.eye(2), np.outer(x, x) + np.eye(2), [-1.0, -2.0]).gain_matrix
+    ),
+    "a class with the constructor of another": lambda x: scipy.interpolate.BPoly(
+        x[:, None], np.array([0.0, 1.0])
+    )(0.5),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS_OF_SCIPY)
+def test_what_another_function_calls_is_not_written_in_its_place(name):
+    with pytest.raises(TracerError) as caught:
+        grad(lambda x: np.sum(OTHERS_OF_SCIPY[name](x)))(PAIR)
+    assert "which takes the same" not in str(caught.value)
 
 
 AT = np.array([0.0, 1.0, 2.0])

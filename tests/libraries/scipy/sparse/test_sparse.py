@@ -228,6 +228,25 @@ class Dense:
         return ufunc(*[x.full if isinstance(x, Dense) else x for x in xs])
 
 
+@pytest.mark.parametrize("format", [*FORMATS, "dia_matrix", "bsr_matrix", "lil_matrix"])
+def test_a_constant_times_a_traced_number(format):
+    """On either side; ``*`` of the older classes is the product of matrices otherwise."""
+    a, x = getattr(sparse, format)(square()), drawn(6)
+    for f in (
+        lambda c: np.sum(((a * c[0]) @ x) ** 2) + np.sum((c[1] * a) @ x),
+        lambda c: np.sum(((a * c[0] + a * c[1]) @ x) ** 2),
+        lambda c: np.sum((-(a * (c[0] * c[1])) @ x) ** 2),
+    ):
+        c = np.array([0.7, -1.2])
+        numbers = [(f(c + 1e-6 * e) - f(c - 1e-6 * e)) / 2e-6 for e in np.eye(2)]
+        np.testing.assert_allclose(grad(f)(c), numbers, rtol=1e-7)
+
+
+def test_a_traced_number_is_no_matrix():
+    with pytest.raises(ValueError, match="Scalar operands are not allowed"):
+        grad(lambda c: (sparse.csr_matrix(square()) @ c).sum())(2.0)
+
+
 def test_every_way_to_ask():
     a, x = array(), drawn(4)
     f = lambda a: np.sum((a @ x) ** 2)
