@@ -7,6 +7,7 @@ import linecache
 import types
 import zlib
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -79,11 +80,13 @@ class CompiledProgram:
         The names of static objects that may be opaque in another program.
     instead : str
         Why it was written for NumPy and not for the target; empty if it is for the target.
+    recurs : bool
+        Whether it was run again soon after another program was recorded.
     """
 
     __slots__ = (
-        "calls", "facts", "guards", "instead", "objects", "run", "scope", "source", "static",
-        "steps",
+        "calls", "facts", "guards", "instead", "objects", "recurs", "run", "scope", "source",
+        "static", "steps",
     )  # fmt: skip
 
     def __init__(
@@ -103,7 +106,7 @@ class CompiledProgram:
         self.scope = scope
         self.guards = guards
         self.calls = calls
-        self.instead = ""
+        self.instead, self.recurs = "", False
         self.static: dict[str, str] = {}
         self.objects: frozenset[str] = frozenset()
 
@@ -133,18 +136,26 @@ class Plain:
 
     It is computed before the function is recorded. A function with side effects is detected by this
     call, so it is not recorded, and the side effects happen once.
+
+    Attributes
+    ----------
+    seconds : float
+        How long the function took.
     """
 
-    __slots__ = ("_result", "args", "f", "keywords")
+    __slots__ = ("_result", "args", "f", "keywords", "seconds")
 
     def __init__(self, f: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> None:
         self.f, self.args, self.keywords = f, args, keywords
         self._result: Any = MISS
+        self.seconds = 0.0
 
     def result(self) -> Any:
         """Call the function unless it was called, and return the result."""
         if self._result is MISS:
+            started = perf_counter()
             self._result = self.f(*self.args, **self.keywords)
+            self.seconds = perf_counter() - started
         return self._result
 
 

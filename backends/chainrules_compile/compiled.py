@@ -8,6 +8,7 @@ import operator
 import types
 import weakref
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any, Generic, Never, ParamSpec, TypeVar, cast, final, overload
 
 from chainrules_compile import recording_refusals
@@ -49,9 +50,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST = 32
-"""Maximum number of programs of a function; other calls run uncompiled."""
-IN_A_ROW = 3
-"""Number of consecutive recordings without reuse after which a function runs uncompiled."""
+"""Maximum number of programs of a function."""
+WORTH = 2
+"""A recording is worth its time after calls that would take as many times that time uncompiled.
+
+Even if a program saves nothing, the function then takes at most 1.5 times what it takes uncompiled.
+"""
 
 
 def is_traced(x: Any) -> bool:
@@ -109,7 +113,9 @@ class Compiled(Generic[P, R]):
         self._rolling = "loose" if getattr(write, "loops", False) else "never"
         self._unkept, self._age = 0, 0
         self._strict = strict
-        self._unused: tuple[CompiledProgram, ...] = ()  # recorded since a program was last reused
+        self._row: tuple[CompiledProgram, ...] = ()  # newest first, recorded while `_owed`
+        self._owed = 0.0  # number of calls after which the recordings are worth their time
+        self._full = False  # whether only the present programs are run
         self._static: dict[str, str] = {}  # arguments that became static, and the refusals
         self._changed: set[str] = set()
         self._looks = False  # whether objects among the arguments must be inspected
@@ -131,7 +137,7 @@ class Compiled(Generic[P, R]):
     def forget(self) -> None:
         """Drop the programs: the rules that they were recorded with may have changed."""
         self._age += 1  # without the lock, whose owner may be waiting for the table of rules
-        self._runs, self.programs = (), ()
+        self._runs, self.programs, self._row, self._full = (), (), (), False
 
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one if none does."""
@@ -154,9 +160,10 @@ class Compiled(Generic[P, R]):
         debug_hooks.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
     def _record(self, args: Any, keywords: Any) -> Any:
-        if is_traced((args, keywords)):
+        if self._full or is_traced((args, keywords)):
             return self._f(*args, **keywords)
-        if len(self.programs) + self._unkept >= MOST:
+        if self._unkept + len(self.programs) * (self._owed > 0) >= MOST:
+            self._full = True  # the text of the warning takes longer than most functions
             self._warn(none_fits(self.programs, self._unkept, self._why, self._static))
             return self._f(*args, **keywords)
         with collecting_later():
@@ -164,8 +171,9 @@ class Compiled(Generic[P, R]):
 
     def _recorded(self, plain: Plain) -> Any:
         age = self._age
-        if len(self._unused) >= IN_A_ROW and (why := why_in_a_row(self._unused, self._static)):
-            self._stay(f"was recorded {IN_A_ROW} times in a row, and runs as it is: {why}")
+        started = perf_counter()
+        if why := why_in_a_row(self._row, self._static):
+            self._stay(f"was {why}")
             return plain.result()
         try:
             with self._lock:
@@ -174,8 +182,6 @@ class Compiled(Generic[P, R]):
             return plain.result()
         except Written as changes:
             return self._changing(changes.names, plain.result())
-        except Unfit as unfit:
-            return self._as_before(recording_refusals.of_this_call(unfit), plain)
         except Exception as error:
             said = recording_refusals.refusal(self.__name__, error, plain.result)
             return self._as_before(said, plain)
@@ -199,7 +205,7 @@ class Compiled(Generic[P, R]):
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")
-        self._add(made, age)
+        self._add(made, age, (perf_counter() - started) / (plain.seconds or 1e-9) - 1)
         return y
 
     def _as_before(self, said: Unfit | RecordingError, plain: Plain) -> Any:
@@ -289,23 +295,34 @@ class Compiled(Generic[P, R]):
         finally:
             refused.reset(token)
 
-    def _add(self, made: CompiledProgram, age: int) -> None:
-        """Add a program; its first reuse ends the row of unused programs."""
-        run = made.run
+    def _add(self, made: CompiledProgram, age: int, took: float) -> None:
+        """Add a program, instead of the oldest if there are too many.
 
-        def first(*args: Any, **keywords: Any) -> Any:
-            y = run(*args, **keywords)
+        The recording `took` the time of so many calls of the function. From the second program on,
+        calls are counted until they were worth that.
+        """
+        with self._lock:
+            if age == self._age:  # no rule was redefined meanwhile
+                self._owed += WORTH * took * bool(self.programs)
+                self.programs = (made, *self.programs[: MOST - 1])
+                self._row = (made, *self._row)
+                self._runs = tuple([self._counted(each) for each in self.programs])
+
+    def _counted(self, made: CompiledProgram) -> Callable[..., Any]:
+        """Return the program; it counts its calls, until all recordings are worth their time."""
+
+        def run(*args: Any, **keywords: Any) -> Any:
+            y = made.run(*args, **keywords)
             if y is not MISS:
-                self._unused = ()
-                with self._lock:
-                    self._runs = tuple([run if each is first else each for each in self._runs])
+                made.recurs |= made is not self.programs[0]
+                self._owed -= 1
+                if self._owed <= 0:
+                    with self._lock:
+                        self._row, self._owed = (), 0.0
+                        self._runs = tuple([each.run for each in self.programs])
             return y
 
-        with self._lock:
-            if age == self._age and len(self.programs) < MOST:  # recursion may have added more
-                self.programs = (made, *self.programs)
-                self._unused = (made, *self._unused)
-                self._runs = (first, *self._runs)
+        return run
 
     # ------------------------------------------------------------------------ introspection
 

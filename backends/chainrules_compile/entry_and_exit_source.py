@@ -38,6 +38,8 @@ class Entry:
         The texts of arguments that are static without being named in ``static=``.
     inputs : dict
         For each argument the inputs of the program that it contains.
+    names : dict
+        The names of the inputs of the program.
     lines : list of str
         The statements that unpack the arguments, or return `MISS` for arguments of another form.
     """
@@ -61,7 +63,7 @@ class Entry:
         self._forms: dict[str, tuple[str, Form]] = {}
         self._same: dict[str, list[str]] = {}
         self._used = set(self.parameters)
-        self._names: dict[Value, str] = {}
+        self.names: dict[Value, str] = {}
         for name in self.parameters:
             scope[name] = None  # so that no constant takes the name
         self._places = len(args)
@@ -110,20 +112,17 @@ class Entry:
         return [*positional, *(["/"] if positional else []), *by_name]
 
     @property
-    def names(self) -> dict[Value, str]:
-        """The names of the inputs of the program."""
-        return self._names
-
-    @property
     def lines(self) -> list[str]:
         """The statements at the beginning of the program."""
-        lines, checks = [*self._heads], self._at_once()
-        if checks:
-            miss = self._scope.name(MISS, "MISS")
-            joined = "\n        or ".join(checks)
-            condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
-            lines.append(f"if {condition}:\n        return {miss}")
-        return lines
+        return [*self._heads, *self._test(self._at_once(), "\n        or ")]
+
+    def _test(self, checks: list[str], separator: str) -> list[str]:
+        """Return the statement that returns `MISS` if a check is true; none without checks."""
+        if not checks:
+            return []
+        miss, joined = self._scope.name(MISS, "MISS"), separator.join(checks)
+        condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
+        return [f"if {condition}:\n        return {miss}"]
 
     def _builtin(self, function: Any) -> str:
         """Return the name of a builtin, which differs from it if an argument has that name."""
@@ -226,13 +225,8 @@ class Entry:
     def _before(self, name: str, where: str) -> None:
         """Assign a field to a name, after the checks so far."""
         now = [check for check in self._checks if check not in self._forms]
-        if now:
-            miss = self._scope.name(MISS, "MISS")
-            joined = " or ".join(now)
-            condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
-            self._heads.append(f"if {condition}:\n        return {miss}")
-            self._checks = [check for check in self._checks if check in self._forms]
-        self._heads.append(f"{name} = {where}")
+        self._checks = [check for check in self._checks if check in self._forms]
+        self._heads += [*self._test(now, " or "), f"{name} = {where}"]
 
     def _class(self, cls: type) -> str:
         return self._scope.name(cls, cls.__name__)
@@ -256,7 +250,7 @@ class Entry:
             self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
             self.facts.append((name, f"any {cls.__qualname__}"))
             noted = self._recorder.opaque(x, name)
-            self._names[noted.current] = name
+            self.names[noted.current] = name
             return noted
         if type_info(cls).is_array and not isinstance(x, np.ndarray):
             raise Unfit(
@@ -309,7 +303,7 @@ class Entry:
         fact = _picture(Form(x.dtype, x.shape, None)) if plain_one else describe(x)
         self.facts.append((name, fact))
         noted = self._recorder.input(x, name)
-        self._names[noted.current] = name
+        self.names[noted.current] = name
         self.inputs.setdefault(self._argument, []).append(noted.current)
         return noted
 

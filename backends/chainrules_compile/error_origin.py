@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from traceback import walk_tb
 
 from chainrules_compile.errors import RecordingError
 from chainrules_py import ChainRulesError
@@ -26,22 +27,15 @@ def blame(error: BaseException, said: list[BaseException]) -> None:
 def place(traceback: types.TracebackType | None) -> str:
     """Return the last line of user code in a traceback, as a suffix of a sentence."""
     found = ""
-    while traceback is not None:
-        frame = traceback.tb_frame
+    for frame, line in walk_tb(traceback):
         if not is_library(frame.f_globals.get("__name__", "")):
-            code = frame.f_code
-            found = f" (line {traceback.tb_lineno} of {code.co_name}, {code.co_filename})"
-        traceback = traceback.tb_next
+            found = f" (line {line} of {frame.f_code.co_name}, {frame.f_code.co_filename})"
     return found
 
 
 def functions_of(traceback: types.TracebackType | None) -> set[str]:
     """Return the names of the functions in a traceback."""
-    found = set[str]()
-    while traceback is not None:
-        found.add(traceback.tb_frame.f_code.co_name)
-        traceback = traceback.tb_next
-    return found
+    return {frame.f_code.co_name for frame, _ in walk_tb(traceback)}
 
 
 def raised_in(traceback: types.TracebackType | None) -> str:
@@ -50,13 +44,11 @@ def raised_in(traceback: types.TracebackType | None) -> str:
     Cython code has a line in a traceback, but no frame while it runs. C code has neither.
     """
     line = found = ""
-    while traceback is not None:
-        frame, number = traceback.tb_frame, traceback.tb_lineno
+    for frame, number in walk_tb(traceback):
         module = frame.f_globals.get("__name__", "")
         root = module.partition(".")[0]
         if not is_library(module):
             line, found = f" in line {number} of {frame.f_code.co_name}", ""
         elif not (found or root == "numpy" or root.startswith("chainrules_")):
             found = root if line or root not in sys.stdlib_module_names else ""
-        traceback = traceback.tb_next
     return found and found + line

@@ -258,6 +258,7 @@ class Guards:
         """Return the names whose values have changed."""
         found = [x.name for x in self.lookups if not equal(x.now(), x.value)]
         found += [name for name, part, seen in self.samples if part.tobytes() != seen]
+        found += [name for name, (x, n) in self._lengths.items() if len(x) != n]
         return [*dict.fromkeys(found)]
 
     def differing(self, others: Guards) -> set[str]:
@@ -273,8 +274,7 @@ class Guards:
 
     def written(self) -> list[str]:
         """Return the names that the function rebound, wrote to, appended to, or drew from."""
-        found = [name for name, (x, n) in self._lengths.items() if len(x) != n]
-        found += [
+        found = [
             of + name for of, owner, names in self._absent.values() for name in names & owner.keys()
         ]
         found += [name for name, x, before in self._contents if x.tobytes() != before]

@@ -50,5 +50,6 @@ def gathered(f: Callable[..., Any], named: dict[str, str]) -> tuple[str, ...]:
     seen: list[str] = []
     if len(named) > 1 and (not kinds or inspect.Parameter.VAR_KEYWORD in kinds.values()):
         seen = [key for key in named if kinds.get(key) not in _BY_NAME]
-    seen = seen if len(seen) > 1 else []
-    return tuple([key for key, name in named.items() if key in seen or key != name])
+    return tuple(
+        [key for key, name in named.items() if (key in seen and len(seen) > 1) or key != name]
+    )

@@ -13,6 +13,8 @@ from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Call, Program, Value
 
 NOTHING_ELSE = "they differ in what was captured, or in how arguments lie in memory"
+IN_A_ROW = 3
+"""Number of recordings in vain after which a function runs uncompiled."""
 _MOST = 3
 """Number of guards that a message lists."""
 
@@ -48,19 +50,23 @@ def why_many(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> 
 
 
 def why_in_a_row(programs: Sequence[CompiledProgram], needed: Mapping[str, str]) -> str:
-    """Return why consecutive recordings of one signature differ, and how to avoid that.
+    """Return why the last recordings were in vain, and how to avoid that; empty if they were not.
 
-    The text is empty if the signatures differ, or if only captured arrays or layouts do.
+    They were if three programs of the newest one's signature do not recur, and differ in more than
+    layouts. Each that recurs excuses two that do not: they may be branches not yet seen again.
     """
-    first, *rest = programs
-    if any([each.signature != first.signature for each in rest]):
+    same = [x for x in programs if x.signature == programs[0].signature]
+    once = [x for x in same if not x.recurs]
+    if len(once) - 2 * (len(same) - len(once)) < IN_A_ROW:
         return ""
-    between = [x.guards.differing(y.guards) for x, y in itertools.pairwise(programs)]
-    names = set(first.guards.changed()).intersection(*between)
-    if names:
-        text = ", ".join(sorted(names))
-        return f"{text} is another each time; pass {text} as an argument"
-    return "" if (why := why_many(programs, needed)) == NOTHING_ELSE else why
+    differ = [x.guards.differing(y.guards) for x, y in itertools.pairwise(once)]
+    differ.append(set(once[0].guards.changed()))
+    if all(differ):
+        text = ", ".join(sorted(set.intersection(*differ) or set.union(*differ)))
+        why = f"{text} is another each time; pass {text} as an argument"
+    elif (why := why_many(once, needed)) == NOTHING_ELSE:
+        return ""
+    return f"recorded {len(once)} times for too few calls, and runs as it is: {why}"
 
 
 def none_fits(

@@ -120,10 +120,13 @@ _UNBOUND = re.compile(r"descriptor '(\w+)' (?:for|requires an?) '([\w.]+)'")
 def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> RecordingError | Unfit:
     """Return the error to raise for an exception of a function that is being recorded.
 
-    It is `Unfit` if a library raises the exception, as the user cannot rewrite that line.
+    It is `Unfit` if a library raises the exception, as the user cannot rewrite that line, and for
+    this call alone if a gradient is not finite.
     """
     if "strong_pass" in functions_of(error.__traceback__):
         return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
+    if isinstance(error, Unfit):
+        return error
     found = behind(error)
     if found is None:
         again()  # usually raises the same exception
@@ -150,13 +153,6 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     )
     made.__cause__ = error
     return made
-
-
-def of_this_call(error: Unfit) -> Unfit:
-    """Return an error, or one for this call alone if a gradient is not finite."""
-    if "strong_pass" not in functions_of(error.__traceback__):
-        return error
-    return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
 
 
 NOT_CALLED = "was not called yet, so there is no program; call it first"

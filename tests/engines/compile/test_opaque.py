@@ -84,7 +84,7 @@ def test_another_class_has_a_program_of_its_own():
 def test_what_a_function_looks_into_is_part_of_the_program(f):
     g = value_and_grad(f)
     compiled = compile(g)
-    said = "recorded 3 times in a row, and runs as it is: simulation was <"
+    said = "recorded 3 times for too few calls, and runs as it is: simulation was <"
     for k in (1.0, 2.0, 3.0):
         assert close(compiled(X, Simulation(k)), g(X, Simulation(k)))
     with pytest.warns(RecordingWarning, match=said):

@@ -77,10 +77,10 @@ def test_whole_numbers_in_lists_are_asked_by_class_and_value():
     def f(x, kept, also):
         return x * sum(kept) + len(also)
 
-    compiled = compile(f)
     for kept in ([1, 2, 3, 4, 5], [1, 2, 3, 4, 6], [True, 2, 3, 4, 5], [1.0, 2, 3, 4, 5]):
         for also in (tuple(kept), kept, [np.int64(1), *kept[1:]], [*kept, 2]):
-            x = np.ones(3)
+            x, compiled = np.ones(3), compile(f)
+            compiled(x, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
             y = compiled(x, kept, also)
             assert compiled(x, [*kept], also).tobytes() == y.tobytes() == f(x, kept, also).tobytes()
     given = [1, 2, 3, 4, 5]

@@ -1,9 +1,11 @@
-"""What is another at each call, so that a function is recorded again and again: it is named."""
+"""What changes again and again, so that a function would be recorded each time: it is named."""
+
+import itertools
 
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingWarning, compile
+from chainrules_compile import RecordingWarning, compile, compile_one_call, compiled
 from chainrules_py.ops import take
 from chainrules_tape import value_and_grad
 
@@ -60,3 +62,118 @@ def test_places_in_a_plain_table_are_an_input_as_the_advice_says():
         at = RNG.permutation(4)
         assert compiled(B, at) == pytest.approx(np.sum(B * np.eye(4)[at]))
     assert len(compiled.programs) == 1
+
+
+RATE, RATES, SETTINGS, HISTORY = 0.5, [0.5], {"rate": 0.5}, [0.5]
+
+
+class Model:
+    rate, weights = 0.5, np.ones(4)
+
+    def loss(self, x):
+        return np.sum(x * self.rate)
+
+    def output(self, x):
+        return np.sum(x * self.weights)
+
+
+MODEL = Model()
+
+
+def set_global(k):
+    global RATE
+    RATE = 0.5 / k
+
+
+CHANGES = {
+    "a global": (lambda x, k: np.sum(x) * RATE, set_global, "RATE"),
+    "an attribute": (lambda x, k: MODEL.loss(x), lambda k: setattr(MODEL, "rate", k), "self.rate"),
+    "an entry of a list": (
+        lambda x, k: np.sum(x) * RATES[0],
+        lambda k: RATES.__setitem__(0, k),
+        r"RATES\[0\]",
+    ),
+    "an entry of a dict": (
+        lambda x, k: np.sum(x) * SETTINGS["rate"],
+        lambda k: SETTINGS.update(rate=k),
+        r"SETTINGS\['rate'\]",
+    ),
+    "an array": (
+        lambda x, k: MODEL.output(x),
+        lambda k: setattr(MODEL, "weights", np.full(4, k)),
+        "self.weights",
+    ),
+    "a length": (lambda x, k: np.sum(x) * len(HISTORY), HISTORY.append, "HISTORY"),
+}
+
+
+def call_each(f, calls):
+    for call in calls:
+        f(*call)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock with which each recording takes the time of two calls of the function."""
+    clock = itertools.count().__next__
+    for module in (compile_one_call, compiled):
+        monkeypatch.setattr(module, "perf_counter", clock)
+
+
+@pytest.mark.parametrize("every", [1, 2, 4])
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_too_often_is_said_once(name, every, clock):
+    f, change, said = CHANGES[name]
+    step = compile(lambda x: f(x, 0))
+
+    def train():
+        for k in range(1, 8):
+            change(float(k))
+            for _ in range(every):
+                assert step(B) == pytest.approx(f(B, 0))
+
+    with pytest.warns(RecordingWarning, match=f"recorded 3 times.*{said} is another") as found:
+        train()
+    assert len(found) == 1
+    assert step.as_it_is
+    assert len(step.programs) == 3 + (every > 1)  # the first one needs to be called only once more
+
+
+def test_a_static_argument_that_changes_too_often_is_said_once(clock):
+    step = compile(lambda x, n: np.sum(x) * n)
+    with pytest.warns(RecordingWarning, match="n was 1, 2, 3: ") as found:
+        call_each(step, [(B, k // 2) for k in range(20)])
+    assert len(found) == 1
+    assert step.as_it_is
+
+
+def test_a_recording_that_is_worth_its_time_is_not_refused(clock):
+    step = compile(lambda x: np.sum(x) * RATE)
+    for k in range(1, 41):
+        set_global(k)
+        for _ in range(5):
+            assert step(B) == pytest.approx(np.sum(B) * RATE)
+    assert len(step.programs) == 32
+    assert not step.as_it_is
+
+
+def test_values_that_recur_are_not_refused():
+    step = compile(lambda x, mode: np.sum(x) * (2.0 if mode is None else mode))
+    for k in range(36):
+        step(B, (None, True, False)[k // 3 % 3])
+    assert len(step.programs) == 3
+
+
+def test_what_changes_between_values_that_recur_is_said(clock):
+    step = compile(lambda x, t: np.sum(x) if t is None else np.sum(x) * t)
+    with pytest.warns(RecordingWarning, match=r"recorded 5 times.*t was 1, 2, 3 ... \(5 in all"):
+        call_each(step, [(B, t) for t in (None, 1, None, 2, 3, 4, 5, 6, 7)])
+
+
+def test_a_function_with_too_many_programs_says_so_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(compiled, "none_fits", lambda *_: asked.append(1) or "has 32 programs")
+    step = compile(np.sum)
+    with pytest.warns(RecordingWarning, match="has 32 programs"):
+        call_each(step, [(np.ones(n),) for n in range(36)])
+    assert asked == [1]
