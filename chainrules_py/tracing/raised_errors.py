@@ -1,4 +1,4 @@
-"""Errors from inside an array library, for a NumPy function that it does not support.
+"""Errors that leave a differentiated function: what they say, and which frames they show.
 
 A traced array of Dask or PyTorch takes NumPy's functions. If such a function reduces to a function
 of the library that is missing or has other parameters, the library's error is about code that the
@@ -7,9 +7,11 @@ user has not written.
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 import sys
+import types
 from typing import Any
 
 from chainrules_py import errors
@@ -25,7 +27,6 @@ from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.object_arrays import Objects
-from chainrules_py.tracing.tracebacks import shorten_traceback
 from chainrules_py.values.caller_frames import is_of_library
 from chainrules_py.values.find_tracers import find_tracers
 from chainrules_py.values.type_info import type_info
@@ -128,3 +129,32 @@ def _foreign(call: dict[str, Any]) -> Any:
                 x = x.__payload__
             return x
     return None
+
+
+def shorten_traceback(error: BaseException) -> None:
+    """Remove frames of this library from the traceback of an error.
+
+    If the library did not raise the error itself, the frames that follow the program's last one
+    are kept. The environment variable ``CHAINRULES_TRACEBACK=full`` keeps all frames.
+    """
+    if os.environ.get("CHAINRULES_TRACEBACK") == "full":
+        return
+    context = error.__context__
+    if isinstance(context, KeyError) and all(map(_is_ours, [*tracebacks_of(context)][-1:])):
+        error.__suppress_context__ = True  # a cache miss
+    frames = [*tracebacks_of(error)]
+    program = [n for n, frame in enumerate(frames) if not _is_ours(frame)]
+    if not program:
+        return
+    kept = [frames[n] for n in program]
+    if not isinstance(error, ChainRulesError):
+        kept += frames[program[-1] + 1 :]
+    rest = None
+    for at in reversed(kept):
+        line = at.tb_lineno or 0  # code may have no lines
+        rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, line)
+    error.__traceback__ = rest
+
+
+def _is_ours(at: Any) -> bool:
+    return str(at.tb_frame.f_globals.get("__name__", "")).startswith("chainrules_")
