@@ -82,7 +82,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.aliases.alias": (
-        "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
+        "Alias AsArgument Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
     "chainrules_py.primitives.signature": "REQUIRED parameters_of tell_parameters",
     "chainrules_py.tangents.user_tangent_checks": (
