@@ -382,8 +382,18 @@ class Primitive(Generic[P, R]):
             )
             return found(*operands, **options)
         operands, options = self.normalise(operands, options)
-        y = tracer.__trace__(self, operands, options, primal)
-        return y if primal is not None and not self.has_body else self.unmixed(y)
+        try:
+            y = tracer.__trace__(self, operands, options, primal)
+            return y if primal is not None and not self.has_body else self.unmixed(y)
+        except RecursionError as error:
+            if not hasattr(error, "__notes__"):
+                engine = type(tracer).__qualname__
+                error.add_note(
+                    f"if {engine}.__trace__ calls {self.__name__} of {describe(operands)} with "
+                    f"the same operands again: take the values of {engine} out of them by "
+                    f"chainrules_py.extend.partition, as docs/build-an-engine.md shows"
+                )
+            raise
 
     def unmixed(self, y: Any) -> Any:
         """Return a result; raise if it depends on a differentiated value that is no operand.
