@@ -71,9 +71,8 @@ _HOMES: dict[str, str] = {
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
     "chainrules_py.primitives.closures.convert": (
-        "Closure Hole Operator closed closed_and_generators refuse_traced settled"
+        "Closure HigherOrder Hole Operator closed closed_and_generators refuse_traced settled"
     ),
-    "chainrules_py.primitives.closures.higher_order_primitive": "HigherOrder",
     "chainrules_py.primitives.method_table": "Cache invalidate where_defined",
     "chainrules_py.primitives.conversion_advice": (
         "Line advise advised advised_at gives picture refuse_labelled remedies remedy told"
@@ -83,7 +82,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.aliases.alias": (
-        "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
+        "Alias AsArgument Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
     "chainrules_py.primitives.signature": "REQUIRED parameters_of tell_parameters",
     "chainrules_py.tangents.user_tangent_checks": (
@@ -126,11 +125,10 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange refuse_plain",
     "chainrules_py.tracing.creation": "asarray full",
-    "chainrules_py.tracing.array_library_errors": "explain_error",
+    "chainrules_py.tracing.raised_errors": "explain_error shorten_traceback",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
     "chainrules_py.tracing.foreign_arrays": "asks_first moved read_for",
-    "chainrules_py.tracing.tracebacks": "shorten_traceback",
     "chainrules_py.tracing.trace_call": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.frule_rrule": "any_engine",
     "chainrules_py.engines.mutation_guard": "Guard GuardMode",

@@ -68,8 +68,7 @@ from chainrules_py.ops.hermitian_and_block_matrices import (
 from chainrules_py.primitives.aliases.alias import (
     UFUNC_KEYWORDS,
     Alias,
-    AsOperand,
-    AsOption,
+    AsArgument,
     Call,
     Lowering,
     alias,
@@ -77,15 +76,13 @@ from chainrules_py.primitives.aliases.alias import (
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
+    HigherOrder,
     Hole,
     Operator,
     closed,
     closed_and_generators,
     refuse_traced,
     settled,
-)
-from chainrules_py.primitives.closures.higher_order_primitive import (
-    HigherOrder,
 )
 from chainrules_py.primitives.conversion_advice import (
     Line,
@@ -287,9 +284,6 @@ from chainrules_py.tangents.zeros import (
     AbstractZero,
     missing,
 )
-from chainrules_py.tracing.array_library_errors import (
-    explain_error,
-)
 from chainrules_py.tracing.array_like import (
     ArrayLike,
     innermost,
@@ -331,6 +325,10 @@ from chainrules_py.tracing.operators import (
     answer_as,
     in_place_operators,
 )
+from chainrules_py.tracing.raised_errors import (
+    explain_error,
+    shorten_traceback,
+)
 from chainrules_py.tracing.trace_call import (
     Recorder,
     Settled,
@@ -338,9 +336,6 @@ from chainrules_py.tracing.trace_call import (
     Trace,
     Unmixed,
     note_rule,
-)
-from chainrules_py.tracing.tracebacks import (
-    shorten_traceback,
 )
 from chainrules_py.values.array_conversion import (
     as_array,
@@ -460,8 +455,7 @@ __all__ = [
     "Alias",
     "Always",
     "ArrayLike",
-    "AsOperand",
-    "AsOption",
+    "AsArgument",
     "Bound",
     "Cache",
     "Call",

@@ -17,8 +17,7 @@ import numpy as np
 from chainrules_py import Primitive, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import (
-    AsOperand,
-    AsOption,
+    AsArgument,
     Call,
     Line,
     Lowering,
@@ -58,7 +57,7 @@ def as_option(name: str, *, sequence: bool = False) -> Lowering:
         value = static(value)
         return (value,) if type(value) is int else value
 
-    return AsOption(name, in_sequence if sequence else static)
+    return AsArgument(name, in_sequence if sequence else static)
 
 
 def axis_of(value: Any) -> Any:
@@ -146,7 +145,7 @@ def as_array(name: str, convert: Callable[[Any], Any] = array_of) -> Lowering:
         by_name = not isinstance(call.operation, Primitive) and "x" in call.options
         (call.options if by_name else call.operands)[name] = value
 
-    return AsOperand(name, convert, place)
+    return AsArgument(name, convert, place)
 
 
 def as_places(name: str) -> Lowering:
@@ -172,13 +171,14 @@ def as_keyword(
         weak = not numbers and type_info(type(value)).is_python_number
         return value if weak else array_of(value)
 
-    def place(call: Call, name: str, value: Any) -> None:
-        call.options[name] = value
-        call.operation = call.operation if operation is None else operation
-
     if operation is None:
-        return AsOperand(name, operand, place)
-    return lambda call, value: place(call, name, operand(value))
+        return AsArgument(name, operand)
+
+    def of_composite(call: Call, value: Any) -> None:
+        call.options[name] = operand(value)
+        call.operation = operation
+
+    return of_composite
 
 
 def _sequence(call: Call, name: str, arrays: Any) -> None:
@@ -188,7 +188,7 @@ def _sequence(call: Call, name: str, arrays: Any) -> None:
         call.operands = {name: arrays} | call.operands
 
 
-as_arrays = AsOperand("arrays", lambda value: [array_of(x) for x in value], _sequence)
+as_arrays = AsArgument("arrays", lambda value: [array_of(x) for x in value], _sequence)
 """A sequence of arrays: variadic operands, or the first operand of a composite."""
 
 

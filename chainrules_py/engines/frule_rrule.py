@@ -17,7 +17,7 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
+from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.call_normalization import normalise_call

@@ -2,7 +2,7 @@
 
 Named as in the array-API standard, or else as in NumPy. Operands are positional, options
 keyword-only. Files declare operations, but for `engine_operations`, with what engines ask about
-reads, writes and memory, and `einsum_by_matmul`, with functions that are written in operations.
+reads, writes and memory.
 This module is also the array namespace of tracers: operations called on a tracer are traced.
 """
 

@@ -10,36 +10,37 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.ops.creation import arange_like
-from chainrules_py.ops.elementwise import imag, real
-from chainrules_py.ops.indexing import (
+from chainrules_py.ops import (
     Index,
     add_at,
-    getitem,
-    place,
-    put_at,
-    scatter_add,
-    stacked,
-    take,
-)
-from chainrules_py.ops.joining import concat, stack
-from chainrules_py.ops.linalg import diagonal
-from chainrules_py.ops.manipulation import (
+    arange_like,
     astype,
     broadcast_to,
+    concat,
     copy,
+    cumulative_sum,
+    diagonal,
     expand_dims,
     flip,
+    getitem,
+    imag,
     matrix_transpose,
+    mean,
     permute_dims,
+    put_at,
+    real,
     reshape,
+    round_decimals,
+    scatter_add,
     sliding_window_view,
     squeeze,
+    stack,
+    sum,
+    take,
     to_device,
 )
-from chainrules_py.ops.predicates import round_decimals
-from chainrules_py.ops.reductions import cumulative_sum, mean, sum
-from chainrules_py.ops.selection import where as select
+from chainrules_py.ops import where as select
+from chainrules_py.ops.indexing import place, stacked
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import untraced

@@ -2,14 +2,21 @@
 
 from typing import Any
 
-from chainrules_py.ops.creation import zeros_like
-from chainrules_py.ops.elementwise import conj, exp2, log2
-from chainrules_py.ops.joining import concat
-from chainrules_py.ops.linalg import tril, triu
-from chainrules_py.ops.manipulation import matrix_transpose
-from chainrules_py.ops.predicates import floor
-from chainrules_py.ops.reductions import max
-from chainrules_py.ops.selection import abs, maximum, where
+from chainrules_py.ops import (
+    abs,
+    concat,
+    conj,
+    exp2,
+    floor,
+    log2,
+    matrix_transpose,
+    max,
+    maximum,
+    tril,
+    triu,
+    where,
+    zeros_like,
+)
 
 __all__: list[str] = []
 """No operations, but functions written in them."""

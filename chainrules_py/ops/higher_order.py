@@ -13,7 +13,7 @@ from chainrules_py.errors import describe
 from chainrules_py.ops.creation import full_like
 from chainrules_py.ops.indexing import index
 from chainrules_py.ops.joining import stack
-from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
+from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.values.pytree import flatten, unflatten
 

@@ -155,12 +155,10 @@ class ArrayLike(PythonProtocols):
     ) -> Any:
         if tables and any(map(isinstance, keywords.values(), itertools.repeat(tuple(tables)))):
             keywords = {name: as_array(x) for name, x in keywords.items()}
-        if len(suspects) > FEW:  # libraries whose arrays NumPy only reads are loaded
-            held = not suspects.isdisjoint(map(type, keywords.values()))
-            for x in operands:
-                if type(x) is list or type(x) is tuple:
-                    held = held or not suspects.isdisjoint(map(type, x))
-            if held and function not in wrapping:
+        if len(suspects) > FEW and function not in wrapping:  # libraries that NumPy only reads
+            lists = [x for x in operands if type(x) is list or type(x) is tuple]
+            inside = itertools.chain(keywords.values(), *lists)
+            if not suspects.isdisjoint(map(type, inside)):
                 operands, keywords = all_read(operands, keywords)
         if self.home is None:
             try:

@@ -20,12 +20,12 @@ from chainrules_py.primitives.aliases.alias import Alias, Row, aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, advised_at, told
 from chainrules_py.primitives.method_table import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see, see_libraries
-from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.primitive import Primitive, is_static
+from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.call_normalization import scalar_at_home
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tracing.alias_call_plans import composing, options_of, renaming
 from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
 from chainrules_py.tracing.object_arrays import guarded, joined, may_hold
 from chainrules_py.values.array_conversion import as_array, is_asked, is_read, is_table
@@ -245,7 +245,7 @@ def _find_plan(
         return slow
     operation = row.operation
     if not isinstance(operation, Primitive):
-        composite = composing(row, rows)
+        composite = _composing(row, rows)
         return slow if composite is None else _joining(composite, f) if may else composite
     if operation.variadic is not None:
         return _plan_of_sequence(row, rows) or slow
@@ -274,7 +274,101 @@ def _find_plan(
     defaults = operation.options
     if places == (*range(len(operands)),) and not stated:
         return partial(record, **defaults) if defaults else record
-    return renaming(operation, record, places, stated)
+    return _renaming(operation, record, places, stated)
+
+
+def _renaming(operation: Any, record: Any, places: Any, stated: Any) -> Any:
+    """Return a plan that selects operands and options from a call."""
+    defaults = operation.options
+    alone = places == (0,)
+    known: dict[Any, dict[str, Any]] = {}  # options, by the arguments they come from
+
+    def plan(*operands: Any, **keywords: Any) -> Any:
+        key: Any = None
+        if alone:
+            given = (*operands[1:], *keywords.values()) if keywords else operands[1:]
+            kinds = (*map(type, given),)
+            if _FLAT.issuperset(kinds):
+                key = given, kinds  # with the types, as True equals 1 in a dict
+            elif tuple in kinds:
+                key = _key_of_tuples(given, kinds)
+            found = known.get(key)
+            if found is not None:
+                return record(*operands[:1], **found)
+        options = _options_of(stated, operands, keywords, defaults.copy())
+        xs = operands[:1] if alone else tuple([operands[p] for p in places])
+        if not is_static(*options.values()):
+            return operation(*xs, **options)
+        if key is not None:
+            if len(known) >= _MOST:
+                known.clear()
+            known[key] = options
+        return record(*xs, **options)
+
+    return plan
+
+
+def _composing(row: Alias, rows: list[Row]) -> Any:
+    """Return a plan that calls a composite, or None if the call needs more than that."""
+    operation, parameters = row.operation, parameters_of(row.operation)
+    several = parameters.variadic or len({name for name, *_ in rows}) != len(rows)
+    if row.hands_on or row.gather is not None or several:
+        return None
+    pairs = zip(parameters.positional, rows, strict=False)
+    ahead = [*[a == b and type(place) is int for a, (b, place, *_) in pairs], False].index(False)
+    first, rest = rows[:ahead], rows[ahead:]  # the rest are passed by name
+    if not rest and not any(convert for *_, convert in first):
+        return operation
+
+    def plan(*operands: Any, **keywords: Any) -> Any:
+        options = _options_of(rest, operands, keywords, {})
+        xs = [
+            x if convert is None or x is default else convert(x)
+            for x, (_, _, default, convert) in zip(operands, first, strict=False)
+        ]
+        return operation(*xs, **options)
+
+    return plan
+
+
+def _options_of(
+    stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Add the options of a call to those in ``options``."""
+    for name, place, default, convert in stated:
+        kind = type(place)
+        if kind is int:
+            value = operands[place]
+        elif kind is str:
+            value = keywords[place]
+        else:
+            value = _gathered(operands[place])
+        if value is not default:
+            options[name] = value if convert is None else convert(value)
+    return options
+
+
+_FLAT = {int, bool, type(None), str}
+_MOST = 256
+"""The number of option sets that a plan caches."""
+
+
+def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
+    """Return a cache key for options that are numbers, names and tuples of them, or None."""
+    inside = [x for value in given if type(value) is tuple for x in value]
+    among = (*map(type, inside),)
+    flat = _FLAT.issuperset(among) and _FLAT.issuperset(
+        [kind for kind in kinds if kind is not tuple]
+    )
+    return (given, kinds, among) if flat else None
+
+
+def _gathered(rest: tuple[Any, ...]) -> Any:
+    """Return values that are passed as several arguments, or as one sequence."""
+    whole = len(rest) == 1 and (
+        isinstance(rest[0], (type(None), tuple, list, range)) or getattr(rest[0], "ndim", 0) > 0
+    )
+    return rest[0] if whole else rest
 
 
 def _joining(plan: Step, f: Any) -> Step:
@@ -303,7 +397,7 @@ def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
 
     def plan(*operands: Any, **keywords: Any) -> Any:
         xs = operands[place] if type(place) is int else keywords[place]
-        options = options_of(stated, operands, keywords, {})
+        options = _options_of(stated, operands, keywords, {})
         if type(xs) in SEQUENCES:
             kinds = frozenset(map(type, xs))
             try:

@@ -51,7 +51,10 @@ class Objects:
     def __init__(self) -> None:
         line = Line(caller(2))
         self.file, self.line = line.place
-        self.instead = remedy(line) or advised_at(line) or remedy(line, last=True) or _usual(line)
+        usual = "use np.stack of the numbers"
+        if line.picture:  # one traced array that NumPy converts
+            usual = f"use {line.with_constant()}, which is a constant"
+        self.instead = remedy(line) or advised_at(line) or remedy(line, last=True) or usual
         fact = "an array of objects, of traced values, is given to what takes numbers only"
         self.refusal = told(fact, line, self.instead)
 
@@ -75,13 +78,6 @@ class Objects:
             f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
             f"take it for another number; {self.instead} there"
         )
-
-
-def _usual(line: Line) -> str:
-    """Return the advice for a line of which nothing else is known."""
-    if line.picture:  # one traced array that NumPy converts
-        return f"use {line.with_constant()}, which is a constant"
-    return "use np.stack of the numbers"
 
 
 _OF_DTYPE = (

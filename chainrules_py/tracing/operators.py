@@ -290,15 +290,6 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
     return (_of_two(method) if name == "__pow__" else method), reflected
 
 
-def _to_decimals(whole: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Return ``round``, which Python may call with a number of decimals."""
-
-    def method(self: Any, decimals: Any = None) -> Any:
-        return whole(self) if decimals is None else rounded(self, decimals)
-
-    return method
-
-
 def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Return ``pow``, which Python may call with a modulus."""
 
@@ -388,8 +379,8 @@ _COMPARISONS = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt,
 
 for _name, (_operation, _primal) in unary_operators.items():
     _whole = _unary(Site(_operation, _primal))
-    if _name == "__round__":
-        of_real_numbers[_name] = _to_decimals(_whole)
+    if _name == "__round__":  # which Python may call with a number of decimals
+        of_real_numbers[_name] = lambda x, n=None, f=_whole: f(x) if n is None else rounded(x, n)
     else:
         setattr(ArrayLike, _name, _whole)
 

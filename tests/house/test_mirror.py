@@ -81,11 +81,6 @@ ELSEWHERE = (
         "by values that are searched",
     ),
     (
-        "chainrules_py/primitives/closures/*",
-        "tests/core/primitives/closures/test_closures.py",
-        ROOM,
-    ),
-    (
         "chainrules_py/ops/engine_operations.py",
         "tests/tape/array_writes/test_view.py",
         "by views that are written through",

@@ -8,7 +8,7 @@ from typing import Any
 
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.late_alias import alias
-from chainrules_py.extend import AsOption, Call, Lowering
+from chainrules_py.extend import AsArgument, Call, Lowering
 
 
 def row(
@@ -35,10 +35,10 @@ def row(
 
 
 axis = low.as_option("axis")
-axes = AsOption("axis", low.axes_of)
+axes = AsArgument("axis", low.axes_of)
 """The axes of a reduction."""
-one_axis = AsOption("axis", low.axis_of)
-counted_axis = AsOption("axis", lambda value: int(operator.index(value)))
+one_axis = AsArgument("axis", low.axis_of)
+counted_axis = AsArgument("axis", lambda value: int(operator.index(value)))
 """An axis for which booleans count as numbers."""
 shape = low.as_option("shape", sequence=True)
 

@@ -16,7 +16,7 @@ from chainrules_numpy.function_aliases.alias_constructors import ignored, row, s
 from chainrules_numpy.late_alias import alias
 from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
 from chainrules_py import ops as v
-from chainrules_py.extend import AsOption
+from chainrules_py.extend import AsArgument
 from chainrules_py.extend import creation_composites as c
 
 _f: Any
@@ -146,7 +146,7 @@ _ends: dict[str, Any] = {
     "start": number("start"),
     "stop": number("stop"),
     "dtype": as_dtype,
-    "axis": AsOption("axis", _one),
+    "axis": AsArgument("axis", _one),
 }
 row(np.linspace, c.linspace, None, refuse=("device",), **_ends)
 row(np.logspace, c.logspace, None, base=number("base"), **_ends)

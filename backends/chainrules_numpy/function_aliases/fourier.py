@@ -9,13 +9,13 @@ import numpy as np
 from chainrules_numpy import keyword_lowerings as low
 from chainrules_numpy.function_aliases.alias_constructors import axis, row
 from chainrules_py import ops as v
-from chainrules_py.extend import AsOption
+from chainrules_py.extend import AsArgument
 from chainrules_py.extend import fourier_composites as f
 
 _f: Any
 _operation: Any
 
-norm = AsOption("norm", lambda value: value or "backward")
+norm = AsArgument("norm", lambda value: value or "backward")
 
 for _f, _operation in (
     (np.fft.fft, v.fft),

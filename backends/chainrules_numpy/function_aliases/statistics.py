@@ -12,7 +12,7 @@ from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import ops as v
-from chainrules_py.extend import AsOption, Call
+from chainrules_py.extend import AsArgument, Call
 from chainrules_py.extend import quantiles_composites as q
 from chainrules_py.extend import statistics_composites as s
 
@@ -106,7 +106,7 @@ for _f, _operation, _operand in (
         lower={
             "a": _operand("x1"),
             "v": _operand("x2"),
-            "mode": AsOption("mode", _mode),
+            "mode": AsArgument("mode", _mode),
         },
     )
 row(

@@ -68,54 +68,38 @@ Lowering = Callable[[Call, Any], None]
 """Rewrites a call for one keyword's value; shared by rows whose keyword has this meaning."""
 
 
-class AsOption:
-    """A lowering to an option that only converts the value.
+def as_option(call: Call, name: str, value: Any) -> None:
+    """Add an option to a call."""
+    call.options[name] = value
+
+
+class AsArgument:
+    """A lowering to an option or operand that only converts the value.
 
     Attributes
     ----------
     name : str
-        The option of the operation.
+        The option or operand of the operation or composite.
     convert : callable
-        Converts the keyword's value to the option's.
-    """
-
-    __slots__ = ("convert", "name")
-
-    def __init__(self, name: str, convert: Callable[[Any], Any]) -> None:
-        self.name = name
-        self.convert = convert
-
-    def __call__(self, call: Call, value: Any) -> None:
-        """Lower a keyword of a call to an option of the operation."""
-        call.options[self.name] = self.convert(value)
-
-
-class AsOperand(AsOption):
-    """A lowering to an operand that only converts the value.
-
-    Attributes
-    ----------
-    name : str
-        The operand of the operation or composite.
-    convert : callable
-        Converts the argument's value to the operand's.
+        Converts the argument's value.
     place : callable
         ``place(call, name, value)`` adds it to a call that may be rewritten otherwise, too.
     """
 
-    __slots__ = ("place",)
+    __slots__ = ("convert", "name", "place")
 
     def __init__(
         self,
         name: str,
         convert: Callable[[Any], Any],
-        place: Callable[[Call, str, Any], None],
+        place: Callable[[Call, str, Any], None] = as_option,
     ) -> None:
-        super().__init__(name, convert)
+        self.name = name
+        self.convert = convert
         self.place = place
 
     def __call__(self, call: Call, value: Any) -> None:
-        """Lower an argument of a call to an operand of the operation."""
+        """Lower an argument of a call to an argument of the operation."""
         self.place(call, self.name, self.convert(value))
 
 
@@ -158,7 +142,7 @@ class Alias:
         """Read the function's signature, and assign each parameter."""
         rename, refuse, parameters, positional = self._given
         native, operation, lower, gather = self.native, self.operation, self.lower, self.gather
-        of_static = gather is not None and type(lower.get(gather)) is AsOption
+        of_static = getattr(lower.get(gather or ""), "place", None) is as_option
         self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
         # NumPy passes **keywords to a user's function; such a composite does the same.
         whole = not (rename or lower or refuse or isinstance(operation, Primitive))
@@ -226,7 +210,7 @@ class Alias:
             self.gather in keywords
             or len({*given}) != len(given)
             or not {*given} <= self.names.keys() - self.refuse
-            or not all(isinstance(lower, (AsOption, NoneType)) for lower in lowered)
+            or not all(isinstance(lower, (AsArgument, NoneType)) for lower in lowered)
         ):
             return None
         return [

@@ -25,7 +25,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.dispatch_types import Tracer
-from chainrules_py.values.find_tracers import find_tracers, is_traced
+from chainrules_py.values.find_tracers import find_host, find_tracers, is_traced
 from chainrules_py.values.object_contents import attributes, content, directly
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.random_generators import is_generator
@@ -36,7 +36,7 @@ from chainrules_py.values.structure import (
     register_structure,
     structure_of,
 )
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.type_info import hosts, type_info
 
 LONGEST = 256
 """Lists, tuples and dicts with more entries are not searched; pass their values as operands."""
@@ -260,6 +260,36 @@ def _levels(x: Any) -> set[Any]:
     for tracer in find_tracers(x):
         found |= {tracer.level} | _levels(tracer.__payload__)
     return found
+
+
+class HigherOrder(Primitive[..., Any]):
+    """An operation that takes functions; values that they captured are found before the call.
+
+    Attributes
+    ----------
+    is_program : bool
+        Whether its rules state that its body is differentiated.
+    """
+
+    is_program = False
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """Compute the result, or let the highest tracer in operands and captured values trace it.
+
+        If `is_program`, the body runs directly, unless another engine traces the call: that engine
+        sees the whole operation.
+        """
+        if not any(map(callable, operands)):
+            raise TypeError(
+                f"{self.__name__}() takes a function, as lambda y: A @ y is of a matrix A, and got "
+                f"{', '.join(map(describe, operands)) or 'none'}"
+            )
+        if self.is_program and (not hosts or find_tracers(operands)):
+            return self.__wrapped__(*operands, **options)
+        found = [closed(x) if callable(x) else x for x in operands]
+        if self.is_program and (find_tracers(found) or find_host((found,)) is None):
+            return self.__wrapped__(*operands, **options)
+        return super().__call__(*found, **options)
 
 
 # ------------------------------------------------------------------------------- search and copy

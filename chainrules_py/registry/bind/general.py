@@ -16,8 +16,7 @@ from chainrules_py.errors import (
 )
 from chainrules_py.ops.elementwise import conj, multiply, real, strong_multiply
 from chainrules_py.ops.higher_order import transposed
-from chainrules_py.primitives.closures.convert import Closure, Operator
-from chainrules_py.primitives.closures.higher_order_primitive import HigherOrder
+from chainrules_py.primitives.closures.convert import Closure, HigherOrder, Operator
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned, batched, direction

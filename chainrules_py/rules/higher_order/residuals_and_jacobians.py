@@ -66,14 +66,18 @@ class Gradient(Operator):
         return y, tree.build(tree.read(pullback(zero_tangent(y) + 1.0)[0]))
 
 
-class Pushed(Operator):
-    """The Jacobian of ``f(x, *params)`` in x, times a vector in the structure of x."""
+class _Jacobian(Operator):
+    """The Jacobian of ``f(x, *params)`` in x, at a point."""
 
     FIELDS = ("config", "f", "x", "params")
     config: Config
     f: Function
     x: Any
     params: tuple[Any, ...]
+
+
+class Pushed(_Jacobian):
+    """The Jacobian of ``f(x, *params)`` in x, times a vector in the structure of x."""
 
     def __call__(self, u: Any) -> Any:
         """Multiply the Jacobian by a vector."""
@@ -85,7 +89,7 @@ class Pushed(Operator):
         return tree.build(Tree(y).read(y_dot))
 
 
-class Pulled(Operator):
+class Pulled(_Jacobian):
     """The adjoint Jacobian of ``f(x, *params)`` in x, times a vector: the adjoint of `Pushed`.
 
     Attributes
@@ -95,12 +99,7 @@ class Pulled(Operator):
         differentiation computes its own.
     """
 
-    FIELDS = ("config", "f", "x", "params")
     matrix: Any = None
-    config: Config
-    f: Function
-    x: Any
-    params: tuple[Any, ...]
 
     @functools.cached_property
     def recorded(self) -> tuple[Tree, Tree, Callable[..., tuple[Any, ...]]]:

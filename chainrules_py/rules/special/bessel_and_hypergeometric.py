@@ -172,36 +172,11 @@ def both_adjoint(y_bar, p, q):
 def lambertw_rule(x, k):
     """W′ = 1 / (exp(W) + x): 4.13.4."""
     w = lambertw(x, k)
-    return w, (LinearMap(times, times_conj, lambert_slope, w, x), unstated(lambertw, 1, k))
+    return w, (LinearMap(times, times_conj, lambert_slope, w, x), unstated(lambertw, 1, x, k))
 
 
 def lambert_slope(w, x):
     return divide(1, exp(w) + x)
-
-
-@rule(hyp1f1, batched="broadcast")
-def hyp1f1_rule(a, b, x):
-    """Differentiate in x by a / b ₁F₁(a + 1; b + 1; x): 13.3.15."""
-    in_x = LinearMap(times, times_conj, hyp1f1_slope, a, b, x)
-    return hyp1f1(a, b, x), (*[varied(hyp1f1, place, a, b, x) for place in (0, 1)], in_x)
-
-
-def hyp1f1_slope(a, b, x):
-    p, q = floating(a, x), floating(b, x)
-    return p / q * hyp1f1(p + 1, q + 1, x)
-
-
-@rule(hyp2f1, batched="broadcast")
-def hyp2f1_rule(a, b, c, x):
-    """Differentiate in x by a b / c ₂F₁(a + 1, b + 1; c + 1; x): 15.5.1."""
-    in_x = LinearMap(times, times_conj, hyp2f1_slope, a, b, c, x)
-    in_others = [varied(hyp2f1, place, a, b, c, x) for place in (0, 1, 2)]
-    return hyp2f1(a, b, c, x), (*in_others, in_x)
-
-
-def hyp2f1_slope(a, b, c, x):
-    p, q, r = [floating(n, x) for n in (a, b, c)]
-    return p * q / r * hyp2f1(p + 1, q + 1, r + 1, x)
 
 
 # ------------------------------------------------------------------------------- formulas
@@ -244,6 +219,10 @@ for _operation, _slope in (
     (hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v),  # 16.3.1
 ):
     of_order(_operation, _slope)
+
+# 13.3.15 and 15.5.1.
+of_order(hyp1f1, lambda _y, a, b, x: a / b * hyp1f1(a + 1, b + 1, x))
+of_order(hyp2f1, lambda _y, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x))
 
 for _operation, *_slopes in (
     (expi, lambda _y, x: divide(exp(x), x)),

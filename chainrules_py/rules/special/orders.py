@@ -11,11 +11,11 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
 
 
-def unstated(operation, place, x):
+def unstated(operation, place, *xs):
     """Make the map of an operand without a derivative here; `NoTangent` for integers."""
-    if kind_of(x) in ("int", "bool"):
+    if kind_of(xs[place]) in ("int", "bool"):
         return NoTangent()
-    return LinearMap(refuse, refuse, operation, place, x)
+    return LinearMap(refuse, refuse, operation, place, xs[place])
 
 
 def refuse(t, operation, place, x):
@@ -63,13 +63,15 @@ FORMS = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (3 / 4, -3 / 20, 1 / 60))
 
 
 def of_order(operation, slope, fixed=varied):
-    """State dy = slope(y, n, x) dx, and the derivative in the order n by differences."""
+    """State dy = slope(y, *orders, x) dx, and the derivatives in the orders by differences."""
 
-    def of_order_rule(n, x):
-        y = operation(n, x)
-        in_order = varied(operation, 0, n, x) if fixed is varied else fixed(operation, 0, n)
-        return y, (in_order, LinearMap(times, times_conj, slope, y, floating(n, x), x))
+    def of_order_rule(*operands):
+        y, (*orders, x) = operation(*operands), operands
+        in_orders = [fixed(operation, place, *operands) for place in range(len(orders))]
+        at = y, *[floating(n, x) for n in orders], x
+        return y, (*in_orders, LinearMap(times, times_conj, slope, *at))
 
+    of_order_rule.__signature__ = operation.signature  # type: ignore[attr-defined]
     rule(operation, batched="broadcast")(of_order_rule)
 
 

@@ -1,4 +1,4 @@
-"""Errors from inside an array library, for a NumPy function that it does not support.
+"""Errors that leave a differentiated function: what they say, and which frames they show.
 
 A traced array of Dask or PyTorch takes NumPy's functions. If such a function reduces to a function
 of the library that is missing or has other parameters, the library's error is about code that the
@@ -7,9 +7,11 @@ user has not written.
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 import sys
+import types
 from typing import Any
 
 from chainrules_py import errors
@@ -23,9 +25,8 @@ from chainrules_py.errors import (
 from chainrules_py.primitives.conversion_advice import instead_for, told, tracebacks_of
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
-from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.array_like import ArrayLike, innermost
 from chainrules_py.tracing.object_arrays import Objects
-from chainrules_py.tracing.tracebacks import shorten_traceback
 from chainrules_py.values.caller_frames import is_of_library
 from chainrules_py.values.find_tracers import find_tracers
 from chainrules_py.values.type_info import type_info
@@ -76,8 +77,7 @@ def _explain(error: BaseException, held: bool) -> None:
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # objects may cause any error
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
-    broken = broken and not re.search(_MISCALLED, str(error))
-    if broken and (found := instead_for(error, held)):
+    if broken and not re.search(_MISCALLED, str(error)) and (found := instead_for(error, held)):
         line, write = found
         taker = (line and (line.called or line.written)) or "it"
         fact = f"{taker} takes plain values, and was given what is traced"
@@ -91,11 +91,9 @@ def _explain(error: BaseException, held: bool) -> None:
             for refuse in errors.refusers:
                 refuse(error)
         return
-    call = None
-    if not isinstance(error, (ChainRulesError, ValueError)):
-        call = _call(error)
-    if call is not None and (foreign := _foreign(call)) is not None:
-        f = call.get("function", call.get("ufunc"))
+    other = isinstance(error, (ChainRulesError, ValueError))
+    if not other and (call := _foreign_call(error)) is not None:
+        f, foreign = call
         library, said = type(foreign).__module__.partition(".")[0], str(error).partition("\n")[0]
         raise NotDifferentiableError(
             f"np.{name_of(f)}, so called, has no derivative for {describe(foreign)} of {library}, "
@@ -106,25 +104,48 @@ def _explain(error: BaseException, held: bool) -> None:
     advise(error)
 
 
-def _call(error: BaseException) -> dict[str, Any] | None:
-    """Return the arguments of the NumPy call inside which an error was raised, or None."""
-    found = None
+def _foreign_call(error: BaseException) -> tuple[Any, Any] | None:
+    """Return the NumPy function inside which an error was raised, and its array of a library.
+
+    None if there is no such call, or if its arrays are NumPy's.
+    """
+    call: dict[str, Any] = {}
     for frame in [trace.tb_frame for trace in tracebacks_of(error)]:
         if frame.f_code in _HOOKS:
-            found = frame.f_locals if found is None else found
-        elif found is not None and not is_of_library(frame):
-            found = None  # the call led back to a function of the program
-    return found
-
-
-def _foreign(call: dict[str, Any]) -> Any:
-    """Return a traced array of a library other than NumPy, or None."""
-    for x in find_tracers((call["operands"], call["keywords"])):
-        if type_info(type(x)).dispatch_type.__module__.partition(".")[0] not in (
-            "numpy",
-            "builtins",
-        ):
-            while hasattr(x, "__payload__"):
-                x = x.__payload__
-            return x
+            call = call or frame.f_locals
+        elif not is_of_library(frame):
+            call = {}  # the call led back to a function of the program
+    for x in find_tracers((call.get("operands"), call.get("keywords"))):
+        home = type_info(type(x)).dispatch_type.__module__.partition(".")[0]
+        if home not in ("numpy", "builtins"):
+            return call.get("function", call.get("ufunc")), innermost(x)
     return None
+
+
+def shorten_traceback(error: BaseException) -> None:
+    """Remove frames of this library from the traceback of an error.
+
+    If the library did not raise the error itself, the frames that follow the program's last one
+    are kept. The environment variable ``CHAINRULES_TRACEBACK=full`` keeps all frames.
+    """
+    if os.environ.get("CHAINRULES_TRACEBACK") == "full":
+        return
+    context = error.__context__
+    if isinstance(context, KeyError) and all(map(_is_ours, [*tracebacks_of(context)][-1:])):
+        error.__suppress_context__ = True  # a cache miss
+    frames = [*tracebacks_of(error)]
+    program = [n for n, frame in enumerate(frames) if not _is_ours(frame)]
+    if not program:
+        return
+    kept = [frames[n] for n in program]
+    if not isinstance(error, ChainRulesError):
+        kept += frames[program[-1] + 1 :]
+    rest = None
+    for at in reversed(kept):
+        line = at.tb_lineno or 0  # code may have no lines
+        rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, line)
+    error.__traceback__ = rest
+
+
+def _is_ours(at: Any) -> bool:
+    return str(at.tb_frame.f_globals.get("__name__", "")).startswith("chainrules_")
