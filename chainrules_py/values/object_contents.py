@@ -174,7 +174,7 @@ def _counts(x: Any) -> bool:
         return not isinstance(x, Integral)
     dtype = getattr(x, "dtype", None)
     fields = getattr(dtype, "names", None)
-    return _is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
+    return is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
 
 
 _FIXED = (*_BOUND, str, bytes, int, Enum, types.ModuleType, types.FunctionType, functools.partial)
@@ -189,11 +189,11 @@ def _format_of(x: Any) -> str | None:
         return None
 
 
-def _is_of_numbers(dtype: Any) -> bool:
+def is_of_numbers(dtype: Any) -> bool:
     """Return whether elements are objects, or records that contain floating-point numbers."""
     fields = getattr(dtype, "fields", None)
     inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
-    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
+    floats = any([d.kind in ("f", "c") or is_of_numbers(d) for d in inside])
     return floats or getattr(dtype, "kind", None) == "O"
 
 
