@@ -52,16 +52,15 @@ class AbstractTangent:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
         """Compute NumPy's sums and multiples, and ``a += t``, by the operators; refuse others."""
-        names = _OPERATORS.get(ufunc.__name__)
-        if names is None and self._by_identity and ufunc.__name__ in ("equal", "not_equal"):
-            return (xs[0] is xs[1]) is (ufunc.__name__ == "equal")
-        if names is None or method != "__call__" or options.keys() - {"out"}:
+        name = ufunc.__name__
+        if self._by_identity and name in ("equal", "not_equal"):
+            return (xs[0] is xs[1]) is (name == "equal")
+        if name not in _OPERATORS or method != "__call__" or options.keys() - {"out"}:
             return self.__refused__()
-        x, y = xs
         if options:
-            alone = options["out"][0] is x and ufunc.__name__ in ("add", "subtract")
-            return self._added_in_place(x, ufunc) if alone else self.__refused__()
-        found = getattr(self, names[0])(y) if x is self else getattr(self, names[1])(x)
+            alone = options["out"][0] is xs[0] and name in ("add", "subtract")
+            return self._added_in_place(xs[0], ufunc) if alone else self.__refused__()
+        found = _by_operator(name, *xs)
         return self.__refused__() if found is NotImplemented else found
 
     def _added_in_place(self, x: Any, ufunc: Any) -> Any:
