@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, final
 
-from chainrules_py.engines.mutation_guard import check_watched, watched
+from chainrules_py.engines.mutation_guard import watched
 from chainrules_py.errors import (
     ChainRulesError,
     NoRuleError,
@@ -158,7 +158,7 @@ class Pullback:
     skips the computation for unwanted operands, and returns ``ZeroTangent()`` for them.
     """
 
-    __slots__ = ("arrays", "call", "f", "operands", "options", "record", "wanted", "y")
+    __slots__ = ("call", "f", "guard", "operands", "options", "record", "wanted", "y")
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Pullback:
         call: tuple[Any, ...],
         options: dict[str, Any],
     ) -> None:
-        self.arrays = watched(record or ())
+        self.guard = watched(record or ())
         self.f = f
         self.y = y
         self.operands = operands
@@ -181,7 +181,7 @@ class Pullback:
 
     def __reduce__(self) -> Any:
         """Pickle as the call that made it; its rule is found and bound again."""
-        check_watched(self.arrays, self.record or ())
+        self.guard.check()
         return _pullback_again, (self.call, self.operands, self.options)
 
     def __call__(
@@ -190,7 +190,7 @@ class Pullback:
         """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
         y_bar = check_tangent_of(self.y, (y_bar, *others) if others else y_bar, "cotangent")
-        check_watched(self.arrays, self.record or ())
+        self.guard.check()
         always = record is not None and record[0].statement.recipe.always
         if always and is_zero(y_bar):
             y_bar = zero_tangent(self.y)
