@@ -17,7 +17,6 @@ from chainrules_py.tangents.checks import (
 )
 from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.pytree import register_container
 from chainrules_py.values.structure import Structure, primal_class, structure_of
 
 P = TypeVar("P")
@@ -68,6 +67,7 @@ class Tangent(AbstractTangent, Generic[P]):
 
     primal_type: ClassVar[type[Any]]
     _structure: ClassVar[Structure[Any]]
+    __container__: ClassVar[Structure[Any]]
 
     _entries: dict[Any, Any]
     _length: int | None
@@ -344,7 +344,7 @@ def _rebuilt(t: Tangent[P], entries: Sequence[Any]) -> Tangent[P]:
     return t._of(dict(zip(keys, entries, strict=True)), t._length)
 
 
-register_container(Tangent, Structure("tangent", None, Tangent.fields, _rebuilt))
+Tangent.__container__ = Structure("tangent", None, Tangent.fields, _rebuilt)
 
 
 def _describe_tangent(x: object, depth: int) -> str | None:
