@@ -35,7 +35,7 @@ from chainrules_py.tangents.space import (
     known_space,
     mirrored,
     space,
-    spread_all,
+    spread,
     spread_given,
     with_dtype,
     zero_tangent,
@@ -129,9 +129,9 @@ class GeneralRecipe(_Written, SharedRun):
                 if is_structure_type(type(y)):
                     of = space(y)
                     given = y, tuple([_reading(m, of) for m in given[1]])
-            if functions:
-                told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
-                given = given[0], tuple(told)
+            for i in functions:
+                if type(given[1][i]) is not LinearMap:
+                    flowing(given[1][i], statement)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
                     again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
@@ -362,7 +362,7 @@ class FruleRecipe(_Written, OneMode):
             y_dot, of = given(y_dot, statement), space(y)
             try:  # a user's tangent has the shape of the result: summing it would be wrong
                 if type(of) is not Space or isinstance(y_dot, AbstractTangent):
-                    return y, spread_all(y_dot, y)
+                    return y, spread(y_dot, y)
                 return y, project_exactly(canonicalize(y, y_dot), of)
             except ProjectionError as error:
                 error.add_note(f"given by {statement!r} as the tangent of its result {describe(y)}")
@@ -729,19 +729,6 @@ def refuse_functions(request: Request) -> None:
             f"requires=ForwardMode, and push by config.frule_via_ad, or pass what the function "
             f"captured as an operand"
         )
-
-
-def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
-    """Return the map of an operand; if that is a function, raise where the map gives zero."""
-    if not of_function:
-        return m
-    if type(m) is not LinearMap:
-        return flowing(m, statement)
-
-    def flows(half: Any) -> Any:
-        return half and (lambda *xs: flowing(half(*xs), statement))
-
-    return LinearMap(flows(m.push), flows(m.pull), *m.saved)
 
 
 def flowing(t: Any, statement: Statement) -> Any:
