@@ -155,4 +155,12 @@ def overriding(
         rule(f, types=types, override=block)(stated)
         yield
     finally:
-        remove([s for s in rules_for(f) if s.override == block])  # with hooks attached to them
+        try:
+            _end(f, block)
+        finally:
+            _end(f, block)  # what an interrupt has left
+
+
+def _end(f: Callable[..., Any], block: int) -> None:
+    """Remove the statements of a block, with hooks attached to them; idempotent."""
+    remove([s for s in rules_for(f) if s.override == block])

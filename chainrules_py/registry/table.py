@@ -90,8 +90,10 @@ def remove(statements: Collection[Statement], instead: Collection[Statement] = (
 
 def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) -> None:
     """Replace all statements of a primal at once, and invalidate what was looked up before."""
+    for each in tell:  # before the change: an interruption after it leaves nothing outdated
+        each()
     primal.stated = statements, {}
-    for each in tell:
+    for each in tell:  # after it: a signal handler may have looked something up in between
         each()
 
 
