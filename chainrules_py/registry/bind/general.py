@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
+from chainrules_py.registry.bind.elementwise_pulls import form
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
@@ -383,10 +383,6 @@ class RruleRecipe(_Written, OneMode):
         active, n, functions = request.active, len(request.operands), functions_in(request)
         home, tests, near = request.home, self._tests(request), compares(request)
 
-        def of(i: int, bars: Any, y_bar: Any, onto: Any) -> Any:
-            bar = given(bars[i], statement)
-            return brought(flowing(bar, statement) if i in functions else bar, y_bar, onto)
-
         def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
             bars = pullback(y_bar)
             if not isinstance(bars, tuple) or len(bars) != n:
@@ -402,7 +398,8 @@ class RruleRecipe(_Written, OneMode):
                 ):
                     found.append(bar)
                 else:
-                    found.append(of(i, bars, y_bar, onto))
+                    bar = (flowing if i in functions else given)(bar, statement)
+                    found.append(brought(bar, y_bar, onto))
             return found[0] if len(active) == 1 else tuple(found)
 
         annotate(pull, request)
@@ -438,7 +435,6 @@ class RruleRecipe(_Written, OneMode):
 
 
 NUMBER = space(0.0)
-form = operator.attrgetter("dtype", "shape")
 
 
 def compares(request: Request) -> bool:
@@ -733,7 +729,7 @@ def refuse_functions(request: Request) -> None:
 
 def flowing(t: Any, statement: Statement) -> Any:
     """Return a rule's derivative in a function; raise if it is zero, as it would be lost."""
-    t = unthunk(t)
+    t = given(t, statement)
     if is_zero(t):
         raise NotDifferentiableError(
             f"{statement!r} gives zero for a function that has captured what is being "

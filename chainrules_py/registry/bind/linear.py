@@ -409,8 +409,6 @@ def _dense(t: Any, x: Any) -> Any:
 
 def _arrayed(spaces: list[Any], tangents: tuple[Any, ...]) -> list[Any]:
     """Replace spaces of numbers by those of arrays: a batch of tangents of a number is an array."""
-    if not any([type(of) is Space and of.dtype is None for of in spaces]):
-        return spaces
     like = unthunk(next(t for t in tangents if not is_zero(t)))
     return [
         space(full_like(like, shape=of.shape, fill=0))
