@@ -655,20 +655,15 @@ def checked_types(
 ) -> tuple[tuple[Any, ...], Any]:
     """Return a written rule's signature, after comparing its parameters with the primal's."""
     parameters = parameters_of(function)
-    operands = parameters.positional[skip:]
     variadic = parameters.variadic is not None
     options = set(parameters.keyword_only) - ({"wanted"} - set(primal.options))
-    wrong = None
-    if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
-        wrong = f"the operands ({', '.join(operands)})"
-    elif variadic != (primal.variadic is not None):
-        wrong = "variadic operands" if variadic else "no variadic operands"
-    elif parameters.keywords is None and options != set(primal.options):
-        wrong = f"the options {sorted(options)}"
-    if wrong is not None:
+    same = variadic or len(parameters.positional) == skip + len(primal.operands)
+    same &= variadic == (primal.variadic is not None)
+    if not same or (parameters.keywords is None and options != set(primal.options)):
         before = "".join([f"{name}, " for name in parameters.positional[:skip]])
         raise RuleError(
-            f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
+            f"{function.__qualname__} ({where_defined(function)}) takes "
+            f"({', '.join(parameters.names)}); {primal.__name__} "
             f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
             f"rule has the same: write def {function.__name__}({before}{str(primal.signature)[1:]}"
         )
