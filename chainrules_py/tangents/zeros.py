@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
 
-from chainrules_py.errors import NoRuleError, NotDifferentiableError, describe
+from chainrules_py.errors import NoRuleError, describe
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.structure import is_structure_type
 
@@ -274,9 +274,6 @@ class NotImplementedTangent(AbstractTangent):
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self
-
-    def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
-        raise NotDifferentiableError(self.said)  # the array would be silently wrong
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"
