@@ -187,13 +187,11 @@ class Tangent(AbstractTangent, Generic[P]):
         # Protocols (copy, pickle, arrays) look up dunders, which are not fields.
         if not (name.startswith("__") and name.endswith("__")):
             names: Any = self._structure.names
-            if names is None and self._structure.kind == "registered" and self._structure.seen:
-                names = self._structure.seen  # keys of earlier values; the class has none
-            if name in self._entries and self._structure.kind == "registered":
-                return self._entries[name]
-            if names is not None and name in names:
+            if self._structure.kind == "registered":
+                names = self._structure.seen | self._entries  # also keys of earlier values
+            if names and name in names:
                 return self._entries.get(name, ZERO)
-            if names is not None:
+            if names:
                 raise AttributeError(unknown_keys(self.primal_type, [name], list(names)))
         raise AttributeError(f"{type(self).__qualname__!r} object has no attribute {name!r}")
 
