@@ -85,8 +85,6 @@ class AbstractTangent:
         return self.__add__(other)
 
     def __sub__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return NotImplemented
         return Algebra.add(self, Algebra.scale(other, -1))
 
     def __rsub__(self, other: Any) -> Any:
@@ -98,15 +96,11 @@ class AbstractTangent:
         return Algebra.scale(self, -1)
 
     def __mul__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return NotImplemented
         return Algebra.scale(self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return NotImplemented
         return Algebra.divide(self, other)
 
     def __rtruediv__(self, other: Any) -> NoReturn:

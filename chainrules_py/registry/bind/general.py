@@ -176,8 +176,6 @@ class GeneralRecipe(_Written, SharedRun):
                     if batch:  # terms do not broadcast against each other behind the batch axis
                         term = spread_given(term, y, tangents, batch=batch)
                     y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)
-                if type(y_dot) is float and y is NUMBER:
-                    return y_dot
                 dtype = getattr(y, "dtype", 0)
                 alike = near and getattr(y_dot, "dtype", None) is dtype is getattr(t, "dtype", 0)
                 if alike and y_dot.shape[batch:] == y.shape:  # pyright: ignore[reportAttributeAccessIssue]
