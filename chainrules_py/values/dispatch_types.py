@@ -197,8 +197,7 @@ def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:
     cls = abc.ABCMeta(
         name, (Array,), {"__doc__": f"Stands for {name} before its library is there."}
     )
-    for qualified in replaces:
-        _replacements[qualified] = cls
+    _replacements.update(dict.fromkeys(replaces, cls))
     return cls
 
 
