@@ -316,7 +316,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
     if isinstance(t, AbstractTangent):
         return t
     if type(onto) is not Space:
-        return known_space(y) if is_zero(onto) else t
+        return known_space(y)
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
         if hasattr(t, "dtype"):

@@ -73,12 +73,12 @@ def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
     if type(of) is not Space:
         check_served(x, type(x))
         refuse_objects(x)
-        if is_zero(of) and what == "tangent":
+        if what == "tangent":
             refuse_labelled(x)
             raise ProjectionError(
                 f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
             )
-        return of if is_zero(of) else t
+        return of
     return project_exactly(t, of, what, beside=what == "tangent")
 
 

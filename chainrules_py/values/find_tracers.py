@@ -105,8 +105,8 @@ def seen_through(
     """
     if not (operation.has_body and any([s.recipe is not None for s in operation.stated[0]])):
         return body
-    known = not any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
-    known = known or any([issubclass(cls, _FUNCTIONS) for cls in classes])
+    functions = any([issubclass(cls, _FUNCTIONS) for cls in classes])
+    known = functions or not any([is_opaque(c) or is_structure_type(c) for c in classes])
     asked = bool(operation.options) and not operation.__module__.startswith("chainrules_")
     if known and not asked:
         return body
