@@ -241,26 +241,6 @@ class Program:
             used[x].append(len(self.calls))
         return used
 
-    def replaced(self, instead: Mapping[Value, Any]) -> Program:
-        """Return the program with other operands for some values, in calls and outputs.
-
-        The calls that computed these values remain; a replacement must be defined where the value
-        is used. Replacements are not replaced again.
-
-        Examples
-        --------
-        >>> x, y, z = Value("x"), Value("y"), Value("z")
-        >>> calls = (Call(abs, (x,), {}, (y,)), Call(max, (y, 1.0), {}, (z,)))
-        >>> Program("f", (x,), calls, (z,)).replaced({y: x})
-        def f(x):
-            y = abs(x)
-            z = max(x, 1.0)
-            return z
-        """
-        calls = tuple([call.replaced(instead) for call in self.calls])
-        outputs = _replaced(self.outputs, instead)
-        return Program(self.name, self.inputs, calls, outputs, self.constants)
-
     def __repr__(self) -> str:
         given = ", ".join(map(repr, self.inputs))
         held = [f"{x!r} = {_shown(constant)}  # constant" for x, constant in self.constants.items()]

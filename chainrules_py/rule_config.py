@@ -75,8 +75,7 @@ class Config:
                 f"{type(self).__name__} has no forward mode; "
                 f"a rule that needs it says requires=ForwardMode"
             )
-        y, y_dot = self.jvp(lambda *xs: f(*xs, **options), operands, tangents)
-        return y, y_dot
+        return self.jvp(lambda *xs: f(*xs, **options), operands, tangents)  # type: ignore[no-any-return]
 
     def sees(self, x: Any) -> bool:
         """Return whether a value's numbers can be read: False while it is traced for compilation.
@@ -94,5 +93,4 @@ class Config:
                 f"{type(self).__name__} has no reverse mode; "
                 f"a rule that needs it says requires=ReverseMode"
             )
-        y, pullback = self.vjp(lambda *xs: f(*xs, **options), *operands)
-        return y, pullback
+        return self.vjp(lambda *xs: f(*xs, **options), *operands)  # type: ignore[no-any-return]

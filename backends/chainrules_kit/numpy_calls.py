@@ -193,7 +193,7 @@ class _Vector:
 
 def _holds_hosted(x: Any) -> bool:
     known = isinstance(x, CONSTANT) or is_hosted(x)
-    return not known and any(map(is_hosted, inside(x, ours=True)))
+    return not known and any(map(is_hosted, inside(x)))
 
 
 def _moves(x: Any) -> bool:

@@ -95,7 +95,7 @@ def in_our_words(arguments: Any) -> Iterator[None]:
     except ChainRulesError:
         raise
     except Exception as error:
-        hosted = next((x for x in inside(arguments, ours=True) if is_hosted(x)), None)
+        hosted = next((x for x in inside(arguments) if is_hosted(x)), None)
         if hosted is None:
             raise
         raise NotDifferentiableError(

@@ -202,7 +202,7 @@ class Beside:
         return self.theirs if held and not any(held) and self.theirs is not None else self
 
     def _traced(self) -> list[Any]:
-        return [y for y in inside(self, ours=True) if isinstance(y, Tracer)]
+        return [y for y in inside(self) if isinstance(y, Tracer)]
 
 
 def plainly(x: Any) -> Any:

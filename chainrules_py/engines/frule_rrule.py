@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, final
 
-from chainrules_py.engines.mutation_guard import check_watched, watched
+from chainrules_py.engines.mutation_guard import watched
 from chainrules_py.errors import (
     ChainRulesError,
     NoRuleError,
@@ -125,7 +125,7 @@ class _Rrule:
         bound = bind_for((True,) * len(operands))
         if bound is None:
             y = _told(native or f, *operands, **options)
-            return y, Pullback(f, y, operands, None, (), made_by, options)
+            return y, Pullback(f, y, operands, None, (True,) * len(operands), made_by, options)
         y, record = _told(bound.run, None, *operands, **options)
         if isinstance(y, Tracer) or is_structure_type(type(y)):
             record = (*record[:2], *_as_now(record[2:]))
@@ -158,7 +158,7 @@ class Pullback:
     skips the computation for unwanted operands, and returns ``ZeroTangent()`` for them.
     """
 
-    __slots__ = ("arrays", "call", "f", "operands", "options", "record", "wanted", "y")
+    __slots__ = ("call", "f", "guard", "operands", "options", "record", "wanted", "y")
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Pullback:
         call: tuple[Any, ...],
         options: dict[str, Any],
     ) -> None:
-        self.arrays = watched(record or ())
+        self.guard = watched(record or ())
         self.f = f
         self.y = y
         self.operands = operands
@@ -181,7 +181,7 @@ class Pullback:
 
     def __reduce__(self) -> Any:
         """Pickle as the call that made it; its rule is found and bound again."""
-        check_watched(self.arrays, self.record or ())
+        self.guard.check()
         return _pullback_again, (self.call, self.operands, self.options)
 
     def __call__(
@@ -190,18 +190,13 @@ class Pullback:
         """Compute one cotangent per operand."""
         operands, record = self.operands, self.record
         y_bar = check_tangent_of(self.y, (y_bar, *others) if others else y_bar, "cotangent")
-        check_watched(self.arrays, self.record or ())
+        self.guard.check()
         always = record is not None and record[0].statement.recipe.always
         if always and is_zero(y_bar):
             y_bar = zero_tangent(self.y)
         if record is None or is_zero(y_bar):
-            slots = self.wanted or (True,) * len(operands)
-            return tuple(
-                [
-                    NoTangent() if w is False else _nothing(x)
-                    for x, w in zip(operands, slots, strict=True)
-                ]
-            )
+            slots = zip(operands, self.wanted, strict=True)
+            return tuple([NoTangent() if w is False else _nothing(x) for x, w in slots])
         pull = record[0]
         try:
             if wanted is not None:
@@ -226,11 +221,8 @@ class Pullback:
 
     def _placed(self, answer: tuple[Any, ...]) -> list[Any]:
         """Return one entry per operand, with zeros for operands without a cotangent."""
-        empty = {True: None, False: NoTangent(), None: ZeroTangent()}
-        bars: list[Any] = [empty[w] for w in self.wanted]
-        for i, bar in zip([i for i, w in enumerate(self.wanted) if w], answer, strict=True):
-            bars[i] = bar
-        return bars
+        rest, empty = iter(answer), {False: NoTangent(), None: ZeroTangent()}
+        return [next(rest) if w else empty[w] for w in self.wanted]
 
     def _some(self, y_bar: Any, record: tuple[Any, ...], wanted: tuple[bool, ...]) -> list[Any]:
         """Compute the cotangents that are wanted, with None for the others."""
@@ -456,10 +448,8 @@ def _apart(
 
 
 def _of_some(f: Callable[..., Any], operands: tuple[Any, ...], places: list[int], *xs: Any) -> Any:
-    given = list(operands)
-    for i, x in zip(places, xs, strict=True):
-        given[i] = x
-    return f(*given)
+    given = dict(zip(places, xs, strict=True))
+    return f(*[given.get(i, x) for i, x in enumerate(operands)])
 
 
 def _is_literal(x: Any) -> bool:

@@ -259,24 +259,14 @@ class Guard:
         return f"<guard of {len(self.held)} arrays, {self.mode}>"
 
 
-def watched(record: tuple[Any, ...]) -> list[tuple[Any, Memory, bool, Any]]:
-    """List the arrays that the record of a call saved, with fingerprints, for `check_watched`."""
-    full, parts = debug_hooks.checks is not None, [*record[2:]]
+def watched(record: tuple[Any, ...]) -> Guard:
+    """Return a guard of the arrays that the record of a call saved."""
+    guard, parts = Guard(), [*record[2:]]
     for part in parts:  # which grows meanwhile
         if type(part) in (tuple, list):
             parts += part
-    return [
-        (x, memory, full, memory.fingerprint(x, full))
-        for x in parts
-        if (memory := type_info(type(x)).memory) is not None
-    ]
-
-
-def check_watched(arrays: list[tuple[Any, Memory, bool, Any]], record: tuple[Any, ...]) -> None:
-    """Raise if an array that a record saved was written to since."""
-    for x, memory, full, before in arrays:
-        if memory.fingerprint(x, full) != before:
-            refuse_written(x, record[:1])
+        guard.hold(part, record[:1])
+    return guard
 
 
 def refuse_written(x: Any, name: Any = None) -> NoReturn:

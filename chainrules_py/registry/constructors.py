@@ -7,7 +7,7 @@ annotations against what can be dispatched on. Nothing is entered before all che
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -44,6 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Types: TypeAlias = tuple[Any, ...] | None
 """Dispatch types of a rule in place of annotations: one per operand, or None."""
 Batched: TypeAlias = Literal[True, False, "broadcast"]
+_SEEN = "numpy.ufunc", "numpy._ArrayFunctionDispatcher"
 Rewrite: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -544,17 +545,13 @@ def find_primal(
     name = name_of(f)
     if primal is not None:
         return primal
-    try:
-        if f in aliases and not hasattr(f, "nin"):
-            raise RuleError(
-                f"{constructor}({name}){at}: {name} is differentiable without a rule, by the rules "
-                f"of what it is made of; leave this rule out"
-            )
-    except TypeError:
+    if isinstance(f, Hashable) and f in aliases and not hasattr(f, "nin"):
         raise RuleError(
-            f"{constructor}({name}){at}: rules are kept by function, and this one is not hashable"
-        ) from None
-    if _interceptable(f):
+            f"{constructor}({name}){at}: {name} is differentiable without a rule, by the rules "
+            f"of what it is made of; leave this rule out"
+        )
+    kind = type(f)  # NumPy's protocols see calls of its ufuncs, and of its overridable functions
+    if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in _SEEN:
         return declare(f)
     write = f"@primitive above {name} ({where_defined(f)})"
     if not isinstance(f, (FunctionType, MethodType)) or "site-packages" in write:
@@ -578,15 +575,6 @@ def refuse_bare(f: Any, constructor: str, at: FrameType) -> None:
             f"@{constructor} above {f.__name__} ({where_defined(f)}) does not say whose rule it "
             f"is; write @{constructor}(f) for the rule of f, which is a @primitive"
         )
-
-
-def _interceptable(f: Any) -> bool:
-    """Return whether NumPy's protocols dispatch calls of f: a ufunc or an overridable function."""
-    kind = type(f)
-    return (
-        kind.__name__ in ("ufunc", "_ArrayFunctionDispatcher")
-        and kind.__module__.partition(".")[0] == "numpy"
-    )
 
 
 def any_types(primal: Primitive[..., Any]) -> tuple[tuple[Any, ...], Any]:
@@ -667,20 +655,15 @@ def checked_types(
 ) -> tuple[tuple[Any, ...], Any]:
     """Return a written rule's signature, after comparing its parameters with the primal's."""
     parameters = parameters_of(function)
-    operands = parameters.positional[skip:]
     variadic = parameters.variadic is not None
     options = set(parameters.keyword_only) - ({"wanted"} - set(primal.options))
-    wrong = None
-    if len(operands) != len(primal.operands) and not (variadic and primal.variadic):
-        wrong = f"the operands ({', '.join(operands)})"
-    elif variadic != (primal.variadic is not None):
-        wrong = "variadic operands" if variadic else "no variadic operands"
-    elif parameters.keywords is None and options != set(primal.options):
-        wrong = f"the options {sorted(options)}"
-    if wrong is not None:
+    same = variadic or len(parameters.positional) == skip + len(primal.operands)
+    same &= variadic == (primal.variadic is not None)
+    if not same or (parameters.keywords is None and options != set(primal.options)):
         before = "".join([f"{name}, " for name in parameters.positional[:skip]])
         raise RuleError(
-            f"{function.__qualname__} ({where_defined(function)}) takes {wrong}; {primal.__name__} "
+            f"{function.__qualname__} ({where_defined(function)}) takes "
+            f"({', '.join(parameters.names)}); {primal.__name__} "
             f"({where_defined(primal)}) is declared {primal.__name__}{primal.signature}, and a "
             f"rule has the same: write def {function.__name__}({before}{str(primal.signature)[1:]}"
         )

@@ -91,11 +91,6 @@ def unknown_keys(primal_type: type, unknown: list[Any], known: Any) -> str:
 
 def check_shape(primal: Any, t: Any) -> None:
     """Raise for a tangent of another shape than its primal, if both are known."""
-    try:
-        if primal.shape == t.shape:
-            return
-    except AttributeError:
-        pass  # a number
     here, there = shape_of(primal), shape_of(t)
     if here != there and here is not None and there is not None:
         raise ProjectionError(

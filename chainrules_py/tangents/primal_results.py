@@ -13,7 +13,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.space import dtype_kind, kind_of, refuse_numbers
 from chainrules_py.values.caches import forgets
 from chainrules_py.values.dispatch_types import Tracer
-from chainrules_py.values.object_contents import holds, is_real
+from chainrules_py.values.object_contents import holds, is_of_numbers, is_real
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.type_info import namespace_of, type_info
 
@@ -45,15 +45,9 @@ def refuse_objects(x: Any) -> None:
 def _is_of_numbers(x: Any) -> bool:
     """Return whether an array has real numbers in objects or fields, or of a foreign dtype."""
     kind = getattr(x.dtype, "kind", None)
-    if type_info(type(x)).is_hidden:  # its elements cannot be read
-        return kind == "O" or bool(getattr(x.dtype, "names", None))
-    if kind == "O":
+    if kind == "O" and not type_info(type(x)).is_hidden:  # its elements can be read
         return any([holds(part, is_real) for part in x.flat])
-    names = getattr(x.dtype, "names", None)
-    if names:
-        fields = [x[name] for name in names]
-        return any([kind_of(of) in ("real", "complex") or _is_of_numbers(of) for of in fields])
-    return kind == "V" and x.dtype.type.__name__ != "void"
+    return is_of_numbers(x.dtype) or (kind == "V" and x.dtype.type.__name__ != "void")
 
 
 def brought_home(y: Any, xs: tuple[Any, ...]) -> Any:

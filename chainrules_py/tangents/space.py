@@ -304,13 +304,19 @@ def widened(t: Any) -> Any:
 def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
     """Convert a tangent to the tangent space of the result: broadcast it, and set its dtype.
 
-    The first ``batch`` axes are batch axes, and stay.
+    The first ``batch`` axes are batch axes, and stay. ``onto`` is the result, or its space. The
+    tangent of a structure may be a plain container, as the tuple of several outputs.
     """
+    y, onto = onto, space(onto)
+    if type(onto) is StructureSpace and not isinstance(t, AbstractZero):
+        t = mirrored(t, onto) if y is onto else canonicalize(y, t)
+        if isinstance(t, Tangent):
+            fields = onto.fields if y is onto else dict(fields_of(y))
+            return t.map_with(lambda key, part: spread(part, fields[key], batch=batch))
     if isinstance(t, AbstractTangent):
         return t
-    y, onto = onto, space(onto)
     if type(onto) is not Space:
-        return known_space(y) if is_zero(onto) else t
+        return known_space(y)
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
         if hasattr(t, "dtype"):
@@ -332,11 +338,11 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
 
 
 def spread_given(y_dot: Any, y: Any, tangents: tuple[Any, ...], *, batch: int = 0) -> Any:
-    """`spread_all` of a user's rule; raise for a complex tangent of a real result of real ones."""
+    """`spread` of a user's rule; raise for a complex tangent of a real result of real ones."""
     of = space(y)
     if type(of) is Space and all([kind_of(t) == "real" or is_zero(t) for t in tangents]):
         check_real(y_dot, of)
-    return spread_all(y_dot, y, batch=batch)
+    return spread(y_dot, y, batch=batch)
 
 
 def check_real(t: Any, of: Space) -> None:
@@ -352,21 +358,6 @@ def check_real(t: Any, of: Space) -> None:
             f"{describe(t)} is not a tangent of {of!r}, whose numbers are real: its imaginary part "
             f"would be lost; give its real part"
         )
-
-
-def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
-    """`spread` for structures as well, such as several outputs with tangents in a plain tuple.
-
-    ``y`` is the result, or its space.
-    """
-    is_space = type(y) is StructureSpace
-    if isinstance(y_dot, AbstractZero) or not (is_space or is_structure_type(type(y))):
-        return spread(y_dot, y, batch=batch)
-    y_dot = mirrored(y_dot, y) if is_space else canonicalize(y, y_dot)
-    if not isinstance(y_dot, Tangent):
-        return y_dot
-    fields = y.fields if is_space else dict(fields_of(y))
-    return y_dot.map_with(lambda key, t: spread_all(t, fields[key], batch=batch))
 
 
 def mirrored(t: Any, of: StructureSpace) -> Any:

@@ -17,7 +17,6 @@ from chainrules_py.tangents.checks import (
 )
 from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
 from chainrules_py.values.caches import forgets
-from chainrules_py.values.pytree import register_container
 from chainrules_py.values.structure import Structure, primal_class, structure_of
 
 P = TypeVar("P")
@@ -68,6 +67,7 @@ class Tangent(AbstractTangent, Generic[P]):
 
     primal_type: ClassVar[type[Any]]
     _structure: ClassVar[Structure[Any]]
+    __container__: ClassVar[Structure[Any]]
 
     _entries: dict[Any, Any]
     _length: int | None
@@ -187,13 +187,11 @@ class Tangent(AbstractTangent, Generic[P]):
         # Protocols (copy, pickle, arrays) look up dunders, which are not fields.
         if not (name.startswith("__") and name.endswith("__")):
             names: Any = self._structure.names
-            if names is None and self._structure.kind == "registered" and self._structure.seen:
-                names = self._structure.seen  # keys of earlier values; the class has none
-            if name in self._entries and self._structure.kind == "registered":
-                return self._entries[name]
-            if names is not None and name in names:
+            if self._structure.kind == "registered":
+                names = self._structure.seen | self._entries  # also keys of earlier values
+            if names and name in names:
                 return self._entries.get(name, ZERO)
-            if names is not None:
+            if names:
                 raise AttributeError(unknown_keys(self.primal_type, [name], list(names)))
         raise AttributeError(f"{type(self).__qualname__!r} object has no attribute {name!r}")
 
@@ -344,7 +342,7 @@ def _rebuilt(t: Tangent[P], entries: Sequence[Any]) -> Tangent[P]:
     return t._of(dict(zip(keys, entries, strict=True)), t._length)
 
 
-register_container(Tangent, Structure("tangent", None, Tangent.fields, _rebuilt))
+Tangent.__container__ = Structure("tangent", None, Tangent.fields, _rebuilt)
 
 
 def _describe_tangent(x: object, depth: int) -> str | None:

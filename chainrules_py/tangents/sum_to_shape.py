@@ -86,18 +86,14 @@ def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum a cotangent over the axes along which an operand of this shape was broadcast."""
     have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)
-    stretched = tuple(
-        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
-    )
     if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
         raise ProjectionError(
             f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
             f"give one of shape {shape}, or of a shape that {shape} broadcasts to"
         )
-    # Counted from the end, so that leading batch axes stay where they are.
-    axes = tuple(range(-len(have), -len(shape))) + stretched
-    if axes:
-        t = sum(t, axis=axes, keepdims=True)
+    (plan,) = planned(have, shape)
+    if plan is not None:
+        t = sum(t, axis=plan.axes, keepdims=True)
     return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
 
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
@@ -31,7 +32,7 @@ from chainrules_py.tangents.zeros import (
 from chainrules_py.values.array_conversion import as_arrays, tables
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import find_tracers, untraced
-from chainrules_py.values.object_contents import holds_objects, inside
+from chainrules_py.values.object_contents import directly, holds_objects
 from chainrules_py.values.pickling_by_name import made
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
@@ -72,7 +73,12 @@ def check_tangent_of(x: Any, t: Any, what: str = "tangent") -> Any:
     if type(of) is not Space:
         check_served(x, type(x))
         refuse_objects(x)
-        return of if is_zero(of) else t
+        if what == "tangent":
+            refuse_labelled(x)
+            raise ProjectionError(
+                f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
+            )
+        return of
     return project_exactly(t, of, what, beside=what == "tangent")
 
 
@@ -117,20 +123,8 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
             ts.append(t)
         else:
             given = flatten_tangent(child, canonicalize(x, t))
-            ts += map(_leaf_tangent, leaves[len(ts) :], given)
+            ts += map(check_tangent_of, leaves[len(ts) :], given)
     return ts
-
-
-def _leaf_tangent(x: Any, t: Any) -> Any:
-    if is_zero(t):
-        return t
-    of = space(x)
-    if is_zero(of):
-        refuse_labelled(x)
-        raise ProjectionError(
-            f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
-        )
-    return project_exactly(t, of) if type(of) is Space else project(t, of)
 
 
 def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = True) -> Any:
@@ -145,12 +139,11 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         If the shapes differ, or the tangent is complex and the space real, or the converted tangent
         is narrower than the space, or neither library accepts arrays of the other.
     """
-    cls: type = type(t)
-    if cls is of.like and of.kind != "int":
-        fits = of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)
-        if fits and (of.device is None or t.device == of.device):
-            return t
-    _check_shape(t, of, what)
+    shape = getattr(t, "shape", ())
+    if shape != of.shape:
+        raise ProjectionError(
+            f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
+        )
     check_real(t, of)
     if of.dtype is not None and hasattr(t, "dtype"):
         t = _at_home(t, of, beside)
@@ -202,18 +195,6 @@ def _shown(of: Space) -> str:
     return repr(of)[len("Space(") : -1]
 
 
-def _check_shape(t: Any, of: Space, what: str) -> None:
-    if kind_of(t) == "other" or isinstance(t, type):
-        raise ProjectionError(
-            f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
-        )
-    shape = getattr(t, "shape", ())
-    if shape != of.shape:
-        raise ProjectionError(
-            f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
-        )
-
-
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
     """Check the user's cotangent of a result, and list those of the result's leaves.
 
@@ -259,15 +240,7 @@ def deliver(t: Any) -> Any:
         raise NotDifferentiableError(t.said)
     if not issubclass(type(t), Tangent):
         return t
-    entries = {}
-    for key, value in t._entries.items():
-        try:
-            entries[key] = deliver(value)
-        except NotDifferentiableError as error:
-            error.add_note(f"in entry {key!r} of a {type(t).__name__}")
-            raise
-    unchanged = all(entries[key] is value for key, value in t._entries.items())
-    return t if unchanged else t._of(entries, t._length)
+    return map_fields(deliver, t)
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
@@ -324,13 +297,19 @@ def _constant(leaf: Any) -> Any:
     """Return a constant leaf with its own memory; raise if tracers hide inside it."""
     info = type_info(type(leaf))
     known = info.is_number or (info.is_array and not holds_objects(leaf))
-    hides = lambda y: isinstance(y, Tracer) or hasattr(type(y), "__next__")
-    if not known and any(map(hides, inside(leaf))):
+    if not known and _hides(leaf):
         raise TracerError(
             f"{describe(leaf)} holds a value that is being differentiated, which cannot be taken "
             f"out of it; make that value constant, or what a function gives: ignore_derivatives(f)"
         )
     return own(leaf, (leaf,))
+
+
+def _hides(x: Any, depth: int = 3) -> bool:
+    """Return whether a value is a tracer or an iterator, or holds one within some levels."""
+    further = depth > 0 and type(x) is not ModuleType
+    found = isinstance(x, Tracer) or hasattr(type(x), "__next__")
+    return found or (further and any([_hides(y, depth - 1) for y in directly(x)]))
 
 
 def own_all(

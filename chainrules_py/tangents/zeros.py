@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
 
-from chainrules_py.errors import NoRuleError, NotDifferentiableError, describe
+from chainrules_py.errors import NoRuleError, describe
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.structure import is_structure_type
 
@@ -52,16 +52,15 @@ class AbstractTangent:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
         """Compute NumPy's sums and multiples, and ``a += t``, by the operators; refuse others."""
-        names = _OPERATORS.get(ufunc.__name__)
-        if names is None and self._by_identity and ufunc.__name__ in ("equal", "not_equal"):
-            return (xs[0] is xs[1]) is (ufunc.__name__ == "equal")
-        if names is None or method != "__call__" or options.keys() - {"out"}:
+        name = ufunc.__name__
+        if self._by_identity and name in ("equal", "not_equal"):
+            return (xs[0] is xs[1]) is (name == "equal")
+        if name not in _OPERATORS or method != "__call__" or options.keys() - {"out"}:
             return self.__refused__()
-        x, y = xs
         if options:
-            alone = options["out"][0] is x and ufunc.__name__ in ("add", "subtract")
-            return self._added_in_place(x, ufunc) if alone else self.__refused__()
-        found = getattr(self, names[0])(y) if x is self else getattr(self, names[1])(x)
+            alone = options["out"][0] is xs[0] and name in ("add", "subtract")
+            return self._added_in_place(xs[0], ufunc) if alone else self.__refused__()
+        found = _by_operator(name, *xs)
         return self.__refused__() if found is NotImplemented else found
 
     def _added_in_place(self, x: Any, ufunc: Any) -> Any:
@@ -86,8 +85,6 @@ class AbstractTangent:
         return self.__add__(other)
 
     def __sub__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return NotImplemented
         return Algebra.add(self, Algebra.scale(other, -1))
 
     def __rsub__(self, other: Any) -> Any:
@@ -99,15 +96,11 @@ class AbstractTangent:
         return Algebra.scale(self, -1)
 
     def __mul__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return NotImplemented
         return Algebra.scale(self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return NotImplemented
         return Algebra.divide(self, other)
 
     def __rtruediv__(self, other: Any) -> NoReturn:
@@ -275,9 +268,6 @@ class NotImplementedTangent(AbstractTangent):
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self
-
-    def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
-        raise NotDifferentiableError(self.said)  # the array would be silently wrong
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"

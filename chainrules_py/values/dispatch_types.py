@@ -23,11 +23,17 @@ if TYPE_CHECKING:
         """Any object with these members, for static checkers: no library inherits from `Array`."""
 
         @property
-        def shape(self) -> Any: ...  # noqa: D102
+        def shape(self) -> Any:
+            """The lengths of the axes."""
+
         @property
-        def ndim(self) -> int: ...  # noqa: D102
+        def ndim(self) -> int:
+            """The number of axes."""
+
         @property
-        def dtype(self) -> Any: ...  # noqa: D102
+        def dtype(self) -> Any:
+            """The type of the elements."""
+
         def __add__(self, other: Any, /) -> Any: ...
         def __radd__(self, other: Any, /) -> Any: ...
         def __sub__(self, other: Any, /) -> Any: ...
@@ -191,8 +197,7 @@ def lazy_array_type(name: str, *, replaces: tuple[str, ...] = ()) -> type:
     cls = abc.ABCMeta(
         name, (Array,), {"__doc__": f"Stands for {name} before its library is there."}
     )
-    for qualified in replaces:
-        _replacements[qualified] = cls
+    _replacements.update(dict.fromkeys(replaces, cls))
     return cls
 
 

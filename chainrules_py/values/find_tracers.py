@@ -77,30 +77,23 @@ def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
 
 
 def captured(
-    functions: Iterable[Any], level: int = 0, is_it: Callable[[Any], bool] | None = None
+    functions: Iterable[Any], is_it: Callable[[Any], bool] = lambda x: isinstance(x, Tracer)
 ) -> list[str]:
-    """List the names under which functions captured tracers of a level or above.
-
-    ``is_it`` selects the values instead, for engines whose traced values are no `Tracer`.
-    """
-    found = is_it or (lambda x: isinstance(x, Tracer) and x.level >= level)
-    owners: dict[str, list[str]] = {}
+    """List the names under which functions captured tracers, or values that pass a test."""
+    names: dict[str, None] = {}
     waiting = list(functions)
     for f in waiting:  # functions that a function captured count as its own
-        own = getattr(f, "__name__", "")
         for name, x in parts_of(f):
             if callable(x) and not isinstance(x, Tracer) and not any([x is g for g in waiting]):
                 waiting.append(x)
-            for leaf in flatten(x)[0]:
-                if found(leaf) and own not in (by := owners.setdefault(name, [])):
-                    by.append(own)
-    return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
+            if any(map(is_it, flatten(x)[0])):
+                names[name] = None
+    return [*names]
 
 
 def in_operations(names: Iterable[str]) -> str:
-    """Join the names that `captured` lists; an object or a partial adds no function's name."""
-    shown = [x.removesuffix(" (captured by )").lstrip(".") or "a value" for x in names]
-    return " and ".join(shown) or "a value"
+    """Join the names that `captured` lists."""
+    return " and ".join(names) or "a value"
 
 
 def seen_through(
@@ -112,8 +105,8 @@ def seen_through(
     """
     if not (operation.has_body and any([s.recipe is not None for s in operation.stated[0]])):
         return body
-    known = not any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
-    known = known or any([issubclass(cls, _FUNCTIONS) for cls in classes])
+    functions = any([issubclass(cls, _FUNCTIONS) for cls in classes])
+    known = functions or not any([is_opaque(c) or is_structure_type(c) for c in classes])
     asked = bool(operation.options) and not operation.__module__.startswith("chainrules_")
     if known and not asked:
         return body
@@ -126,13 +119,8 @@ def seen_through(
             return y
         if any(map(moves, options.values())):
             operation.normalise(operands, options)  # raises
-        given = options.values() if asked else ()  # iterators are exhausted by now
-        hiding = [x for x in given if hasattr(type(x), "__next__") or knows(x, moves)]
-        if not hiding and not known:
-            hiding = [x for x in flatten(operands)[0] if is_opaque(type(x))] or [*operands]
-        if hiding:
-            raise hidden(hiding, operation.__qualname__)
-        return y
+        given = options.values() if known else flatten(operands)[0]
+        raise hidden([x for x in given if is_opaque(type(x))] or given, operation.__qualname__)
 
     return run
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from chainrules_py.values.caches import forgets
 
-_MOST = 10_000
-_NOTHING = (types.ModuleType, types.CodeType, type, str, bytes, int, float, type(None), type(...))
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _ITEMS = (list, tuple, set, frozenset, deque, *_VIEWS)
 _BOUND = (types.MethodType, types.BuiltinMethodType)
@@ -54,15 +52,22 @@ def directly(x: Any) -> list[Any]:
     return found
 
 
-def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
-    """Return whether a value, or one it holds directly or in a list or dict there, passes a test.
+def inside(x: Any) -> Iterator[Any]:
+    """Yield a value, and what it holds directly, or in a list, dict or object of these packages.
 
     Examples
     --------
-    >>> holds({"a": [2.0]}, lambda y: type(y) is float), holds([1], lambda y: type(y) is float)
-    (True, False)
+    >>> [*inside({"a": [2.0]})]
+    [{'a': [2.0]}, 2.0]
     """
-    return any(map(is_it, (x, *[z for y in directly(x) for z in _items(y)])))
+    yield x
+    for y in directly(x):
+        yield from _items(y)
+
+
+def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
+    """Return whether a value, or one that is `inside` it, passes a test."""
+    return any(map(is_it, inside(x)))
 
 
 def _items(x: Any, depth: int = 3) -> Iterator[Any]:
@@ -74,31 +79,6 @@ def _items(x: Any, depth: int = 3) -> Iterator[Any]:
             yield from _items(y, depth - 1)
     else:
         yield x
-
-
-def inside(
-    x: Any, passed: Callable[[Any], bool] = lambda _: False, most: int = _MOST, ours: bool = False
-) -> Iterator[Any]:
-    """Yield a value and all that it holds, at any depth, each once; at most ``most`` values.
-
-    A value for which ``passed`` is True is skipped, with all that it holds. Of tracers, and without
-    ``ours`` of objects of these packages, only ``FIELDS`` and ``captured`` are followed.
-    """
-    seen, waiting = dict[int, Any](), [x]  # keeps values alive, so that no id is reused
-    while waiting and len(seen) < most:
-        y = waiting.pop()
-        if id(y) in seen or passed(y):
-            continue
-        seen[id(y)] = y
-        yield y
-        cls = type(y)
-        is_ours = str(cls.__module__).startswith("chainrules_")
-        if is_ours and (not ours or hasattr(cls, "__payload__")):
-            waiting += [
-                getattr(y, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")
-            ]
-        elif not isinstance(y, _NOTHING):
-            waiting += directly(y)
 
 
 def parts_of(f: Any) -> list[tuple[str, Any]]:
@@ -194,7 +174,7 @@ def _counts(x: Any) -> bool:
         return not isinstance(x, Integral)
     dtype = getattr(x, "dtype", None)
     fields = getattr(dtype, "names", None)
-    return _is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
+    return is_of_numbers(dtype) or (is_real(x) and not fields) or _format_of(x) in _FLOATS
 
 
 _FIXED = (*_BOUND, str, bytes, int, Enum, types.ModuleType, types.FunctionType, functools.partial)
@@ -209,11 +189,11 @@ def _format_of(x: Any) -> str | None:
         return None
 
 
-def _is_of_numbers(dtype: Any) -> bool:
+def is_of_numbers(dtype: Any) -> bool:
     """Return whether elements are objects, or records that contain floating-point numbers."""
     fields = getattr(dtype, "fields", None)
     inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
-    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
+    floats = any([d.kind in ("f", "c") or is_of_numbers(d) for d in inside])
     return floats or getattr(dtype, "kind", None) == "O"
 
 

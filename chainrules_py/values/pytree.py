@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, final
 
-from chainrules_py.values.caches import forget_all, forgets, on_registration
+from chainrules_py.values.caches import forgets, on_registration
 from chainrules_py.values.structure import Structure, picture_of, structure_of
 
 PLAIN: Final = (tuple, list, dict)
@@ -112,14 +112,6 @@ _containers: dict[type, Structure[Any] | None] = {}
 _leaf_types: set[type] = set()
 """Classes known to be leaves, so that flat tuples of arguments are recognised quickly."""
 
-_registered: dict[type, Structure[Any]] = {}
-
-
-def register_container(cls: type, structure: Structure[Any]) -> None:
-    """Have instances of a class taken apart here, though they are not structures."""
-    _registered[cls] = structure
-    forget_all()
-
 
 def _forget() -> None:
     global _containers, _leaf_types
@@ -134,7 +126,7 @@ def _container(cls: type) -> Structure[Any] | None:
     containers, leaf_types = _containers, _leaf_types
     found: Structure[Any] | None = structure_of(cls)
     if found is None:
-        found = next((s for base, s in _registered.items() if issubclass(cls, base)), None)
+        found = getattr(cls, "__container__", None)  # of a tangent, which is no structure
     if found is None:
         leaf_types.add(cls)
     containers[cls] = found

@@ -325,15 +325,11 @@ def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
 
 def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]:
     _same_number(x, len(x), values)
-    if type(x) is tuple:
-        return tuple(values)
     return _with_attributes_of(x, tuple.__new__(type(x), values))
 
 
 def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
     _same_number(x, len(x), values)
-    if type(x) is list:
-        return list(values)
     new = copy.copy(x)
     list.__setitem__(new, slice(None), values)
     return _relinked(x, new)
@@ -341,8 +337,6 @@ def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
 
 def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
     _same_number(x, len(x), values)
-    if type(x) is dict:
-        return dict(zip(x, values, strict=True))
     new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
     for key, value in zip(x, values, strict=True):
         dict.__setitem__(new, key, value)

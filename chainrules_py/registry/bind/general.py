@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned, batched, direction
 from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
+from chainrules_py.registry.bind.elementwise_pulls import form
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
@@ -34,7 +34,7 @@ from chainrules_py.tangents.space import (
     known_space,
     mirrored,
     space,
-    spread_all,
+    spread,
     spread_given,
     with_dtype,
     zero_tangent,
@@ -128,9 +128,9 @@ class GeneralRecipe(_Written, SharedRun):
                 if is_structure_type(type(y)):
                     of = space(y)
                     given = y, tuple([_reading(m, of) for m in given[1]])
-            if functions:
-                told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
-                given = given[0], tuple(told)
+            for i in functions:
+                if type(given[1][i]) is not LinearMap:
+                    flowing(given[1][i], statement)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
                     again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
@@ -175,8 +175,6 @@ class GeneralRecipe(_Written, SharedRun):
                     if batch:  # terms do not broadcast against each other behind the batch axis
                         term = spread_given(term, y, tangents, batch=batch)
                     y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)
-                if type(y_dot) is float and y is NUMBER:
-                    return y_dot
                 dtype = getattr(y, "dtype", 0)
                 alike = near and getattr(y_dot, "dtype", None) is dtype is getattr(t, "dtype", 0)
                 if alike and y_dot.shape[batch:] == y.shape:  # pyright: ignore[reportAttributeAccessIssue]
@@ -361,7 +359,7 @@ class FruleRecipe(_Written, OneMode):
             y_dot, of = given(y_dot, statement), space(y)
             try:  # a user's tangent has the shape of the result: summing it would be wrong
                 if type(of) is not Space or isinstance(y_dot, AbstractTangent):
-                    return y, spread_all(y_dot, y)
+                    return y, spread(y_dot, y)
                 return y, project_exactly(canonicalize(y, y_dot), of)
             except ProjectionError as error:
                 error.add_note(f"given by {statement!r} as the tangent of its result {describe(y)}")
@@ -382,10 +380,6 @@ class RruleRecipe(_Written, OneMode):
         active, n, functions = request.active, len(request.operands), functions_in(request)
         home, tests, near = request.home, self._tests(request), compares(request)
 
-        def of(i: int, bars: Any, y_bar: Any, onto: Any) -> Any:
-            bar = given(bars[i], statement)
-            return brought(flowing(bar, statement) if i in functions else bar, y_bar, onto)
-
         def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
             bars = pullback(y_bar)
             if not isinstance(bars, tuple) or len(bars) != n:
@@ -401,7 +395,8 @@ class RruleRecipe(_Written, OneMode):
                 ):
                     found.append(bar)
                 else:
-                    found.append(of(i, bars, y_bar, onto))
+                    bar = (flowing if i in functions else given)(bar, statement)
+                    found.append(brought(bar, y_bar, onto))
             return found[0] if len(active) == 1 else tuple(found)
 
         annotate(pull, request)
@@ -437,7 +432,6 @@ class RruleRecipe(_Written, OneMode):
 
 
 NUMBER = space(0.0)
-form = operator.attrgetter("dtype", "shape")
 
 
 def compares(request: Request) -> bool:
@@ -730,22 +724,9 @@ def refuse_functions(request: Request) -> None:
         )
 
 
-def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
-    """Return the map of an operand; if that is a function, raise where the map gives zero."""
-    if not of_function:
-        return m
-    if type(m) is not LinearMap:
-        return flowing(m, statement)
-
-    def flows(half: Any) -> Any:
-        return half and (lambda *xs: flowing(half(*xs), statement))
-
-    return LinearMap(flows(m.push), flows(m.pull), *m.saved)
-
-
 def flowing(t: Any, statement: Statement) -> Any:
     """Return a rule's derivative in a function; raise if it is zero, as it would be lost."""
-    t = unthunk(t)
+    t = given(t, statement)
     if is_zero(t):
         raise NotDifferentiableError(
             f"{statement!r} gives zero for a function that has captured what is being "

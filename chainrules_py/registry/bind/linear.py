@@ -35,7 +35,7 @@ from chainrules_py.tangents.space import (
     known_space,
     refuse_numbers,
     space,
-    spread_all,
+    spread,
     widened,
 )
 from chainrules_py.tangents.thunks import Thunk, unthunk
@@ -133,7 +133,7 @@ class LinearRecipe(SharedRun):
             if getattr(t, "dtype", None) is not getattr(x, "dtype", 0):
                 return y, push(tangents, options, known_space(y), _shape_of(x), *xs)
             y_dot = (primal if type(t) is type(x) else operation)(t, *xs, **options)
-            return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
+            return y, (y_dot if fits(y_dot, y) else spread(y_dot, y))
 
         return Bound(request, run)
 
@@ -150,7 +150,7 @@ class LinearRecipe(SharedRun):
         def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
             if all([is_zero(t) for t in tangents]):
                 return ZeroTangent()
-            return spread_all(operation(*moved(tangents, xs), **options), y)
+            return spread(operation(*moved(tangents, xs), **options), y)
 
         each = one_by_one(push)
 
@@ -167,7 +167,7 @@ class LinearRecipe(SharedRun):
                 found = self._lengthened(long, options)
             if found is None:
                 return each(tangents, options, y, *xs)
-            return spread_all(operation(*found[0], **found[1]), y, batch=1)
+            return spread(operation(*found[0], **found[1]), y, batch=1)
 
         annotate(push, request, batched=push_many if self.batched else None)
 
@@ -290,7 +290,7 @@ class BilinearRecipe(SharedRun):
                         continue
                     t_dot = term(i, t() if type(t) is Thunk else t, options, y, *xs)
                     y_dot = t_dot if y_dot is ZERO else add_tangents(y_dot, t_dot)
-                return y_dot if fits(y_dot, y) else spread_all(y_dot, y, batch=batch)
+                return y_dot if fits(y_dot, y) else spread(y_dot, y, batch=batch)
 
             return push
 
@@ -409,8 +409,6 @@ def _dense(t: Any, x: Any) -> Any:
 
 def _arrayed(spaces: list[Any], tangents: tuple[Any, ...]) -> list[Any]:
     """Replace spaces of numbers by those of arrays: a batch of tangents of a number is an array."""
-    if not any([type(of) is Space and of.dtype is None for of in spaces]):
-        return spaces
     like = unthunk(next(t for t in tangents if not is_zero(t)))
     return [
         space(full_like(like, shape=of.shape, fill=0))

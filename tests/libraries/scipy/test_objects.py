@@ -29,7 +29,7 @@ def _unseen(sample: Any) -> list[str]:
     def look(y: Any) -> Any:
         cls = type(y)
         ours = cls.__module__.startswith("chainrules_") and not _is_tracer(y)
-        if ours and any(map(_is_tracer, inside(y, ours=True))) and not knows(y, _is_tracer):
+        if ours and any(map(_is_tracer, inside(y))) and not knows(y, _is_tracer):
             found.append(cls.__qualname__)
         return y
 
