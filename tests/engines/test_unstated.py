@@ -146,7 +146,11 @@ class Line:
 
 
 FUNCTIONS = (lambda a: lambda x: a * x, lambda a: functools.partial(operator.mul, a), Line)
-ZEROS = ZeroTangent, NoTangent
+ZEROS = (
+    ZeroTangent,
+    NoTangent,
+    lambda: LinearMap(lambda t: ZeroTangent(), lambda t: NoTangent()),
+)
 
 
 def applied_with(zero):

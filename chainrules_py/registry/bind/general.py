@@ -128,9 +128,9 @@ class GeneralRecipe(_Written, SharedRun):
                 if is_structure_type(type(y)):
                     of = space(y)
                     given = y, tuple([_reading(m, of) for m in given[1]])
-            for i in functions:
-                if type(given[1][i]) is not LinearMap:
-                    flowing(given[1][i], statement)
+            if functions:
+                told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
+                given = given[0], tuple(told)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
                     again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
@@ -722,6 +722,19 @@ def refuse_functions(request: Request) -> None:
             f"requires=ForwardMode, and push by config.frule_via_ad, or pass what the function "
             f"captured as an operand"
         )
+
+
+def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
+    """Return the map of an operand; if that is a function, raise where the map gives zero."""
+    if not of_function:
+        return m
+    if type(m) is not LinearMap:
+        return flowing(m, statement)
+
+    def flows(half: Any) -> Any:
+        return half and (lambda *xs: flowing(half(*xs), statement))
+
+    return LinearMap(flows(m.push), flows(m.pull), *m.saved)
 
 
 def flowing(t: Any, statement: Statement) -> Any:
