@@ -44,8 +44,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Types: TypeAlias = tuple[Any, ...] | None
 """Dispatch types of a rule in place of annotations: one per operand, or None."""
 Batched: TypeAlias = Literal[True, False, "broadcast"]
-_SEEN = "numpy.ufunc", "numpy._ArrayFunctionDispatcher"
 Rewrite: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+_SEEN = "ufunc", "_ArrayFunctionDispatcher"
 
 
 def scalar_rule(
@@ -551,7 +551,7 @@ def find_primal(
             f"of what it is made of; leave this rule out"
         )
     kind = type(f)  # NumPy's protocols see calls of its ufuncs, and of its overridable functions
-    if f"{kind.__module__.partition('.')[0]}.{kind.__name__}" in _SEEN:
+    if kind.__module__.partition(".")[0] == "numpy" and kind.__name__ in _SEEN:
         return declare(f)
     write = f"@primitive above {name} ({where_defined(f)})"
     if not isinstance(f, (FunctionType, MethodType)) or "site-packages" in write:

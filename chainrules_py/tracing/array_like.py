@@ -156,8 +156,10 @@ class ArrayLike(PythonProtocols):
         if tables and any(map(isinstance, keywords.values(), itertools.repeat(tuple(tables)))):
             keywords = {name: as_array(x) for name, x in keywords.items()}
         if len(suspects) > FEW and function not in wrapping:  # libraries that NumPy only reads
-            lists = [x for x in operands if type(x) is list or type(x) is tuple]
-            inside = itertools.chain(keywords.values(), *lists)
+            inside = [*keywords.values()]
+            for x in operands:
+                if type(x) is list or type(x) is tuple:
+                    inside += x
             if not suspects.isdisjoint(map(type, inside)):
                 operands, keywords = all_read(operands, keywords)
         if self.home is None:
