@@ -199,7 +199,8 @@ class Guards:
 
     def _attributes(self, name: str, x: Any, names: set[str]) -> Iterator[tuple[Any, Any]]:
         own = getattr(x, "__dict__", ())
-        for key in sorted(names) if is_own(x) else ():
+        # The __dict__ of a class is made anew at each look-up.
+        for key in sorted(names if is_instance(x) else names - {"__dict__"}) if is_own(x) else ():
             stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
             inner = getattr(stated, "fget", getattr(stated, "func", stated))
             if (isinstance(stated, types.FunctionType) or inner is not stated) and (

@@ -13,6 +13,7 @@ import math
 import queue
 import types
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -225,6 +226,32 @@ def test_what_an_object_reads_in_methods_that_are_not_named_is_seen(way):
     assert len(compiled.programs) == 3
 
 
+class Value:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Holder:
+    def __init__(self):
+        self.__dict__["known"] = {"w": Value(np.ones(5))}
+
+    def __getattr__(self, name):
+        x = self.__dict__["known"][name]
+        return x.value if isinstance(x, Value) else x
+
+
+def test_attributes_that_a_method_finds_are_seen():
+    holder = Holder()
+    f = value_and_grad(lambda x: np.sum(holder.w * x))
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    holder.known["w"].value = np.zeros(5)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 2
+
+
 def test_functions_and_objects_in_a_container_are_compared_by_identity():
     chosen = {"f": np.sin, "layer": Sine()}
     f = value_and_grad(lambda x: np.sum(chosen["f"](chosen["layer"](x))))
@@ -254,7 +281,11 @@ class Marked(np.ndarray):
     pass
 
 
-Pair = collections.namedtuple("Pair", "w rate")
+class Pair(NamedTuple):
+    w: np.ndarray
+    rate: float
+
+
 PAIRS = [(np.ones(5), 0.5), (np.full(5, 2.0), 0.25)]
 WHERE = {
     "key of an enum": (
