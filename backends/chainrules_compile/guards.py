@@ -3,7 +3,7 @@
 A program is valid while the names in the code of the function refer to the same values: cells,
 globals, and attributes, one level deep, of `self` and of other objects in the code. They are
 compared by identity; numbers and texts by class and value; containers also by their length, and
-small lists and dicts one level deep.
+small lists and dicts one level deep: what a method of an entry names is an attribute of `self`.
 Some elements of each captured array are compared: values computed from it alone are constants.
 """
 
@@ -14,7 +14,7 @@ import random
 import types
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from chainrules_py.extend import (
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
 GROWING = (list, dict, set, deque)  # whose length is compared
-HELD = (dict, list, tuple)  # owners that are accessed by key, not by attribute
+READ = [each.__getitem__ for each in (dict, list, tuple, deque)]  # of entries that are compared
 MOST_BYTES = 1 << 26  # maximum size of an array that is restored
 MOST = 32  # maximum length of a container whose arrays and numbers are compared
 _NUMPYS: Any = np.random.get_state.__self__  # type: ignore[attr-defined]
@@ -45,17 +45,21 @@ EACH = 4  # approximate number of elements that are compared along an axis of an
 
 
 class Lookup(NamedTuple):
-    """A name that code looks up: its text, an owner, a key (None: a cell), and the value."""
+    """A name that code looks up: its text, an owner, a key (None: a cell), and the value.
+
+    The key is an attribute of the owner, or that of an entry of a container.
+    """
 
     name: str
     owner: Any
     key: Any
     value: Any
+    is_entry: bool = False
 
     def now(self) -> Any:
         """Return the current value; the class `Lookup` if there is none."""
         try:
-            if isinstance(self.owner, HELD):
+            if self.is_entry:
                 return self.owner[self.key]
             return getattr(self.owner, self.key or "cell_contents")
         except (ValueError, LookupError, AttributeError):
@@ -68,17 +72,21 @@ class Lookup(NamedTuple):
 
     def put_back(self) -> None:
         """Restore the value of the name."""
-        if isinstance(self.owner, (dict, list)):
+        if self.is_entry:
             self.owner[self.key] = self.value
         else:
             setattr(self.owner, self.key or "cell_contents", self.value)
 
     def text(self, scope: Scope) -> str:
         """Return the expression that is true while the value is unchanged."""
-        at = isinstance(self.owner, HELD)
-        owner = scope.name(self.owner, "names" if at else "owner")
+        owner = scope.name(self.owner, "names" if self.is_entry else "owner")
         value = scope.name(self.value, f"{self.name}_was")
-        key = f"[{self.key!r}]" if at else f".{self.key or 'cell_contents'}"
+        entry = (
+            repr(self.key)
+            if type(self.key) in (str, int, type(None))
+            else scope.name(self.key, "key")
+        )
+        key = f"[{entry}]" if self.is_entry else f".{self.key or 'cell_contents'}"
         same = f"{owner}{key} is {value}"
         if not isinstance(self.value, (*PLAIN, types.MethodType)):
             return same
@@ -108,7 +116,7 @@ class Guards:
     """
 
     def __init__(self, f: Any, given: dict[str, Any] = {}) -> None:  # noqa: B006 (only read)
-        self._found: dict[tuple[int, Any], Lookup] = {}
+        self._found: dict[Any, Lookup] = {}
         self._followed: set[tuple[int, int]] = set()
         self._packages = {"__main__"}
         self._bound: dict[str, Any] = {}  # owners of methods written in C, and iterators
@@ -140,7 +148,9 @@ class Guards:
 
     def _follow(self, f: Any, owner: Any) -> Iterator[tuple[Any, Any]]:
         """Record the lookups of a callable; yield the callables in it, each with its `self`."""
-        if (id(f), id(owner)) in self._followed or not (callable(f) or is_moving(f)):
+        if (id(f), id(owner)) in self._followed or not (
+            callable(f) or is_moving(f) or is_instance(f)
+        ):
             return
         self._followed.add((id(f), id(owner)))
         if isinstance(f, types.MethodType) and isinstance(f.__func__, types.FunctionType):
@@ -162,15 +172,16 @@ class Guards:
                 self._name(x, "default")
                 yield x, None
             self._selves.append(("self", owner))
+            yield from [(x, None) for x in self._name(owner, "self")]
             yield from self._attributes("self", owner, names)
-        elif (bound := getattr(f, "__self__", None)) is not None and not isinstance(f, type):
-            self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # written in C
         elif is_moving(f):
             self._bound.setdefault(f"a {type(f).__name__}", f)
+        elif is_instance(f):
+            yield from [(method, f) for method in special_methods(type(f))]
+        elif (bound := getattr(f, "__self__", None)) is not None and not isinstance(f, type):
+            self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # written in C
         elif callable(wrapped := getattr(f, "__wrapped__", None)):
             yield wrapped, owner
-        elif is_own(f) and "__call__" in vars(type(f)):
-            yield type(f).__call__, f
 
     def _is_followed(self, module: str) -> bool:
         """Return whether a module belongs to the package of the compiled function."""
@@ -180,35 +191,33 @@ class Guards:
 
     def _note(self, name: str, owner: Any, key: Any, names: set[str]) -> Any:
         """Record a name, and the attributes of its value that the code names."""
-        value = Lookup(name, owner, key, None).now()
-        if value is not Lookup:
-            self._found.setdefault((id(owner), key), Lookup(name, owner, key, value))
-            self._name(value, name)
-            yield value, None
+        lookup = Lookup(name, owner, key, None, type(owner) is dict)
+        if (value := lookup.now()) is not Lookup:
+            self._found.setdefault((id(owner), key), lookup._replace(value=value))
+            yield from [(x, None) for x in self._name(value, name)]
             yield from self._attributes(name, value, names)
 
     def _attributes(self, name: str, x: Any, names: set[str]) -> Iterator[tuple[Any, Any]]:
         own = getattr(x, "__dict__", ())
-        for key in sorted(names) if is_own(x) else ():
+        # The __dict__ of a class is made anew at each look-up.
+        for key in sorted(names if is_instance(x) else names - {"__dict__"}) if is_own(x) else ():
             stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
-            inner = getattr(stated, "fget", getattr(stated, "func", getattr(stated, "__func__", 0)))
-            if (key in own and not hasattr(type(stated), "__set__")) or isinstance(
-                stated, (staticmethod, classmethod)
-            ):
-                yield from self._note(f"{name}.{key}", x, key, set())
-            elif isinstance(stated, types.FunctionType) or inner:  # a method, a property
+            inner = getattr(stated, "fget", getattr(stated, "func", stated))
+            if (isinstance(stated, types.FunctionType) or inner is not stated) and (
+                key not in own or hasattr(type(stated), "__set__")
+            ):  # a method, a property
                 if getattr(type(x), key) is stated:
                     self._found.setdefault(
                         (id(type(x)), key), Lookup(f"{name}.{key}", type(x), key, stated)
                     )
-                yield inner or stated, x
+                yield inner, x
                 if "super" in names:
                     yield from [
                         (getattr(vars(c)[key], "fget", vars(c)[key]), x)
                         for c in type(x).__mro__
                         if key in vars(c)
                     ]
-            elif stated is not None or hasattr(type(x), "__getattr__"):
+            elif key in own or stated is not None or hasattr(type(x), "__getattr__"):
                 yield from self._note(f"{name}.{key}", x, key, set())
         if type(own) is dict and is_instance(x):
             once = {
@@ -221,24 +230,25 @@ class Guards:
                 names - own.keys() - once
             )
 
-    def _name(self, value: Any, name: str) -> None:
-        """Record an array, or the arrays and numbers of a small container, one level deep."""
-        found: Any = {None: value}
-        if type(value) in (list, tuple, dict) and len(value) <= MOST:
-            found = value if type(value) is dict else dict(enumerate(value))
+    def _name(self, value: Any, name: str) -> Iterable[Any]:
+        """Record an array, or the entries of a small container; return it and them."""
+        found: Any = {Lookup: value}
+        if getattr(type(value), "__getitem__", 0) in READ and len(value) <= MOST:
+            found = {**value} if isinstance(value, dict) else dict(enumerate(value))
         for key, x in found.items():
-            whole = name if key is None else f"{name}[{key!r}]"
+            whole = name if key is Lookup else f"{name}[{key!r}]"
             is_array = type_info(type(x)).memory is not None
-            if key is not None and (is_array or isinstance(x, PLAIN)):
-                self._found.setdefault((id(value), key), Lookup(whole, value, key, x))
+            if key is not Lookup:
+                self._found.setdefault((id(value), Lookup, key), Lookup(whole, value, key, x, True))
             if is_array and id(x) not in self.arrays:
-                self.arrays[id(x)] = name.rpartition(".")[2] + ("" if key is None else f"_{key}")
-                if type(x) is np.ndarray and x.size:
+                self.arrays[id(x)] = name.rpartition(".")[2] + ("" if key is Lookup else f"_{key}")
+                if isinstance(x, np.ndarray) and x.size:
                     steps: Any = [slice(None, None, max(n // EACH, 1)) for n in x.shape]
-                    part = x[(*steps, ...)]
+                    part = np.asarray(x)[(*steps, ...)]
                     self.samples.append((whole, part, part.tobytes()))
                     if x.nbytes <= MOST_BYTES and x.flags.writeable and not x.dtype.hasobject:
                         self._contents.append((whole, x, x.tobytes()))
+        return [value, *found.values()]
 
     def check(self) -> None:
         """Raise `Traced` if a looked-up value is traced, `Unfit` if one changes by itself."""
@@ -309,10 +319,11 @@ class Guards:
             for of, own, lacking in self._absent.values()
             if of
         ]
-        parts = [(scope.name(part, f"{name}_part"), seen) for name, part, seen in self.samples]
-        texts += [f"{part}.tobytes() == {seen!r}" for part, seen in parts]
-        lengths = [(scope.name(x, name), n) for name, (x, n) in self._lengths.items()]
-        texts += [f"{x}.__len__() == {n}" for x, n in lengths]
+        texts += [
+            f"{scope.name(part, f'{name}_part')}.tobytes() == {seen!r}"
+            for name, part, seen in self.samples
+        ]
+        texts += [f"{scope.name(x, k)}.__len__() == {n}" for k, (x, n) in self._lengths.items()]
         miss, test = scope.name(MISS, "MISS"), "\n        and ".join(texts)
         return f"if not (  # guards\n        {test}\n    ):\n        return {miss}"
 
@@ -369,6 +380,18 @@ def is_own(x: Any) -> bool:
 def is_instance(x: Any) -> bool:
     """Return whether a value is an instance of a user-defined class."""
     return is_own(x) and not isinstance(x, (type, types.FunctionType, types.ModuleType))
+
+
+def special_methods(c: type) -> list[Any]:
+    """Return the methods that calls, operators, indices, loops and `with` lead to."""
+    return [
+        method
+        for each in c.__mro__
+        if is_own(each)
+        for key, method in vars(each).items()
+        if key.startswith("__") and isinstance(method, types.FunctionType)
+        if key != "__post_init__" and key not in vars(object)  # as __init__, __repr__
+    ]
 
 
 @functools.cache

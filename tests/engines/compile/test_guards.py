@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import copy
 import ctypes
+import enum
 import functools
 import itertools
 import math
 import queue
 import types
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -149,6 +152,198 @@ def test_what_code_that_gets_the_object_names_is_seen(change):
     compiled = compile(f)
     agrees(f, compiled, X)
     LATER[change](model)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 2
+
+
+class Layer:
+    def __init__(self, w=0.5):
+        self.w, self.rate = np.full(5, w), 1.0
+
+    def __call__(self, x):
+        return self.forward(x)
+
+    def __getitem__(self, i):
+        return self.w[i] * self.rate
+
+    def __enter__(self):
+        return self.w * self.rate
+
+    def __exit__(self, *reason):
+        pass
+
+    def __matmul__(self, x):
+        return np.sum(self.w * x) * self.rate
+
+
+class Sine(Layer):
+    def forward(self, x):
+        return np.sin(self.w * x) * self.rate
+
+
+class Stack(Layer):
+    def __init__(self):
+        self.layers, self.named = [Sine(), Sine(0.7)], {"last": Sine(0.9)}
+        self.calls = (self.layers[0].forward,)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return np.sum(self.named["last"](x)) + np.sum(self.calls[0](x))
+
+
+def entered(layer, x):
+    with layer as w:
+        return np.sum(w * x)
+
+
+LAYER, STACK = Sine(), Stack()
+LED_TO = {
+    "inherited __call__": (lambda x: np.sum(LAYER(x)), LAYER),
+    "index": (lambda x: np.sum(LAYER[1:] * x[1:]), LAYER),
+    "operator": (lambda x: LAYER @ x, LAYER),
+    "with": (lambda x: entered(LAYER, x), LAYER),
+    "object in a list": (lambda x: STACK(x), STACK.layers[1]),
+    "attributes of an object in a list": (
+        lambda x: np.sum(STACK.layers[1].w * x) * STACK.layers[1].rate,
+        STACK.layers[1],
+    ),
+    "object in a dict": (lambda x: STACK(x), STACK.named["last"]),
+    "method in a tuple": (lambda x: np.sum(STACK.calls[0](x)), STACK.layers[0]),
+}
+
+
+@pytest.mark.parametrize("way", LED_TO)
+def test_what_an_object_reads_in_methods_that_are_not_named_is_seen(way):
+    f, layer = LED_TO[way]
+    f = value_and_grad(f)
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    layer.w = layer.w * 1.5
+    agrees(f, compiled, X)
+    layer.rate *= 1.25
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 3
+
+
+class Value:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Holder:
+    def __init__(self):
+        self.__dict__["known"] = {"w": Value(np.ones(5))}
+
+    def __getattr__(self, name):
+        x = self.__dict__["known"][name]
+        return x.value if isinstance(x, Value) else x
+
+
+def test_attributes_that_a_method_finds_are_seen():
+    holder = Holder()
+    f = value_and_grad(lambda x: np.sum(holder.w * x))
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    holder.known["w"].value = np.zeros(5)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 2
+
+
+def test_functions_and_objects_in_a_container_are_compared_by_identity():
+    chosen = {"f": np.sin, "layer": Sine()}
+    f = value_and_grad(lambda x: np.sum(chosen["f"](chosen["layer"](x))))
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    chosen["f"] = np.cos
+    agrees(f, compiled, X)
+    chosen["layer"] = Sine(0.2)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 3
+
+
+class Way(enum.Enum):
+    UP = 1
+
+
+class Settings(dict):
+    def __init__(self):
+        super().__init__(rate=0.5)
+        self.w = np.ones(5)
+
+    def loss(self, x):
+        return np.sum(self.w * x) * self["rate"]
+
+
+class Marked(np.ndarray):
+    pass
+
+
+class Pair(NamedTuple):
+    w: np.ndarray
+    rate: float
+
+
+PAIRS = [(np.ones(5), 0.5), (np.full(5, 2.0), 0.25)]
+WHERE = {
+    "key of an enum": (
+        lambda known, x: np.sum(known[Way.UP] * x),
+        lambda: {Way.UP: np.ones(5)},
+        lambda known: known.update({Way.UP: np.zeros(5)}),
+    ),
+    "key None": (
+        lambda known, x: known[None] * np.sum(x),
+        lambda: {None: 0.5},
+        lambda known: known.update({None: 0.7}),
+    ),
+    "ordered dict": (
+        lambda known, x: known["rate"] * np.sum(x),
+        lambda: collections.OrderedDict(rate=0.5),
+        lambda known: known.update(rate=0.7),
+    ),
+    "full deque of pairs": (
+        lambda known, x: sum(np.sum(w * x) ** 2 * rate for w, rate in known),
+        lambda: collections.deque(PAIRS, maxlen=2),
+        lambda known: known.append((np.full(5, 3.0), 1.0)),
+    ),
+    "list of pairs": (
+        lambda known, x: sum(np.sum(w * x) ** 2 * rate for w, rate in known),
+        lambda: [*PAIRS],
+        lambda known: known.reverse() or known.__setitem__(0, PAIRS[0]),
+    ),
+    "entry of a dict of its own class": (
+        lambda known, x: known.loss(x),
+        Settings,
+        lambda known: known.update(rate=0.7),
+    ),
+    "attribute of a dict of its own class": (
+        lambda known, x: known.loss(x),
+        Settings,
+        lambda known: setattr(known, "w", np.zeros(5)),
+    ),
+    "array of a namedtuple": (
+        lambda known, x: np.sum(known.w * x) * known.rate,
+        lambda: Pair(np.ones(5), 0.5),
+        lambda known: known.w.fill(2.0),
+    ),
+    "array of its own class": (
+        lambda known, x: np.sum(np.sin(known) * x),
+        lambda: np.ones(5).view(Marked),
+        lambda known: known.fill(2.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_what_a_container_or_an_array_of_another_class_holds_is_seen(where):
+    loss, make, change = WHERE[where]
+    known = make()
+    f = value_and_grad(lambda x: loss(known, x))
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    change(known)
     agrees(f, compiled, X)
     assert len(compiled.programs) == 2
 
