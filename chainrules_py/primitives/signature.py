@@ -15,9 +15,18 @@ from typing import Any, NamedTuple, final
 from chainrules_py.errors import RuleError, describe
 
 
-class REQUIRED:
-    """Placeholder for the default of a required parameter, used as it is."""
+@final
+class _Required:
+    """Placeholder for the default of a parameter that has none."""
 
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+"""Placeholder for the default of a required parameter."""
 
 _VARIADIC = 0x04  # the flags that `inspect` calls CO_VARARGS and CO_VARKEYWORDS
 _KEYWORDS = 0x08

@@ -343,11 +343,18 @@ def accumulate(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
         return total + t, True
     if total is ZERO and type(t) in _plain_types:
         return t, False
-    if isinstance(total, Tangent) and isinstance(t, Tangent):
-        return _accumulate_fields(total, t, owned)
-    found = add_tangents(total, t)  # which notes classes that are seen for the first time
-    is_new = type(total) in _plain_types and type(t) in _plain_types
-    return found, owned if found is total else is_new
+    _check_plain(total)
+    _check_plain(t)
+    if isinstance(t, AbstractZero) and not isinstance(total, AbstractZero):
+        return total, owned
+    if not isinstance(total, AbstractZero) and missing((total, t)) is None:
+        if not (isinstance(total, AbstractTangent) or isinstance(t, AbstractTangent)):
+            return accumulate(total, t, owned)  # classes seen for the first time are plain now
+        if isinstance(total, Thunk) or isinstance(t, Thunk):
+            return accumulate(unthunk(total), unthunk(t), owned)
+        if isinstance(total, Tangent) and isinstance(t, Tangent):
+            return _accumulate_fields(total, t, owned)
+    return add_tangents(total, t), False
 
 
 def _accumulate_fields(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:

@@ -139,11 +139,12 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
         If the shapes differ, or the tangent is complex and the space real, or the converted tangent
         is narrower than the space, or neither library accepts arrays of the other.
     """
-    shape = getattr(t, "shape", ())
-    if shape != of.shape:
-        raise ProjectionError(
-            f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
-        )
+    cls: type = type(t)
+    if cls is of.like and of.kind != "int":
+        fits = of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)
+        if fits and (of.device is None or t.device == of.device):
+            return t
+    _check_shape(t, of, what)
     check_real(t, of)
     if of.dtype is not None and hasattr(t, "dtype"):
         t = _at_home(t, of, beside)
@@ -195,6 +196,18 @@ def _shown(of: Space) -> str:
     return repr(of)[len("Space(") : -1]
 
 
+def _check_shape(t: Any, of: Space, what: str) -> None:
+    if kind_of(t) == "other" or isinstance(t, type):
+        raise ProjectionError(
+            f"{describe(t)} is not a tangent of {of!r}: it holds no numbers of a floating type"
+        )
+    shape = getattr(t, "shape", ())
+    if shape != of.shape:
+        raise ProjectionError(
+            f"a {what} of shape {shape} was given for {_shown(of)}: give one of shape {of.shape}"
+        )
+
+
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
     """Check the user's cotangent of a result, and list those of the result's leaves.
 
@@ -240,7 +253,15 @@ def deliver(t: Any) -> Any:
         raise NotDifferentiableError(t.said)
     if not issubclass(type(t), Tangent):
         return t
-    return map_fields(deliver, t)
+    entries = {}
+    for key, value in t._entries.items():
+        try:
+            entries[key] = deliver(value)
+        except NotDifferentiableError as error:
+            error.add_note(f"in entry {key!r} of a {type(t).__name__}")
+            raise
+    unchanged = all(entries[key] is value for key, value in t._entries.items())
+    return t if unchanged else t._of(entries, t._length)
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:

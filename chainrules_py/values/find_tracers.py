@@ -77,23 +77,30 @@ def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
 
 
 def captured(
-    functions: Iterable[Any], is_it: Callable[[Any], bool] = lambda x: isinstance(x, Tracer)
+    functions: Iterable[Any], level: int = 0, is_it: Callable[[Any], bool] | None = None
 ) -> list[str]:
-    """List the names under which functions captured tracers, or values that pass a test."""
-    names: dict[str, None] = {}
+    """List the names under which functions captured tracers of a level or above.
+
+    ``is_it`` selects the values instead, for engines whose traced values are no `Tracer`.
+    """
+    found = is_it or (lambda x: isinstance(x, Tracer) and x.level >= level)
+    owners: dict[str, list[str]] = {}
     waiting = list(functions)
     for f in waiting:  # functions that a function captured count as its own
+        own = getattr(f, "__name__", "")
         for name, x in parts_of(f):
             if callable(x) and not isinstance(x, Tracer) and not any([x is g for g in waiting]):
                 waiting.append(x)
-            if any(map(is_it, flatten(x)[0])):
-                names[name] = None
-    return [*names]
+            for leaf in flatten(x)[0]:
+                if found(leaf) and own not in (by := owners.setdefault(name, [])):
+                    by.append(own)
+    return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
 
 
 def in_operations(names: Iterable[str]) -> str:
-    """Join the names that `captured` lists."""
-    return " and ".join(names) or "a value"
+    """Join the names that `captured` lists; an object or a partial adds no function's name."""
+    shown = [x.removesuffix(" (captured by )").lstrip(".") or "a value" for x in names]
+    return " and ".join(shown) or "a value"
 
 
 def seen_through(

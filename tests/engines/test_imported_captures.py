@@ -183,7 +183,7 @@ def run_all(of, to, ways, hows):
             have = number(door(make))
         except ChainRulesError as error:
             refused += 1
-            if of == to or "depends on ," in str(error):
+            if of == to or "(captured by )" in str(error):
                 wrong.append((name, how, way, repr(error)))
         except Exception as error:  # an engine's own, which says nothing of what to write instead
             wrong.append((name, how, way, repr(error)))

@@ -80,6 +80,7 @@ def test_it_agrees_with_inspect(function):
 def test_an_option_without_a_default_says_so():
     f = primitive(f5)
     assert f.options == {"axis": REQUIRED, "keepdims": False}
+    assert repr(REQUIRED) == "REQUIRED"
     with pytest.raises(TypeError, match=r"missing a required .*axis"):
         f.normalise((1.0,), {})
 

@@ -258,7 +258,7 @@ def test_a_rule_that_captures_an_input_of_what_is_compiled_is_refused():
     x, w = leaf(1.0, 2.0), leaf(3.0)
     torch.compiler.reset()
     compiled = torch.compile(declared, backend="aot_eager")
-    with pytest.raises(TracerError, match=r"depends on w, .* pass it as an operand"):
+    with pytest.raises(TracerError, match=r"depends on w .* pass it as an operand"):
         compiled(x, w)
     torch.compiler.reset()
     same(torch.autograd.grad(compiled(x, w.detach()), x)[0], [3.0, 3.0])
