@@ -106,7 +106,8 @@ class CompiledProgram:
         self.scope = scope
         self.guards = guards
         self.calls = calls
-        self.instead, self.recurs = "", False
+        self.instead = ""
+        self.recurs = False
         self.static: dict[str, str] = {}
         self.objects: frozenset[str] = frozenset()
 

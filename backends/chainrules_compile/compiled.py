@@ -137,7 +137,8 @@ class Compiled(Generic[P, R]):
     def forget(self) -> None:
         """Drop the programs: the rules that they were recorded with may have changed."""
         self._age += 1  # without the lock, whose owner may be waiting for the table of rules
-        self._runs, self.programs, self._row, self._full = (), (), (), False
+        self._runs, self.programs, self._row = (), (), ()
+        self._owed, self._full = 0.0, False
 
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one if none does."""

@@ -14,7 +14,7 @@ import random
 import types
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -201,7 +201,8 @@ class Guards:
         own = getattr(x, "__dict__", ())
         # The __dict__ of a class is made anew at each look-up.
         for key in sorted(names if is_instance(x) else names - {"__dict__"}) if is_own(x) else ():
-            stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
+            each = [vars(c)[key] for c in type(x).__mro__ if key in vars(c)]
+            stated = each[0] if each else None
             inner = getattr(stated, "fget", getattr(stated, "func", stated))
             if (isinstance(stated, types.FunctionType) or inner is not stated) and (
                 key not in own or hasattr(type(stated), "__set__")
@@ -212,11 +213,7 @@ class Guards:
                     )
                 yield inner, x
                 if "super" in names:
-                    yield from [
-                        (getattr(vars(c)[key], "fget", vars(c)[key]), x)
-                        for c in type(x).__mro__
-                        if key in vars(c)
-                    ]
+                    yield from [(getattr(of_a_base, "fget", of_a_base), x) for of_a_base in each]
             elif key in own or stated is not None or hasattr(type(x), "__getattr__"):
                 yield from self._note(f"{name}.{key}", x, key, set())
         if type(own) is dict and is_instance(x):
@@ -230,25 +227,29 @@ class Guards:
                 names - own.keys() - once
             )
 
-    def _name(self, value: Any, name: str) -> Iterable[Any]:
+    def _name(self, value: Any, name: str) -> list[Any]:
         """Record an array, or the entries of a small container; return it and them."""
-        found: Any = {Lookup: value}
+        last, found = name.rpartition(".")[2], dict[Any, Any]()
+        self._sample(value, name, last)
         if getattr(type(value), "__getitem__", 0) in READ and len(value) <= MOST:
             found = {**value} if isinstance(value, dict) else dict(enumerate(value))
         for key, x in found.items():
-            whole = name if key is Lookup else f"{name}[{key!r}]"
-            is_array = type_info(type(x)).memory is not None
-            if key is not Lookup:
-                self._found.setdefault((id(value), Lookup, key), Lookup(whole, value, key, x, True))
-            if is_array and id(x) not in self.arrays:
-                self.arrays[id(x)] = name.rpartition(".")[2] + ("" if key is Lookup else f"_{key}")
-                if isinstance(x, np.ndarray) and x.size:
-                    steps: Any = [slice(None, None, max(n // EACH, 1)) for n in x.shape]
-                    part = np.asarray(x)[(*steps, ...)]
-                    self.samples.append((whole, part, part.tobytes()))
-                    if x.nbytes <= MOST_BYTES and x.flags.writeable and not x.dtype.hasobject:
-                        self._contents.append((whole, x, x.tobytes()))
+            entry = Lookup(f"{name}[{key!r}]", value, key, x, True)
+            self._found.setdefault((id(value), Lookup, key), entry)
+            self._sample(x, entry.name, f"{last}_{key}")
         return [value, *found.values()]
+
+    def _sample(self, x: Any, whole: str, short: str) -> None:
+        """Record an array: its name in the program, and some elements, which are compared."""
+        if type_info(type(x)).memory is None or id(x) in self.arrays:
+            return
+        self.arrays[id(x)] = short
+        if isinstance(x, np.ndarray) and x.size:
+            steps: Any = [slice(None, None, max(n // EACH, 1)) for n in x.shape]
+            part = np.asarray(x)[(*steps, ...)]
+            self.samples.append((whole, part, part.tobytes()))
+            if x.nbytes <= MOST_BYTES and x.flags.writeable and not x.dtype.hasobject:
+                self._contents.append((whole, x, x.tobytes()))
 
     def check(self) -> None:
         """Raise `Traced` if a looked-up value is traced, `Unfit` if one changes by itself."""

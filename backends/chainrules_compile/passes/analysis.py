@@ -162,21 +162,6 @@ def counts(program: Program, wanted: Collection[Value] | None = None) -> Counter
     return Counter(used if wanted is None else [x for x in used if x in wanted])
 
 
-def uses_of(program: Program, wanted: Collection[Value]) -> dict[Value, list[int]]:
-    """Return ``program.uses()`` of some values."""
-    found: dict[Value, list[int]] = {x: [] for x in wanted}
-    if not found:
-        return found
-    last = Call(None, program.outputs, {}, ())
-    keys = found.keys()
-    for i, call in enumerate((*program.calls, last)):
-        if not keys.isdisjoint(call.values):
-            for x in call.values:
-                if x in found:
-                    found[x].append(i)
-    return found
-
-
 def size(x: Value) -> int:
     """Return the number of elements."""
     n = 1
