@@ -29,6 +29,7 @@ from chainrules_tape import (
     jacobian,
     jvp,
     linearize,
+    name,
     value_and_grad,
     vjp,
 )
@@ -208,6 +209,23 @@ def test_derivatives_are_those_without_checkpoints(program, derivative):
     want = d(program(plainly))(W)
     assert np.any(want)
     assert d(program(checkpoint))(W) == pytest.approx(want, rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize("save", [None, "cheap", "nothing", ["d"]])
+def test_elements_that_are_left_out_stay_zeros(save):
+    data = np.array([1.0, np.nan, 3.0])
+
+    def loss(x):
+        d = name(x - data, "d")
+        return np.nansum(d**2) + np.sum(np.where(np.isnan(data), 0.0, np.exp(d)))
+
+    x, d = np.array([0.5, 0.2, 0.1]), np.array([-0.5, 0.0, -2.9])
+    want = (2.0 * d + np.exp(d)) * np.isfinite(data)
+    f = checkpoint(loss) if save is None else checkpoint(loss, save=save)
+    assert grad(f)(x) == pytest.approx(want)
+    pull = vjp(f, x)[1]
+    for _ in range(2):  # nothing that is computed again is used up
+        assert pull(1.0)[0] == pytest.approx(want)
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])

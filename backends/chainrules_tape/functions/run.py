@@ -611,12 +611,14 @@ def is_lost(bar: Any) -> bool:
 
 
 def can_repair(run: Any) -> bool:
-    """Return whether a run has all its records, with NumPy arrays and plain numbers only."""
-    whole = run.tape.notes is None and run.tape.folds is None
+    """Return whether a run has no hooks, and NumPy arrays and plain numbers only."""
     classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
-    plain = (float, int, bool)
-    known = [cls in finite_tests or getattr(cls, "payload_type", cls) in plain for cls in classes]
-    return whole and all(known)
+    known = [
+        cls in finite_tests or getattr(cls, "payload_type", cls) in (float, int, bool)
+        for cls in classes
+    ]
+    notes = run.tape.notes
+    return all(known) and (notes is None or not (notes.hooks or notes.always))
 
 
 def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:
@@ -629,8 +631,9 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
             probes.add(index, probe_like(bar, untraced(bar) != 0))
             first = max(first, index)
     found: dict[Any, Any] = {}
+    fetch = tape.folds.fetching(tape, bars, None) if tape.folds else tape.__getitem__
     for index in range(first, -1, -1):
-        record = tape[index]
+        record = fetch(index)
         if bars[index] is None:
             continue
         bar, probe = unthunk(bars[index]), probes[index]
