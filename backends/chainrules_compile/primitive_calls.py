@@ -16,7 +16,7 @@ from chainrules_compile.scan_primitive import rolled_scan
 from chainrules_kit import UNFIT, listeners
 from chainrules_py import Primitive, ops
 from chainrules_py.extend import flatten, plain, register_host
-from chainrules_py.ops import add_along_axis, add_at, copy, report
+from chainrules_py.ops import add_along_axis, add_at, copy, log_softmax, logsumexp, report, softmax
 from chainrules_py.ops.higher_order import scanning
 from chainrules_py.program import Call
 
@@ -32,6 +32,8 @@ def host(
     if operation in (add_at, add_along_axis):
         return adding(operation, implementation)
     function: Any = implementation if isinstance(implementation, np.ufunc) else operation
+    if operation in (logsumexp, softmax, log_softmax):
+        implementation = operation._fallback  # loops that every target can join with others
     compute = implementation
     if implementation is operation._fallback or (
         implementation is operation.__wrapped__ and not operation.opaque

@@ -20,5 +20,12 @@ try:  # the classes of parameters that JAX's caches hold weakly
 except ImportError:  # JAX then keeps derivatives until its caches evict them
     held_weakly = set()
 
+try:  # rules by which JAX linearizes primitives
+    from jax._src.interpreters.ad import (
+        primitive_linearizations as primitive_linearizations,
+    )
+except ImportError:  # JAX then derives them from ``jax.interpreters.ad.primitive_jvps``
+    primitive_linearizations = {}
+
 ARRAY = "jax.jaxlib._jax.Array"
 """The name of ``jax.Array`` in annotations before JAX 0.11."""

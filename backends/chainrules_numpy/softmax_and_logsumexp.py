@@ -30,9 +30,13 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
     else:
         top = x == 0
         count = np.add.reduce(top, axis=axis, keepdims=True, dtype=x.dtype)
-        rest = np.add.reduce(np.where(top, x.dtype.type(0), np.exp(x)), axis=axis, keepdims=True)
-        y = quietly(np.log, count) + np.log1p(rest / np.maximum(count, 1)) + largest
-        if not count.all():  # where nothing is finite
+        terms = np.asarray(np.exp(x))
+        terms[top] = 0
+        rest = np.add.reduce(terms, axis=axis, keepdims=True)
+        if count.all():
+            y = np.log(count) + np.log1p(rest / count) + largest
+        else:  # where nothing is finite
+            y = quietly(np.log, count) + np.log1p(rest / np.maximum(count, 1)) + largest
             y = np.where(count == 0, quietly(np.log, rest), y)
     return y if keepdims else y.squeeze(axis)[()]
 

@@ -52,8 +52,8 @@ for _operation in (all, any, argmax, argmin, count_nonzero):
 
 
 def kept(y, axis, keepdims):
-    """Return a result with the reduced axes, of length one."""
-    return y if keepdims or axis is None else expand_dims(y, axis=axis)
+    """Return a result with the reduced axes, of length one; a number broadcasts without them."""
+    return y if keepdims or axis is None or not getattr(y, "ndim", 0) else expand_dims(y, axis=axis)
 
 
 def _axes(axis, ndim):

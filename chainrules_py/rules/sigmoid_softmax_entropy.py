@@ -64,7 +64,8 @@ def logsumexp_rule(x: Array, *, axis, keepdims):
 
 
 def shares(x, y, keepdims, axis):
-    y = where(equal(real(y), -math.inf), 0, where(equal(real(y), math.inf), math.nan, y))
+    size = real(y)
+    y = where(equal(size, -math.inf), 0, where(equal(size, math.inf), math.nan, y))
     return exp(x - kept(y, axis, keepdims))
 
 

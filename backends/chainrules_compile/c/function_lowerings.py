@@ -318,7 +318,8 @@ def _duplicate(s: Lowering, call: Call) -> View:
 @lowers(v.where, np.where)
 def _where(s: Lowering, call: Call) -> View:
     (y,), (c, a, b) = call.results, call.operands
-    if form(y)[0] == () or type(c) is not Value or form(c)[1] != np.bool_:
+    no_number = form(y)[0] == () and is_array(y)
+    if no_number or type(c) is not Value or form(c)[1] != np.bool_:
         raise UnwritableError
     dtype = form(y)[1]
     if any([kind_of(x) not in (int, float, dtype) for x in (a, b)]):
@@ -343,9 +344,10 @@ def _empty(s: Lowering, call: Call) -> View:
     return s.result(call.results[0])
 
 
-@lowers(v.divide)
-def _divide(s: Lowering, call: Call) -> View:
-    return s.elementwise(call.results[0], np.divide, call.operands)
+@lowers(v.divide, v.log)
+def _without_warnings(s: Lowering, call: Call) -> View:
+    ufunc = np.divide if function_of(call) is v.divide else np.log
+    return s.elementwise(call.results[0], ufunc, call.operands)
 
 
 @lowers(v.tie_share)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from chainrules_compile.internal_functions import laid_out
 from chainrules_compile.passes.analysis import changed, contiguous, is_contiguous, roots, size
 from chainrules_py.extend import type_info
@@ -32,7 +34,11 @@ def with_own_outputs(program: Program) -> Program:
         if root in shared or (x.memory is not None and _is_part(x, x.memory)):
             copied, options, layout = _copied(x)
             own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype, None, layout)
-            calls.append(Call(copied, (x,), options, (own,)))
+            constant = program.constants.get(x)
+            if constant is None or copied is laid_out or constant.tobytes().strip(b"\0"):
+                calls.append(Call(copied, (x,), options, (own,)))
+            else:  # no memory is read
+                calls.append(Call(np.zeros, (x.shape,), {"dtype": x.dtype}, (own,)))
             outputs.append(own)
         else:
             outputs.append(x)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 from collections.abc import Sequence
 from typing import Any, final
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive, set_current_trace, take_current_trace
+from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
-from jax.interpreters.partial_eval import JaxprTracer
 
+from chainrules_jax import _private
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.call_linearization import (
     Leaves,
@@ -35,7 +34,6 @@ from chainrules_jax.engine.linear_primitive import (
     batched,
     element_type,
     floating,
-    is_moved,
     linear_p,
 )
 from chainrules_jax.engine.value_conversions import is_inexact, is_value, split
@@ -77,8 +75,7 @@ class Mapped:
 
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the results of all calls, with an axis for the calls in front."""
-        found: list[Any] = self._over(self.program.value, self.dims)(*leaves)
-        return found
+        return self._over(self.program.value, self.dims)(*leaves)  # type: ignore[no-any-return]
 
     def _over(self, f: Any, dims: Any) -> Any:
         return jax.vmap(f, in_axes=dims, axis_name=self.name, axis_size=self.size)
@@ -126,32 +123,30 @@ call_p.def_abstract_eval(lambda *avals, program: program.avals(*avals))
 mlir.register_lowering(call_p, mlir.lower_fun(_evaluate, multiple_results=True))
 
 
-def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
-    tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
-    moves = tuple([is_moved(t) for t in tangents])
+def _linearize(_: bool, moves: Sequence[bool], *primals: Any, program: Any) -> Any:
+    """Return the results, which of them have tangents, the residuals, and the linear function."""
     # Numbers become arrays at the point: a rule may read them.
-    with take_current_trace() as trace, set_current_trace(_at_the_point(trace, primals)):
-        ys, pair, residuals = program.linearize([*map(as_array, primals)], moves)
-    if pair is None:
-        return ys, [no_tangent(y) for y in ys]
-    given = [t for t, m in zip(tangents, moves, strict=True) if m]
-    rest = iter(linear_p.bind(*residuals, *given, pair=pair))
-    return ys, [next(rest) if is_inexact(y) else no_tangent(y) for y in ys]
+    leaves = [*map(as_array, primals)]
+    moves = [m and is_inexact(x) for x, m in zip(leaves, moves, strict=True)]
+    ys, pair, residuals = program.linearize(leaves, moves)
+    zeros = [None if pair and is_inexact(y) else no_tangent(y) for y in ys]
+
+    def linear(residuals: Leaves, *tangents: Any) -> list[Any]:
+        given = [as_array(t) for t, m in zip(tangents, moves, strict=True) if m]
+        rest = iter(linear_p.bind(*residuals, *given, pair=pair) if pair else ())
+        return [next(rest) if zero is None else zero for zero in zeros]
+
+    return ys, [zero is None for zero in zeros], residuals, linear
 
 
-def _at_the_point(trace: Any, primals: Leaves) -> Any:
-    """Return what traces at the point only, where JAX records a linear function of the tangents.
-
-    Otherwise JAX checks whether each operation belongs to that function, which takes ten times as
-    long and has the same result.
-    """
-    records = type(trace).__name__ == "JaxprTrace"  # the class has no public name
-    is_known = records and not any([isinstance(x, JaxprTracer) for x in primals])
-    return trace.parent_trace if is_known else trace
+def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
+    moves = [type(t) is not ad.Zero for t in tangents]
+    ys, _, residuals, linear = _linearize(False, moves, *primals, program=program)
+    return ys, linear(residuals, *tangents)
 
 
-_jvp.__signature__ = inspect.signature(_jvp)  # type: ignore[attr-defined]  # JAX reads it at each call
 ad.primitive_jvps[call_p] = _jvp
+_private.primitive_linearizations[call_p] = _linearize
 
 
 def _transpose(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[Any]:

@@ -44,6 +44,7 @@ from chainrules_torch.engine.compilers import is_writing_down, unseen
 from chainrules_torch.engine.outputs import another, cotangent, owned, split, wrap, written
 from chainrules_torch.engine.pulls_and_pushes import Half, Mapped, or_by_numpy
 from chainrules_torch.engine.rule_config import (
+    Leveled,
     alive,
     below,
     computing,
@@ -360,7 +361,7 @@ def pulled(ctx: Any, tensors: Any, bars: Any, needs: Sequence[bool]) -> Sequence
     return ctx.record.pull(tensors, bars, needs)  # type: ignore[no-any-return]
 
 
-class Transformed(Function):
+class Transformed(Leveled):
     """Autograd function for `torch.func` and dual numbers; it keeps inputs and outputs."""
 
     @staticmethod

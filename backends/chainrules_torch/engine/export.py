@@ -67,7 +67,6 @@ from chainrules_torch.engine.rule_config import (
     is_tensor,
     outside,
     refuse_hidden,
-    transformed,
     uncast,
     varies,
 )
@@ -409,7 +408,7 @@ def _by_rule(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     if plan.solves and is_hidden(leaves):
         return solved(call, leaves, lambda *xs: applied(plan, call, xs))
     if _transforms_active() or _private.dual_level() >= 0:
-        return unwrap(transformed(Transformed, call, *leaves))
+        return unwrap(Transformed.apply(call, *leaves))
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:

@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import torch
-from torch.autograd.function import Function
 
 from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_py.extend import TreeDef, partition, unflatten
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import is_abstract, leave_out
 from chainrules_torch.engine.outputs import owned
-from chainrules_torch.engine.rule_config import below, floats, is_tensor, outside, transformed
+from chainrules_torch.engine.rule_config import Leveled, below, floats, is_tensor, outside
 
 _functorch = _private.functorch
 
@@ -59,7 +58,7 @@ def apart(
     """
     tensors, layout = partition(tuple(groups), is_tensor)
     program = Program(compute, like, layout, pull, refusal)
-    found = transformed(Apart, program, *tensors)
+    found = Apart.apply(program, *tensors)
     assert program.treedef is not None
     return unflatten(program.treedef, found)
 
@@ -126,7 +125,7 @@ class Program:
         return moved
 
 
-class Apart(Function):
+class Apart(Leveled):
     """A program as an autograd function, whose derivatives run apart as well."""
 
     @staticmethod
@@ -182,7 +181,7 @@ class Apart(Function):
             found = [y.new_empty((0, *y.shape)) for y in program.templates(like)]
         else:
             each = [
-                transformed(Apart, program, *[x if d is None else x.select(d, i) for x, d in pairs])
+                Apart.apply(program, *[x if d is None else x.select(d, i) for x, d in pairs])
                 for i in range(info.batch_size)
             ]
             found = [torch.stack(parts) for parts in zip(*each, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
+from torch.autograd.function import Function
 from torch.overrides import TorchFunctionMode
 
 from chainrules_kit import AskedError, EngineConfig, exported_line, refused_half
@@ -443,7 +444,12 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
 
 
-def transformed(function: Any, *leaves: Any) -> Any:
-    """Apply an autograd function at all levels of `torch.func`."""
-    applied: Any = _private.custom_function_call
-    return applied(function, *leaves) if _private.transforms_active() else function.apply(*leaves)
+class Leveled(Function):
+    """Autograd function for all levels of `torch.func`."""
+
+    @classmethod
+    def apply(cls, *operands: Any) -> Any:
+        """Apply it; PyTorch's own method binds the operands to a signature at each level."""
+        if _private.transforms_active():
+            return _private.custom_function_call(cls, *operands)
+        return super(Function, cls).apply(*map(outside, operands))  # type: ignore[misc]

@@ -117,6 +117,7 @@ def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
             assert other.shape == (4, 2)
             assert not other.any()
             other += 1.0
+        assert ".copy()" not in compiled.source
     compiled = compile(value_and_grad(f, argnums=1))
     for _ in range(2):
         slope = compiled(xs[:6], np.ones(3))[1]

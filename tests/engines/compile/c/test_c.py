@@ -13,6 +13,7 @@ from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.c import cache, native_programs, native_writer
 from chainrules_compile.c.expression_text import headed
 from chainrules_compile.scope import Form
+from chainrules_scipy import special
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 from tests.engines.compile.c.near import near
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
@@ -354,6 +355,33 @@ def test_factors_and_what_is_solved_with_them():
     given = a, RNG.standard_normal(6), RNG.standard_normal((6, 2))
     lines = [line for line in check_once(f, *given).source.splitlines() if "native" in line]
     assert len(lines) == 1
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_softmax_and_its_logarithms_are_one_function_of_c(axis):
+    def f(x):
+        weights = special.softmax(x, axis=axis) * special.log_softmax(x, axis=axis)
+        return np.sum(weights) + np.sum(special.logsumexp(x, axis=axis) ** 2)
+
+    x = RNG.standard_normal((4, 5))
+    x[0] = x[0, 0]  # several are the largest
+    found = compiled(value_and_grad(f))
+    for given in (x, 1e4 * x, -1e4 * x):
+        value, slope = value_and_grad(f)(given)
+        assert found(given)[0] == pytest.approx(value, rel=1e-13)
+        assert found(given)[1] == pytest.approx(slope, rel=1e-12, abs=1e-12 * np.max(np.abs(slope)))
+    lines = [line for line in found.source.splitlines() if "(x" in line and "fits" not in line]
+    assert len(lines) == 2, found.source  # the signature and the call of C
+    with np.errstate(invalid="ignore"):
+        for given in (np.full((4, 5), -np.inf), np.where(x > 0.5, np.inf, x)):
+            _check_alike(lambda x: special.logsumexp(x, axis=axis), given)
+
+
+def _check_alike(f, x):
+    """Compare also what is not finite, in value and derivative."""
+    g = value_and_grad(lambda x: np.sum(f(x)))
+    for found, want in zip(compiled(g)(x), g(x), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 6, 64])
