@@ -7,16 +7,14 @@ and returns a `Closure`: the same function as a structure, whose fields are the 
 opens structures, so at each level of differentiation the captured values are ordinary operands.
 
 Values elsewhere are not found: in the globals of a module, in an object that another object holds,
-in a container of more than `LONGEST` entries, behind `MOST` containers without one. `refuse_traced`
-detects these: a function without traced arguments that returns a traced value uses one that was not
-found.
+in a container of more than `LONGEST` entries. `refuse_traced` detects these: a function without
+traced arguments that returns a traced value uses one that was not found.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-import math
 import types
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, ClassVar, final
@@ -40,9 +38,6 @@ from chainrules_py.values.type_info import hosts, type_info
 
 LONGEST = 256
 """Lists, tuples and dicts with more entries are not searched; pass their values as operands."""
-MOST = 32
-"""The number of containers that are opened while none holds a captured value, so that the cost does
-not grow with the size of a model."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
 _LEAVES = (
@@ -177,8 +172,9 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    found = is_captured or is_traced
-    return _closed(f, found, _Search(f, found, MOST if is_captured is None else math.inf))
+    if is_captured is None:
+        return _closed(f, *_search(f, is_traced, _plain))
+    return _closed(f, *_search(f, is_captured))
 
 
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
@@ -186,22 +182,18 @@ def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:
 
     The generators in the globals of its module are included.
     """
-    search = _Search(f, lambda x: is_traced(x) or is_generator(type(x)))
+    found, holders = _search(f, lambda x: is_traced(x) or is_generator(type(x)), _plain)
     scope = getattr(getattr(f, "__func__", f), "__globals__", {})
-    generators = [x for x in (*search.found, *scope.values()) if is_generator(type(x))]
-    search.found = [x for x in search.found if is_traced(x)]
-    return _closed(f, is_traced, search), generators
+    generators = [x for x in (*found, *scope.values()) if is_generator(type(x))]
+    return _closed(f, [x for x in found if is_traced(x)], holders), generators
 
 
-def _closed(f: Any, is_captured: Callable[[Any], bool], search: _Search) -> Any:
-    if not search.found:
+def _closed(f: Any, found: list[Any], holders: frozenset[int]) -> Any:
+    """Return a function as a `Closure`, or itself if all that it captured is in its fields."""
+    holes = {id(x): Hole(n) for n, x in enumerate(found)}
+    if not holes or (is_structure_type(type(f)) and holes.keys() <= {*map(id, flatten(f)[0])}):
         return f
-    opens = is_structure_type(type(f))
-    if opens and {*map(id, filter(is_captured, flatten(f)[0]))} == {*map(id, search.found)}:
-        return f
-    holes = {id(x): Hole(n) for n, x in enumerate(search.found)}
-    making = _Copy(lambda x: holes.get(id(x), x), search.holders())
-    return _templated(f, making, tuple(search.found))
+    return _templated(f, _Copy(lambda x: holes.get(id(x), x), holders), tuple(found))
 
 
 def _templated(f: Any, making: _Copy, captured: tuple[Any, ...]) -> Closure:
@@ -227,9 +219,9 @@ def settled(f: Any) -> Any:
     2.0
     """
     if isinstance(f, Closure):
-        return _templated(f.template, _Copy(_same, f._holders, settles=True), f.captured)
+        return _templated(f.template, _Copy(lambda x: x, f._holders, settles=True), f.captured)
     if isinstance(f, _FUNCTIONS):
-        return _Copy(_same, frozenset(), settles=True)(f)
+        return _Copy(lambda x: x, frozenset(), settles=True)(f)
     if is_structure_type(type(f)):
         return rebuild(f, [settled(x) if callable(x) else x for _, x in fields_of(f)])
     return f
@@ -295,50 +287,41 @@ class HigherOrder(Primitive[..., Any]):
 # ------------------------------------------------------------------------------- search and copy
 
 
-class _Search:
-    """The values that a function captured, nearest first, and the way to each.
+def _search(
+    f: Any, is_captured: Callable[[Any], bool], skipped: set[type] | frozenset[type] = frozenset()
+) -> tuple[list[Any], frozenset[int]]:
+    """List the values that a function captured, nearest first, and the ids of all that hold one.
 
-    Attributes
-    ----------
-    found : list
-        The captured values, each once.
+    Containers whose entries are all of ``skipped`` classes are passed over.
     """
-
-    def __init__(self, f: Any, is_captured: Callable[[Any], bool], most: float = MOST) -> None:
-        self.found: list[Any] = []
-        # From the id of each visited object to itself, which keeps the id unique, and its parts.
-        self._seen: dict[int, tuple[Any, Collection[Any]]] = {}
-        waiting: list[Any] = [(f,)]
-        room = most
-        for x in waiting:  # which grows meanwhile
-            opener = _opener[type(x)]
-            room -= opener is _fields
-            parts = () if opener is _fields and room < 0 else opener(x)
-            if most < math.inf and _plain.issuperset(map(type, parts)):
-                continue  # most containers; without a loop of Python
-            self._seen[id(x)] = x, parts
-            for part in parts:
-                way = _opener[type(part)]
-                # Of objects in an object only the outer one is searched, unless it is captured too.
-                if id(part) in self._seen or opener is way is _attributes:
-                    continue
-                self._seen[id(part)] = part, ()
-                if is_captured(part):
-                    self.found.append(part)
-                    room = most
-                elif way is not _nothing:
-                    waiting.append(part)
-
-    def holders(self) -> frozenset[int]:
-        """Return the ids of objects from which a captured value is reached."""
-        reached = more = {*map(id, self.found)}
-        while more:
-            holding = [
-                i for i, (_, parts) in self._seen.items() if not more.isdisjoint(map(id, parts))
-            ]
-            more = {*holding} - reached
-            reached = reached | more
-        return frozenset(reached.difference(map(id, self.found)))
+    found: list[Any] = []
+    held_by: dict[int, list[Any]] = {}
+    seen: dict[int, Any] = {id(f): f}  # keeps each value alive, so that its id stays unique
+    waiting = [f]
+    for x in waiting:  # which grows meanwhile
+        opener = _opener[type(x)]
+        parts = opener(x)
+        if skipped and skipped.issuperset(map(type, parts)):
+            continue  # most containers; without a loop of Python
+        for part in parts:
+            held_by.setdefault(id(part), []).append(x)
+            way = _opener[type(part)]
+            # Of objects in an object only the outer one is searched, unless it is captured too.
+            if id(part) in seen or opener is way is _attributes:
+                continue
+            seen[id(part)] = part
+            if is_captured(part):
+                found.append(part)
+            elif way is not _nothing:
+                waiting.append(part)
+    holders: set[int] = set()
+    reached = [*found]
+    for x in reached:  # which grows meanwhile
+        for y in held_by.get(id(x), ()):
+            if id(y) not in holders:
+                holders.add(id(y))
+                reached.append(y)
+    return found, frozenset(holders)
 
 
 def _of_function(f: Any) -> list[Any]:
@@ -373,7 +356,7 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]]"]):
     """How to list the parts of values of a class."""
 
     def __missing__(self, cls: type) -> Callable[[Any], Collection[Any]]:
-        structured = is_structure_type(cls)  # loads the package that supports its library
+        structure: Any = structure_of(cls)  # loads the package that supports its library
         info = type_info(cls)
         traced = issubclass(cls, Tracer) or info.host is not None
         opener: Callable[[Any], Collection[Any]] = _attributes
@@ -386,8 +369,12 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]]"]):
             opener = _of_primitive
         elif hasattr(cls, "__copied_as__"):  # a function with a cache: a copy has none
             opener = lambda x: [x.__copied_as__(x)]
-        elif structured or is_generator(cls):
-            opener = _fields if structured and _is_container(cls) else _nothing
+        elif structure is not None:
+            # A user-defined class that derives from list or dict is no container, such as a tape.
+            own = structure.kind in ("positions", "keys") and cls.__module__ not in _CONTAINERS
+            opener = _nothing if own else _fields
+        elif is_generator(cls):
+            opener = _nothing
         self[cls] = opener
         return opener
 
@@ -428,28 +415,33 @@ class _Copy:
         if not (id(x) in self._holders or (self._settles and isinstance(x, _FUNCTIONS))):
             return self._leaf(x)
         if id(x) not in self.made:
-            self._make(x)
+            self.made[id(x)] = self._copy(x)
         return self.made[id(x)]
 
-    def _make(self, x: Any) -> None:
+    def _copy(self, x: Any) -> Any:
         cls = type(x)
         if cls is types.FunctionType:
-            self._make_function(x)
-        elif cls is types.MethodType:
-            self.made[id(x)] = types.MethodType(self(x.__func__), self(x.__self__))
-        elif issubclass(cls, functools.partial):
+            return self._copy_function(x)
+        if cls is types.MethodType:
+            return types.MethodType(self(x.__func__), self(x.__self__))
+        if issubclass(cls, functools.partial):
             keywords = {name: self(y) for name, y in x.keywords.items()}
-            self.made[id(x)] = cls(self(x.func), *map(self, x.args), **keywords)
-        elif isinstance(x, Primitive) or hasattr(cls, "__copied_as__"):
-            self.made[id(x)] = self(*_opener[cls](x))
-        elif is_structure_type(cls):
-            self.made[id(x)] = rebuild(x, [self(y) for _, y in fields_of(x)])
-        else:
-            new = self.made[id(x)] = _another(x)  # before it is filled, as it may contain itself
-            for name, y in attributes(x).items():
-                object.__setattr__(new, name, self(y))
+            return cls(self(x.func), *map(self, x.args), **keywords)
+        if isinstance(x, Primitive) or hasattr(cls, "__copied_as__"):
+            return self(*_opener[cls](x))
+        if is_structure_type(cls):
+            return rebuild(x, [self(y) for _, y in fields_of(x)])
+        new = self.made[id(x)] = copy.copy(x)  # before it is filled, as it may contain itself
+        if new is x:
+            raise NotDifferentiableError(
+                f"a function holds {describe(x)}, in which there is a value that is being "
+                f"differentiated, and that makes no copies of itself: pass the value as an operand"
+            )
+        for name, y in attributes(x).items():
+            object.__setattr__(new, name, self(y))
+        return new
 
-    def _make_function(self, f: types.FunctionType) -> None:
+    def _copy_function(self, f: types.FunctionType) -> types.FunctionType:
         cells = tuple([self._cell(cell) for cell in f.__closure__ or ()])
         new = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, cells)
         self.made[id(f)] = new  # before it is filled, as it may contain itself
@@ -462,6 +454,7 @@ class _Copy:
         new.__kwdefaults__ = f.__kwdefaults__ and {
             name: self(y) for name, y in f.__kwdefaults__.items()
         }
+        return new
 
     def _cell(self, cell: types.CellType) -> types.CellType:
         """Return an empty cell if the content is replaced or kept, else the cell itself."""
@@ -472,34 +465,6 @@ class _Copy:
         if not (self._settles or exchanged):
             return cell
         return self._cells.setdefault(id(cell), types.CellType())
-
-
-def _is_container(cls: type) -> bool:
-    """Return whether values of a class are taken apart into fields and rebuilt."""
-    structure: Any = structure_of(cls)
-    # A user-defined class that derives from list or dict is no plain container, such as a tape.
-    return structure.kind not in ("positions", "keys") or cls.__module__ in _CONTAINERS
-
-
-def _another(x: Any) -> Any:
-    """Return a copy of an object, whose attributes the caller replaces.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If its class makes no copies.
-    """
-    new = copy.copy(x)
-    if new is x:
-        raise NotDifferentiableError(
-            f"a function holds {describe(x)}, in which there is a value that is being "
-            f"differentiated, and that makes no copies of itself: pass the value as an operand"
-        )
-    return new
-
-
-def _same(x: Any) -> Any:
-    return x
 
 
 def _name(f: Any) -> str:

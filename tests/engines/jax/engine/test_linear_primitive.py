@@ -86,11 +86,11 @@ def test_a_gradient_that_is_mapped_over_costs_no_program_and_no_search(monkeypat
     run, x = jax.vmap(jax.grad(export(wave))), jnp.ones(4, SINGLE)
     run(x)
     pulled, looked = [], []
-    bind, search = linear_primitive.linear_p.bind, convert._Search
+    bind, search = linear_primitive.linear_p.bind, convert._search
     monkeypatch.setattr(
         linear_primitive.linear_p, "bind", lambda *xs, **p: pulled.append(xs) or bind(*xs, **p)
     )
-    monkeypatch.setattr(convert, "_Search", lambda *xs, **p: looked.append(xs) or search(*xs, **p))
+    monkeypatch.setattr(convert, "_search", lambda *xs, **p: looked.append(xs) or search(*xs, **p))
     np.testing.assert_allclose(run(x), np.cos(1.0) * np.ones(4), rtol=1e-5)
     assert len(pulled) == 1  # where JAX notes the derivative; not where it pulls
     assert not looked
