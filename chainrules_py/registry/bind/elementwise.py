@@ -214,7 +214,9 @@ class ElementwiseRecipe(SharedRun):
     def reverse(self, request: Request) -> Bound:
         """Bind y_bar conj(p) for each operand, fitted to the operand."""
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
-        pulls, pick = Pulls(self, request, saved), _picker(saved)
+        pulls = Pulls(self, request, saved)
+        # Makes a record of the pull, the links, and what is saved of the result and operands.
+        pick = operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
         numbers = [type_info(cls).is_plain_number for cls in request.operands]
         like = request.operands[numbers.index(False) if False in numbers else 0]
         fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
@@ -347,11 +349,6 @@ def _run_half(
         return z, (*pick((broadcast[dtype], links, z, x, y)), *planned(result, shape))
 
     return run
-
-
-def _picker(saved: Slots) -> Pick:
-    """Return a function that makes a record of the pull, the links, the result and operands."""
-    return operator.itemgetter(0, 1, *[slot + 2 for slot in saved])
 
 
 def _run_binary(
