@@ -318,8 +318,7 @@ def _duplicate(s: Lowering, call: Call) -> View:
 @lowers(v.where, np.where)
 def _where(s: Lowering, call: Call) -> View:
     (y,), (c, a, b) = call.results, call.operands
-    no_number = form(y)[0] == () and is_array(y)
-    if no_number or type(c) is not Value or form(c)[1] != np.bool_:
+    if (is_array(y) and not y.shape) or type(c) is not Value or form(c)[1] != np.bool_:
         raise UnwritableError
     dtype = form(y)[1]
     if any([kind_of(x) not in (int, float, dtype) for x in (a, b)]):
@@ -346,8 +345,8 @@ def _empty(s: Lowering, call: Call) -> View:
 
 @lowers(v.divide, v.log)
 def _without_warnings(s: Lowering, call: Call) -> View:
-    ufunc = np.divide if function_of(call) is v.divide else np.log
-    return s.elementwise(call.results[0], ufunc, call.operands)
+    y, xs = call.results[0], call.operands
+    return s.elementwise(y, np.log if function_of(call) is v.log else np.divide, xs)
 
 
 @lowers(v.tie_share)
