@@ -92,21 +92,46 @@ def test_cases_of_a_function_are_run_alone_and_reported_together(tmp_path):
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow: long\n")
     (tmp_path / "test_of_all_kinds.py").write_text(CASES)
-    chosen = ("-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow")
-    path = os.pathsep.join([str(ROOT), str(ROOT / "backends")])
-    env = {"CHAINRULES_DRAW": "", "PYTHONPATH": path}
-    by_function = run(*chosen, "--by=function", folder=tmp_path, env=env)
+    by_function, by_file, by_case, named = runs_of_pytest(
+        tmp_path,
+        ["--by=function", "--shuffle=3"],
+        ["--by=file"],
+        ["--by=case"],
+        ["test_of_all_kinds.py::test_some_fail[2]"],
+    )
     assert "1 failed, 2 passed, 1 skipped" in by_function
     assert "2 of 4 cases fail" in by_function
     assert "test_some_fail[1]" in by_function
     assert "odd: 3" in by_function
-    by_file = run(*chosen, "--by=file", folder=tmp_path, env=env)
     assert "2 of 8 cases fail" in by_file
-    by_case = run(*chosen, "--by=case", folder=tmp_path, env=env)
     assert "2 failed, 4 passed, 2 skipped" in by_case
-    named = run(*chosen, "test_of_all_kinds.py::test_some_fail[2]", folder=tmp_path, env=env)
     assert "1 passed" in named
-    assert "no such" not in run(*chosen, "--by=function", "--shuffle=3", folder=tmp_path, env=env)
+
+
+RUNS = """
+import os, sys
+import pytest
+import tests.grouped
+
+for arguments in {runs}:
+    child = os.fork()
+    if not child:
+        pytest.main(["-p", "no:cacheprovider", "-m", "not slow", *arguments])
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("{end}", flush=True)
+"""
+END = "the end of a run"
+
+
+def runs_of_pytest(folder, *runs):
+    """What several runs of pytest print; they are forks of one process, which imports it once."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "backends")])
+    env = {"CHAINRULES_DRAW": "", "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    printed = run("-c", RUNS.format(runs=runs, end=END), folder=folder, env=env).split(END)
+    assert len(printed) == len(runs) + 1, printed
+    return printed[:-1]
 
 
 def test_functions_are_found_in_the_text():
