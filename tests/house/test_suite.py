@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests import draw, grouped
+from tests.forks import Forks
 from tests.house.planted import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,13 +93,18 @@ def test_cases_of_a_function_are_run_alone_and_reported_together(tmp_path):
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow: long\n")
     (tmp_path / "test_of_all_kinds.py").write_text(CASES)
-    by_function, by_file, by_case, named = runs_of_pytest(
-        tmp_path,
+    runs = [
         ["--by=function", "--shuffle=3"],
         ["--by=file"],
         ["--by=case"],
         ["test_of_all_kinds.py::test_some_fail[2]"],
-    )
+    ]
+    chosen = ["-p", "no:cacheprovider", "-m", "not slow"]
+    path = os.pathsep.join([str(ROOT), str(ROOT / "backends")])
+    with Forks("pytest, tests.grouped", path) as forks:
+        by_function, by_file, by_case, named = [
+            forks.pytest([*chosen, *run], tmp_path, CHAINRULES_DRAW="").stdout for run in runs
+        ]
     assert "1 failed, 2 passed, 1 skipped" in by_function
     assert "2 of 4 cases fail" in by_function
     assert "test_some_fail[1]" in by_function
@@ -106,32 +112,6 @@ def test_cases_of_a_function_are_run_alone_and_reported_together(tmp_path):
     assert "2 of 8 cases fail" in by_file
     assert "2 failed, 4 passed, 2 skipped" in by_case
     assert "1 passed" in named
-
-
-RUNS = """
-import os, sys
-import pytest
-import tests.grouped
-
-for arguments in {runs}:
-    child = os.fork()
-    if not child:
-        pytest.main(["-p", "no:cacheprovider", "-m", "not slow", *arguments])
-        sys.stdout.flush()
-        os._exit(0)
-    os.waitpid(child, 0)
-    print("{end}", flush=True)
-"""
-END = "the end of a run"
-
-
-def runs_of_pytest(folder, *runs):
-    """What several runs of pytest print; they are forks of one process, which imports it once."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "backends")])
-    env = {"CHAINRULES_DRAW": "", "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    printed = run("-c", RUNS.format(runs=runs, end=END), folder=folder, env=env).split(END)
-    assert len(printed) == len(runs) + 1, printed
-    return printed[:-1]
 
 
 def test_functions_are_found_in_the_text():

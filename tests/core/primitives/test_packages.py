@@ -43,16 +43,21 @@ def said(f, *xs):
 @pytest.fixture(scope="module")
 def forks():
     # Importing them looks at no entry point (tests/house/test_figures.py).
-    forks = Forks("numpy, scipy.special, chainrules_py.errors, chainrules_tape")
-    yield forks
-    forks.close()
+    with Forks("numpy, scipy.special, chainrules_py.errors, chainrules_tape") as forks:
+        yield forks
 
 
 @pytest.fixture
 def told(tmp_path, forks):
     """``told(program)``: the lines that a program prints beside the packages of a folder."""
-    path = f"sys.path.insert(0, {str(tmp_path)!r})\n"
-    return lambda program: forks.run(path + HEAD + program).splitlines()
+
+    def told(program):
+        path = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        done = forks.run(path + HEAD + program)
+        assert done.returncode == 0, done.stdout
+        return done.stdout.splitlines()
+
+    return told
 
 
 def slope(f, number, n=1):

@@ -1,8 +1,6 @@
 """Versions of PyTorch that lack names that are not public: other ways, or an error."""
 
-import subprocess
-import sys
-import textwrap
+from textwrap import dedent
 
 import pytest
 
@@ -12,24 +10,14 @@ from torch.autograd import forward_ad  # noqa: E402
 
 from chainrules_py.errors import ContractError  # noqa: E402
 from chainrules_torch import _private  # noqa: E402
+from tests.forks import Forks  # noqa: E402
 
-IN_FORKS = """
-import os
-
-import numpy as np
-import torch  # once for all
-
-for program in {programs}:
-    child = os.fork()
-    if not child:
-        exec(program)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        raise SystemExit(program)
-"""
 WITHOUT = """
     import pkgutil
     import warnings
+
+    import numpy as np
+    import torch
 
     found = pkgutil.resolve_name
 
@@ -69,12 +57,10 @@ REFUSED = """
 
 
 def test_gradients():
-    programs = [
-        f"MISSING = {missing!r}\n" + textwrap.dedent(WITHOUT) + textwrap.dedent(then)
-        for missing, then in [(PUBLIC, GRADIENT), (("is_functorch_wrapped_tensor",), REFUSED)]
-    ]
-    code = IN_FORKS.format(programs=programs)
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    with Forks("numpy, torch") as forks:
+        for missing, then in [(PUBLIC, GRADIENT), (("is_functorch_wrapped_tensor",), REFUSED)]:
+            done = forks.run(f"MISSING = {missing!r}\n" + dedent(WITHOUT) + dedent(then))
+            assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("level", [_private.dual_level, _private._dual_level])
