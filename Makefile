@@ -92,6 +92,8 @@ DRAWN_BY := $(or $(shell git rev-parse --short HEAD 2>/dev/null),release)
 CHAINRULES_DRAW ?= $(if $(strip $(CHOSEN)),,$(DRAWN_BY))
 CHAINRULES_DRAW_SLOW ?= $(if $(strip $(CHOSEN)),,$(DRAWN_BY))
 
+# JAX compiles a program to run it once, in tests: a fifth of their time was for making it fast.
+test: export JAX_DISABLE_MOST_OPTIMIZATIONS ?= 1
 test: $(VENV)/.stamp-test
 	CHAINRULES_DRAW=$(CHAINRULES_DRAW) $(PYTEST) -n $(JOBS) $(GROUPED) $(QUICK) $(ARGS)
 

@@ -93,7 +93,7 @@ def pytest_report_header(config):
 
 def pytest_configure(config):
     # Looking for circles in what tests make and drop at once took a twentieth of the time.
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
     if os.environ.get("CHAINRULES_WITHOUT"):
         from tests.plain import unplug_as_asked
 

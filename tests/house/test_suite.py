@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests import draw, grouped
+from tests.forks import Forks
 from tests.house.planted import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,21 +93,25 @@ def test_cases_of_a_function_are_run_alone_and_reported_together(tmp_path):
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow: long\n")
     (tmp_path / "test_of_all_kinds.py").write_text(CASES)
-    chosen = ("-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow")
+    runs = [
+        ["--by=function", "--shuffle=3"],
+        ["--by=file"],
+        ["--by=case"],
+        ["test_of_all_kinds.py::test_some_fail[2]"],
+    ]
+    chosen = ["-p", "no:cacheprovider", "-m", "not slow"]
     path = os.pathsep.join([str(ROOT), str(ROOT / "backends")])
-    env = {"CHAINRULES_DRAW": "", "PYTHONPATH": path}
-    by_function = run(*chosen, "--by=function", folder=tmp_path, env=env)
+    with Forks("pytest, tests.grouped", path) as forks:
+        by_function, by_file, by_case, named = [
+            forks.pytest([*chosen, *run], tmp_path, CHAINRULES_DRAW="").stdout for run in runs
+        ]
     assert "1 failed, 2 passed, 1 skipped" in by_function
     assert "2 of 4 cases fail" in by_function
     assert "test_some_fail[1]" in by_function
     assert "odd: 3" in by_function
-    by_file = run(*chosen, "--by=file", folder=tmp_path, env=env)
     assert "2 of 8 cases fail" in by_file
-    by_case = run(*chosen, "--by=case", folder=tmp_path, env=env)
     assert "2 failed, 4 passed, 2 skipped" in by_case
-    named = run(*chosen, "test_of_all_kinds.py::test_some_fail[2]", folder=tmp_path, env=env)
     assert "1 passed" in named
-    assert "no such" not in run(*chosen, "--by=function", "--shuffle=3", folder=tmp_path, env=env)
 
 
 def test_functions_are_found_in_the_text():

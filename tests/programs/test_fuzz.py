@@ -65,6 +65,7 @@ def fuzz(number, examples, lines=ALL, judge=check_program, least=0.7, phases=tup
     assert np.mean(judged) >= least, "too few of the programs were a truth to compare with"
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     "number", [*range(3), *[pytest.param(n, marks=pytest.mark.slow) for n in range(3, 8)]]
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.forks import Forks
 
 ROOT = Path(__file__).resolve().parents[2]
 USED = """
@@ -31,27 +30,25 @@ def test_backend(backend):
 """
 
 
-def pytest_in(folder, *arguments, env=None, plugin=True):
-    """Another pytest, in a folder of its own, with no plugin but this one."""
-    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
-    command += ["-p", "chainrules_py.testing.plugin"] * plugin
-    quiet = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(
-        [*command, *arguments, str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={**os.environ, **quiet, **(env or {})},
-    )
+@pytest.fixture(scope="module")
+def forks():
+    with Forks("pytest, chainrules_py.testing") as forks:
+        yield forks
 
 
-def run(folder, text):
-    (folder / "test_it.py").write_text(text, encoding="utf-8")
-    return pytest_in(folder)
+@pytest.fixture
+def pytest_in(forks):
+    """``pytest_in(folder, ...)``: another pytest, in a folder of its own, with this plugin."""
+
+    def pytest_in(folder, *arguments, plugin=True, **env):
+        chosen = ["-q", "--strict-markers", "-p", "no:cacheprovider"]
+        chosen += ["-p", "chainrules_py.testing.plugin"] * plugin
+        return forks.pytest([*chosen, *arguments, str(folder)], folder, **env)
+
+    return pytest_in
 
 
-def test_it_is_active_only_where_it_is_asked_for(tmp_path):
+def test_it_is_active_only_where_it_is_asked_for(tmp_path, pytest_in):
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     assert "pytest11" not in groups
     (tmp_path / "test_it.py").write_text("import sys\n\n\ndef test_it(): ...\n", encoding="utf-8")
@@ -60,9 +57,10 @@ def test_it_is_active_only_where_it_is_asked_for(tmp_path):
     assert "--chainrules-json" not in pytest_in(tmp_path, "--help", plugin=False).stdout
 
 
-def test_fixture_and_markers(tmp_path):
+def test_fixture_and_markers(tmp_path, pytest_in):
     pytest.importorskip("array_api_strict")
-    done = run(tmp_path, USED)
+    (tmp_path / "test_it.py").write_text(USED, encoding="utf-8")
+    done = pytest_in(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 passed" in done.stdout or "3 passed, 1 skipped" in done.stdout
 
@@ -87,7 +85,7 @@ DEPTHS = {
 
 
 @pytest.mark.parametrize("expression", DEPTHS)
-def test_nightly_runs_only_if_named(tmp_path, expression):
+def test_nightly_runs_only_if_named(tmp_path, expression, pytest_in):
     (tmp_path / "test_it.py").write_text(NIGHTLY, encoding="utf-8")
     done = pytest_in(tmp_path, "-m", expression)
     assert DEPTHS[expression] in done.stdout, done.stdout + done.stderr
@@ -105,7 +103,7 @@ def test_on_a_gpu():
 """
 
 
-def test_gpu_skips_with_its_reason_where_there_is_none(tmp_path):
+def test_gpu_skips_with_its_reason_where_there_is_none(tmp_path, pytest_in):
     (tmp_path / "test_it.py").write_text(GPU, encoding="utf-8")
     done = pytest_in(tmp_path, "-rs")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -185,7 +183,7 @@ CHECKED = ["-m", "not slow", "--chainrules-json=made/found.json"]
         pytest.param(["-p", "xdist", "-n", "2"], id="xdist", marks=pytest.mark.slow),
     ],
 )
-def test_package_gets_its_tests_by_one_line(package, workers):
+def test_package_gets_its_tests_by_one_line(package, workers, pytest_in):
     folder = package()
     done = pytest_in(folder, *CHECKED, *workers)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -205,7 +203,7 @@ def test_package_gets_its_tests_by_one_line(package, workers):
         assert there["checks"]["adjoint"] == {"passed": 2}
 
 
-def test_package_with_a_wrong_rule_is_told_so(package):
+def test_package_with_a_wrong_rule_is_told_so(package, pytest_in):
     folder = package(__init__=WAVE.format(factor=2.0), samples=WAVE_SAMPLES)
     done = pytest_in(folder, *CHECKED)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -216,20 +214,20 @@ def test_package_with_a_wrong_rule_is_told_so(package):
     assert kept["verdicts"]["failed"]
 
 
-def test_package_with_a_right_rule_passes(package):
+def test_package_with_a_right_rule_passes(package, pytest_in):
     folder = package(__init__=WAVE.format(factor=3.0), samples=WAVE_SAMPLES)
     done = pytest_in(folder, *CHECKED)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_package_with_a_rule_without_samples_is_told_so(package):
+def test_package_with_a_rule_without_samples_is_told_so(package, pytest_in):
     done = pytest_in(package(__init__=WAVE.format(factor=3.0)), *CHECKED)
     assert done.returncode == 1
     assert "wave has a rule and no sample" in done.stdout
 
 
 @pytest.mark.nightly
-def test_twenty_draws_run_at_night(package):
+def test_twenty_draws_run_at_night(package, pytest_in):
     folder = package()
     done = pytest_in(folder, "-m", "nightly", "--chainrules-json=found.json")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -237,7 +235,7 @@ def test_twenty_draws_run_at_night(package):
     assert kept["operations"]["cubes.cube"]["seeds"] == list(range(1, 21))
 
 
-def test_file_is_written_where_no_sample_ran(tmp_path):
+def test_file_is_written_where_no_sample_ran(tmp_path, pytest_in):
     (tmp_path / "test_it.py").write_text("def test_it(): ...", encoding="utf-8")
     done = pytest_in(tmp_path, "--chainrules-json=found.json")
     assert done.returncode == 0, done.stdout + done.stderr

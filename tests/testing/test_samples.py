@@ -23,6 +23,7 @@ from chainrules_py.testing.cases.unsupported_operations import UNSUPPORTED, unsu
 from chainrules_py.testing.checks.nesting import Loss
 from chainrules_py.testing.sample_runs import operations_of, two_samples
 from chainrules_py.values.structure import fields_of, is_structure_type
+from tests.draw import DRAW, number
 from tests.fake_gpu.backend import backend
 
 
@@ -47,6 +48,15 @@ OTHERS = [name for name in ("cupy-host", "cupy", "torch", "jax") if is_there(nam
 FIRST, *REST = [*backends(), *map(backend, OTHERS)]
 test_sample = sample_tests(backends=[FIRST, *map(in_parts, REST, range(len(REST)))])
 MOST = 10
+DRAWN = 6  # of an operation's samples, by `make test`: others with each draw
+
+
+def few_of(tests):
+    """The places of those of an operation's tests on the first library that are not slow."""
+    if DRAW:
+        by_draw = sorted(range(len(tests)), key=lambda i: number(tests[i].id))
+        return {*by_draw[:DRAWN]}
+    return {i * (len(tests) - 1) // (MOST - 1) for i in range(MOST)}
 
 
 def spread(parameters):
@@ -56,9 +66,9 @@ def spread(parameters):
     )
     for name, found in itertools.groupby(parameters, operation):
         tests = list(found)
-        few = {i * (len(tests) - 1) // (MOST - 1) for i in range(MOST)}
+        few = few_of(tests) if name is not None and len(tests) > DRAWN else range(len(tests))
         for i, test in enumerate(tests):
-            late = name is not None and len(tests) > MOST and i not in few
+            late = i not in few
             yield test._replace(marks=(*test.marks, pytest.mark.slow)) if late else test
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.core.primitives.test_plugins import distribution, run
+from tests.core.primitives.test_plugins import distribution
+from tests.forks import Forks
 
 
 def package(folder, name, rules, contract="chainrules_contract = 1\n"):
@@ -39,8 +40,24 @@ def said(f, *xs):
 """
 
 
-def told(folder, program):
-    return run(folder, "exec(" + repr(HEAD + program) + ")").splitlines()
+@pytest.fixture(scope="module")
+def forks():
+    # Importing them looks at no entry point (tests/house/test_figures.py).
+    with Forks("numpy, scipy.special, chainrules_py.errors, chainrules_tape") as forks:
+        yield forks
+
+
+@pytest.fixture
+def told(tmp_path, forks):
+    """``told(program)``: the lines that a program prints beside the packages of a folder."""
+
+    def told(program):
+        path = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        done = forks.run(path + HEAD + program)
+        assert done.returncode == 0, done.stdout
+        return done.stdout.splitlines()
+
+    return told
 
 
 def slope(f, number, n=1):
@@ -52,15 +69,15 @@ def slope(f, number, n=1):
     [("owens_t", "0.3, 0.7"), ("agm", "1.0, 2.0"), ("voigt_profile", "1.0, 1.0, 1.0")],
 )
 def test_a_package_may_have_a_rule_for_a_ufunc_and_one_that_is_written_in_operations(
-    tmp_path, f, operands
+    tmp_path, told, f, operands
 ):
     n = operands.count(",") + 1
     package(tmp_path, "thirds", slope(f, 77.0, n))
-    lines = told(tmp_path, f"print(said(sp.{f}, {operands}), said(sp.erf, 0.0))")
+    lines = told(f"print(said(sp.{f}, {operands}), said(sp.erf, 0.0))")
     assert lines == [f"(77.0, []) ({2 / 3.141592653589793**0.5}, [])"]
 
 
-def test_a_rule_for_a_function_written_in_operations_holds_for_its_types_alone(tmp_path):
+def test_a_rule_for_a_function_written_in_operations_holds_for_its_types_alone(tmp_path, told):
     state = (
         "@rule(sp.agm)\ndef agm_rule(a: float, b: float):\n    return 0.0, (identity, identity)\n"
     )
@@ -72,11 +89,11 @@ h = 1e-6
 differences = (sp.agm(a + h, 2) - sp.agm(a - h, 2)) / (2 * h)
 print(said(sp.agm, 1.0, 2.0)[0], np.abs(slope - differences).max() < 1e-8)
 """
-    assert told(tmp_path, program) == ["1.0 True"]
+    assert told(program) == ["1.0 True"]
 
 
 @pytest.mark.parametrize("names", [("aaa", "zzz"), ("zzz", "aaa")], ids=["", "other way round"])
-def test_of_two_packages_with_one_rule_none_wins_by_its_name(tmp_path, names):
+def test_of_two_packages_with_one_rule_none_wins_by_its_name(tmp_path, told, names):
     """It is an error at the call, and only there; the user decides."""
     for name, number, other in zip(names, (2.0, 3.0), ("erfcx", "dawsn"), strict=True):
         package(tmp_path, name, slope("owens_t", number, 2) + slope(other, number))
@@ -89,7 +106,7 @@ cr.settle(sp.owens_t, prefer="aaa"); print(said(sp.owens_t, 0.3, 0.7))
 cr.settle(prefer="zzz"); print(said(sp.owens_t, 0.3, 0.7))
 cr.scalar_rule(sp.owens_t, *[lambda y, h, a: 5.0] * 2); print(said(sp.owens_t, 0.3, 0.7))
 """
-    lines = told(tmp_path, program)
+    lines = told(program)
     assert lines[0] == "(2.0, []) (3.0, [])"
     explained = lines.pop(-5)
     for name in names:
@@ -109,7 +126,7 @@ cr.scalar_rule(sp.owens_t, *[lambda y, h, a: 5.0] * 2); print(said(sp.owens_t, 0
     assert lines[-4:] == [f"({z}, [])", f"({a}, [])", f"({a}, [])", "(5.0, [])"]
 
 
-def test_of_two_packages_with_primitives_for_one_function_none_wins_by_its_name(tmp_path):
+def test_of_two_packages_with_primitives_for_one_function_none_wins_by_its_name(tmp_path, told):
     operation = """
 from chainrules_py.extend import alias
 @primitive
@@ -128,7 +145,7 @@ print(" ".join(repr(cr.explain(sp.agm, 1.0, 2.0)).split()))
 cr.settle(sp.agm, prefer="zzz"); print(said(sp.agm, 1.0, 2.0))
 cr.settle(sp.agm, prefer="aaa"); print(said(sp.agm, 1.0, 2.0))
 """
-    lines = told(tmp_path, program)
+    lines = told(program)
     assert lines[0] == "(4.0, []) (8.0, [])"
     assert "AmbiguousRuleError: agm has derivatives of several packages" in lines[1]
     explained = lines[-3]
@@ -138,7 +155,7 @@ cr.settle(sp.agm, prefer="aaa"); print(said(sp.agm, 1.0, 2.0))
     assert lines[-2:] == ["(3.0, [])", "(2.0, [])"]
 
 
-def test_a_third_package_with_a_rule_for_a_function_of_two_keeps_its_other_rules(tmp_path):
+def test_a_third_package_with_a_rule_for_a_function_of_two_keeps_its_other_rules(tmp_path, told):
     operation = """
 from chainrules_py.extend import alias
 @primitive
@@ -156,13 +173,13 @@ print(" ".join(said(sp.agm, 1.0, 2.0)[0].split()))
 for name in ("zzz", "bbb", "aaa"):
     cr.settle(sp.agm, prefer=name); print(said(sp.agm, 1.0, 2.0))
 """
-    lines = told(tmp_path, program)
+    lines = told(program)
     assert lines[0] == "(5.0, [])"
     assert all(f"{name}, at" in lines[1] for name in ("aaa", "bbb", "zzz"))
     assert lines[2:] == ["(4.0, [])", "(3.0, [])", "(2.0, [])"]
 
 
-def test_a_package_without_a_rule_for_the_function_cannot_be_preferred(tmp_path):
+def test_a_package_without_a_rule_for_the_function_cannot_be_preferred(tmp_path, told):
     """The error names those that have one, and nothing is changed."""
     package(tmp_path, "aaa", slope("owens_t", 2.0, 2))
     package(tmp_path, "zzz", slope("erfcx", 3.0))
@@ -174,7 +191,7 @@ for f, prefer in ((sp.owens_t, "zzz"), (sp.dawsn, "zzz"), (sp.erfcx, "nobody"), 
         print(error)
 print(said(sp.owens_t, 0.3, 0.7))
 """
-    assert told(tmp_path, program) == [
+    assert told(program) == [
         "no package 'zzz' has rules for owens_t; those that have: aaa",
         "no package 'zzz' has rules for dawsn; those that have: none",
         "no package 'nobody' has rules for erfcx; those that have: zzz",
@@ -183,7 +200,7 @@ print(said(sp.owens_t, 0.3, 0.7))
     ]
 
 
-def test_the_warning_shows_the_line_of_the_program(tmp_path):
+def test_the_warning_shows_the_line_of_the_program(tmp_path, told):
     package(tmp_path, "broken", "import nothing_of_that_name\n")
     (tmp_path / "program.py").write_text(
         "import scipy.special as sp\nfrom chainrules_tape import grad\n\n"
@@ -195,10 +212,12 @@ with warnings.catch_warnings(record=True) as seen:
     import program
 print(*[(w.filename, w.lineno, w.category.__name__) for w in seen])
 """
-    assert told(tmp_path, program) == [str((f"{tmp_path}/program.py", 5, "PackageWarning"))]
+    assert told(program) == [str((f"{tmp_path}/program.py", 5, "PackageWarning"))]
 
 
-def test_a_package_that_cannot_be_imported_is_a_warning_at_the_first_call_it_would_serve(tmp_path):
+def test_a_package_that_cannot_be_imported_is_a_warning_at_the_first_call_it_would_serve(
+    tmp_path, told
+):
     package(tmp_path, "broken", slope("erfcx", 2.0) + "import nothing_of_that_name\n")
     package(tmp_path, "sound", slope("dawsn", 3.0))
     program = """
@@ -207,7 +226,7 @@ print(said(sp.owens_t, 0.3, 0.7)[1])
 print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))
 print(cr.explain(sp.erfcx, 1.0))
 """
-    lines = told(tmp_path, program)
+    lines = told(program)
     assert lines[0] == "(1.0, [])"
     assert lines[1].startswith(
         '["broken brings derivatives for scipy, and could not be imported: ModuleNotFoundError: '
@@ -229,7 +248,7 @@ print(cr.explain(sp.erfcx, 1.0))
     ids=["another", "none"],
 )
 def test_a_package_of_another_contract_is_a_warning_and_none_of_its_rules_counts(
-    tmp_path, contract, expected
+    tmp_path, told, contract, expected
 ):
     package(tmp_path, "older", slope("owens_t", 2.0, 2), contract)
     package(tmp_path, "sound", slope("dawsn", 3.0))
@@ -244,7 +263,7 @@ for f in (scipy.io.loadmat, np.busday_count):
     except cr.NoRuleError as error:
         print(" ".join(str(error).split()))
 """
-    lines = told(tmp_path, program)
+    lines = told(program)
     assert lines[0].startswith("False [")
     assert expected in lines[0]
     assert lines[1] == "[] (3.0, [])"
@@ -252,14 +271,14 @@ for f in (scipy.io.loadmat, np.busday_count):
     assert "older" not in lines[3]
 
 
-def test_a_package_that_states_nothing_is_judged_by_its_contract(tmp_path):
+def test_a_package_that_states_nothing_is_judged_by_its_contract(tmp_path, told):
     package(tmp_path, "older", "", "chainrules_contract = 2\n")
-    lines = told(tmp_path, "print(said(sp.dawsn, 0.0))")
+    lines = told("print(said(sp.dawsn, 0.0))")
     assert "and could not be imported: ContractError: older states" in lines[0]
     assert lines[0].startswith("(1.0, [")
 
 
-def test_unregister_takes_what_the_caller_stated(tmp_path):
+def test_unregister_takes_what_the_caller_stated(tmp_path, told):
     package(
         tmp_path,
         "thirds",
@@ -275,7 +294,7 @@ except cr.RuleError as error:
 import thirds.rules
 print(*thirds.rules.back(), said(sp.owens_t, 0.0, 0.7)[0] == 2.0)
 """
-    lines = told(tmp_path, program)
+    lines = told(program)
     assert lines[0].startswith("5.0 <rule owens_t(Numeric, Numeric) forward/reverse at <string>:")
     assert lines[0].endswith("> 2.0")
     assert lines[1].startswith("nothing is stated about owens_t here; rules_for(owens_t) lists")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib.metadata
 import itertools
-import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 
 from chainrules_py.primitives import plugins
+from tests.forks import Forks
 
 LIBRARY = "class Thing:\n    pass\n\n\ndef double(x):\n    return x\n"
 RULES = """
@@ -39,11 +40,24 @@ def distribution(folder: Path, name: str, modules: dict[str, str], entry_points:
     (info / "entry_points.txt").write_text(entry_points)
 
 
-def run(folder: Path, program: str) -> str:
-    code = f"import sys; sys.path.insert(0, {str(folder)!r})\n" + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    # Importing it looks at no entry point (tests/house/test_figures.py).
+    with Forks("chainrules_py.ops") as forks:
+        yield forks
+
+
+@pytest.fixture
+def run(tmp_path: Path, forks: Forks) -> Callable[[str], str]:
+    """``run(program)``: what a program prints beside the packages of a folder."""
+
+    def run(program: str) -> str:
+        path = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        done = forks.run(path + textwrap.dedent(program))
+        assert done.returncode == 0, done.stdout
+        return done.stdout.strip()
+
+    return run
 
 
 def third_party(
@@ -60,11 +74,10 @@ def third_party(
     )
 
 
-def test_rules_for_another_packages_functions_come_when_it_is_seen(tmp_path):
+def test_rules_for_another_packages_functions_come_when_it_is_seen(tmp_path, run):
     (tmp_path / "thinglib.py").write_text(LIBRARY)
     third_party(tmp_path)
     out = run(
-        tmp_path,
         """
         import chainrules_py as cr, thinglib
         assert "thingrules" not in sys.modules
@@ -91,7 +104,7 @@ ORDERS = list(
         for i, order in enumerate(ORDERS)
     ],
 )
-def test_the_winner_does_not_depend_on_the_order_of_loading(tmp_path, order):
+def test_the_winner_does_not_depend_on_the_order_of_loading(tmp_path, order, run):
     """User over third party over backend over core, each with one signature for one operation."""
     body = """
 from chainrules_py import LinearMap, Numeric, rule
@@ -118,7 +131,6 @@ def {name}_rule(x: Numeric):
         imports = "\n".join(["import thingbackend", *winners])
         for program in (imports, "\n".join(reversed(imports.splitlines()))):
             out = run(
-                tmp_path,
                 f"import chainrules_py as cr\n{program}\n"
                 "from chainrules_py.ops import cosh\n"
                 "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
@@ -126,7 +138,7 @@ def {name}_rule(x: Numeric):
             assert out == expected
 
 
-def test_the_backend_beats_the_core_by_layer(tmp_path):
+def test_the_backend_beats_the_core_by_layer(tmp_path, run):
     body = """
 from chainrules_py import LinearMap, Numeric, rule
 from chainrules_py.ops import cosh
@@ -139,7 +151,6 @@ def backend_rule(x: Numeric):
         tmp_path, "b", {"thingbackend": body}, "[chainrules_py.backends]\nthinglib = thingbackend\n"
     )
     out = run(
-        tmp_path,
         "import chainrules_py as cr, thingbackend\n"
         "from chainrules_py.ops import cosh\n"
         "print(cr.rrule(cosh, 0.5)[1](1.0)[0])",
@@ -150,9 +161,8 @@ def backend_rule(x: Numeric):
 # ------------------------------------------------------------------------- what is imported late
 
 
-def test_files_with_rules_come_when_one_of_their_operations_is_looked_up(tmp_path):
+def test_files_with_rules_come_when_one_of_their_operations_is_looked_up(run):
     out = run(
-        tmp_path,
         """
         import chainrules_py as cr
         from chainrules_py import ops as v
@@ -169,10 +179,9 @@ def test_files_with_rules_come_when_one_of_their_operations_is_looked_up(tmp_pat
 
 
 @pytest.mark.parametrize("first", ["", "cr.rrule(v.erf, 0.5)"], ids=["before", "after"])
-def test_rules_of_users_keep_their_precedence(tmp_path, first):
+def test_rules_of_users_keep_their_precedence(first, run):
     """Whether the core's rule of the operation was there when they were stated, or came after."""
     out = run(
-        tmp_path,
         f"""
         import chainrules_py as cr, chainrules_scipy
         from chainrules_py import ops as v
@@ -189,9 +198,8 @@ def test_rules_of_users_keep_their_precedence(tmp_path, first):
     assert out.splitlines() == ["7.0 2", "True True"]
 
 
-def test_threads_that_look_up_at_once_all_find_what_comes_late(tmp_path):
+def test_threads_that_look_up_at_once_all_find_what_comes_late(run):
     out = run(
-        tmp_path,
         """
         import threading
         import numpy as np, chainrules_numpy
@@ -215,7 +223,7 @@ def test_threads_that_look_up_at_once_all_find_what_comes_late(tmp_path):
     assert out == "True True False"
 
 
-def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
+def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path, run):
     (tmp_path / "latefile.py").write_text(
         "import flag\nfrom chainrules_py import scalar_rule\nfrom operations import f\n"
         "scalar_rule(f, lambda y, x: 2.0)\nassert flag.up, 'not yet'\n"
@@ -225,7 +233,6 @@ def test_a_file_that_cannot_be_imported_is_tried_again(tmp_path):
         "from chainrules_py import primitive\n@primitive\ndef f(x):\n    return 2.0 * x\n"
     )
     out = run(
-        tmp_path,
         """
         import chainrules_py as cr, flag
         from chainrules_py.primitives.plugins import later

@@ -19,7 +19,7 @@ def calls():
             yield pytest.param(call, id=str(call), marks=() if quick else pytest.mark.slow)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("call", list(calls()))
 def test_call(call):
     assert "value" in check_call(call)
