@@ -18,6 +18,7 @@ USED = {
     "chainrules_autograd.engine": {"_node", "_trace"},
     "chainrules_cupy": {"_where_ufunc", "cupy._sorting.search"},
     "chainrules_jax": {
+        "jax._src.interpreters.ad.primitive_linearizations",
         "jax._src.util.weakref_cache_key_types",
         "jax.jaxlib._jax.Array",
     },

@@ -6,8 +6,10 @@ import sys
 import jax
 import numpy as np
 import pytest
+from jax._src.interpreters import ad
 
 from chainrules_jax import _private, export
+from chainrules_jax.engine.call_primitive import call_p
 
 pytestmark = pytest.mark.usefixtures("double", "public")
 
@@ -16,15 +18,26 @@ pytestmark = pytest.mark.usefixtures("double", "public")
 def public():
     """JAX of which nothing private can be imported."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("jax._src.core", "jax._src.util"):
+        for name in ("jax._src.core", "jax._src.util", "jax._src.interpreters.ad"):
             patch.setitem(sys.modules, name, None)
         importlib.reload(_private)
     assert not _private.held_weakly
+    assert not _private.primitive_linearizations
     yield
     importlib.reload(_private)
     assert _private.held_weakly
+    assert call_p in _private.primitive_linearizations
 
 
+@pytest.fixture
+def linearized(public):
+    """JAX that derives how to linearize from the derivatives of calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(ad.primitive_linearizations, call_p)
+        yield
+
+
+@pytest.mark.usefixtures("linearized")
 def test_gradients():
     x = np.array([3.0, 4.0])
     norm = export(np.linalg.norm)
