@@ -154,20 +154,20 @@ def _dtypes_of(native: Callable[..., Any], count: int, *given: Any) -> Any:
     SciPy's function runs once for arguments of a kind, whose results have the same dtypes.
     """
     unknown = (None,) * count
-    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        try:
-            leaves, tree = flatten(plainly(given, asked))
-            key = (native, count, tree, *map(_kind, leaves))
-            # SciPy would call a function again.
-            if key not in _known and all([x is None or isinstance(x, DATA) for x in leaves]):
-                args, options = unflatten(tree, copy.deepcopy(leaves))  # SciPy may overwrite them
+    try:
+        leaves, tree = flatten(plainly(given, asked))
+        key = (native, count, tree, *map(_kind, leaves))
+        # SciPy would call a function again.
+        if key not in _known and all([x is None or isinstance(x, DATA) for x in leaves]):
+            args, options = unflatten(tree, copy.deepcopy(leaves))  # SciPy may overwrite them
+            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
                 found = [np.asarray(x).dtype for x in flatten(native(*args, **options))[0]]
-                if len(_known) > 500:
-                    _known.clear()
-                _known[key] = found if len(found) == count else unknown
-            return _known.get(key, unknown)
-        except Exception:  # there are no numbers, or SciPy rejects them, and ours has a result
-            return unknown
+            if len(_known) > 500:
+                _known.clear()
+            _known[key] = found if len(found) == count else unknown
+        return _known.get(key, unknown)
+    except Exception:  # there are no numbers, or SciPy rejects them, and ours has a result
+        return unknown
 
 
 def _kind(x: Any) -> Any:
