@@ -227,6 +227,14 @@ _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask",
 """Functions that write to their first argument, and methods that write to their array."""
 
 
+def _precision(own: Any, of_like: Any) -> str:
+    """Return what to write for a buffer's dtype where `numpy.zeros_like` would take another."""
+    kind, name = getattr(own, "kind", ""), getattr(own, "name", "")
+    if kind == "c" or (kind == "f" and of_like != own):
+        return ", dtype=" + {"float64": "float", "complex128": "complex"}.get(name, f"np.{name}")
+    return ", dtype=float" * (kind in ("b", "i", "u"))
+
+
 def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     """Return how to make a buffer that holds traced values, of zeros or of its current numbers."""
     name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
@@ -249,9 +257,9 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
         array = f"np.asarray({name})" if isinstance(buffer, np.matrix) else name
         kept = f"{array} + np.zeros_like({like}, shape={name}.shape) before it is written to"
         return f"write {name} = {kept}" if is_local else f"write b = {kept}, and b for {name}"
-    kind, shape = getattr(getattr(buffer, "dtype", None), "kind", ""), getattr(buffer, "shape", "n")
+    own, shape = getattr(buffer, "dtype", None), getattr(buffer, "shape", "n")
     shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    dtype = {"c": ", dtype=complex"}.get(kind, ", dtype=float" * (kind in ("b", "i", "u")))
+    dtype = _precision(own, getattr(seen.get(like), "dtype", own))
     made = f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
     if is_local and name not in code.co_varnames[: code.co_argcount]:
         return f"make it as {made}, which holds traced values"

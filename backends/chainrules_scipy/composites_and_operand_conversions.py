@@ -108,7 +108,9 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
             y = function(*args, **options)
             if not (_is_other(args) or (options and _is_other(options.values()))):
                 return y
-            return _cast(y, _theirs(native, args, options))
+            leaves, tree = flatten(y)
+            dtypes = _dtypes_of(native, len(leaves), args, options)
+            return unflatten(tree, list(map(of_precision, leaves, dtypes)))
 
         return precise
 
@@ -117,9 +119,9 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
 
 def of_precision(x: Any, dtype: Any) -> Any:
     """Return an array in the precision of a dtype, real or complex as before."""
-    own: Any = getattr(x, "dtype", None)
-    is_array = isinstance(own, np.dtype) and isinstance(untraced(x), (np.ndarray, np.generic))
-    if dtype is None or not is_array:
+    own, plain = getattr(x, "dtype", None), untraced(x)
+    is_array = isinstance(plain, (np.ndarray, np.generic)) or is_asked_again(plain)
+    if dtype is None or not (isinstance(own, np.dtype) and is_array):
         return x
     dtype = as_precise(own, dtype)
     return x if own == dtype else v.astype(x, dtype=dtype)
@@ -142,26 +144,37 @@ def _is_other(arguments: Any) -> bool:
     )
 
 
-def _theirs(native: Callable[..., Any], *given: Any) -> Any:
-    """Return SciPy's result for plain numbers; None if there is none."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            args, options = copy.deepcopy(plainly(given))  # SciPy may overwrite them
-            # SciPy would call a function again.
-            is_data = all([x is None or isinstance(x, DATA) for x in flatten((args, options))[0]])
-            return native(*args, **options) if is_data else None
-        except Exception:  # there are no numbers, or SciPy rejects them, and ours has a result
-            return None
+_known: dict[Any, Any] = {}
+"""The dtypes of SciPy's results, by the function and the kinds of what it was called with."""
 
 
-def _cast(y: Any, known: Any) -> Any:
-    """Return a result in the precision of SciPy's, which has the same structure."""
-    (leaves, tree), others = flatten(y), flatten(known)[0]
-    if len(leaves) != len(others):
-        return y
-    dtypes = [np.dtype(float) if type(z) is float else getattr(z, "dtype", None) for z in others]
-    return unflatten(tree, list(map(of_precision, leaves, dtypes)))
+def _dtypes_of(native: Callable[..., Any], count: int, *given: Any) -> Any:
+    """Return the dtypes of SciPy's results for plain numbers; None for each that has none.
+
+    SciPy's function runs once for arguments of a kind, whose results have the same dtypes.
+    """
+    unknown = (None,) * count
+    try:
+        leaves, tree = flatten(plainly(given, asked))
+        key = (native, count, tree, *map(_kind, leaves))
+        # SciPy would call a function again.
+        if key not in _known and all([x is None or isinstance(x, DATA) for x in leaves]):
+            args, options = unflatten(tree, copy.deepcopy(leaves))  # SciPy may overwrite them
+            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+                found = [np.asarray(x).dtype for x in flatten(native(*args, **options))[0]]
+            if len(_known) > 500:
+                _known.clear()
+            _known[key] = found if len(found) == count else unknown
+        return _known.get(key, unknown)
+    except Exception:  # there are no numbers, or SciPy rejects them, and ours has a result
+        return unknown
+
+
+def _kind(x: Any) -> Any:
+    """Return what the dtypes of results may depend on: no values of arrays and floats."""
+    if isinstance(x, (np.ndarray, np.inexact)) or is_asked_again(x):
+        return x.dtype, x.ndim > 0, x.size > 0
+    return type(x) if isinstance(x, (float, complex)) or not isinstance(x, DATA) else repr(x)
 
 
 def stands_for(
@@ -353,10 +366,8 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
 
 def in_kind_of(y: Any, known: Any) -> Any:
     """Return a result without axes as an array or a number, whichever SciPy returns."""
-    if np.ndim(y):
-        return y
     is_array = isinstance(untraced(y), np.ndarray)
-    if isinstance(known, np.ndarray) == is_array:
+    if np.ndim(y) or isinstance(known, np.ndarray) == is_array:
         return y
     return y[()] if is_array else v.reshape(array_of(y, floating=False)[None], shape=())
 
@@ -531,9 +542,7 @@ def added_up(data: Any, places: Any, shape: tuple[int, ...]) -> Any:
 def permutation_of(pivots: Any) -> Any:
     """Return the order of rows after exchanging row i with row pivots[i], one by one."""
     rows = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
-    for i in range(pivots.shape[-1]):
-        j = pivots[..., i : i + 1]
-        here, there = rows[..., i : i + 1].copy(), np.take_along_axis(rows, j, -1)
-        np.put_along_axis(rows, j, here, -1)
-        rows[..., i : i + 1] = there
+    for here in np.ndindex(pivots.shape):
+        there = (*here[:-1], pivots[here])
+        rows[here], rows[there] = rows[there], rows[here]
     return rows

@@ -83,22 +83,31 @@ def _ways(count: Callable[..., Any], N: Any, k: Any) -> Any:
     return v.where(some, count(v.where(some, N, 1), v.where(some, k, 1)), 0)
 
 
-def _no_differences(diff_n: int) -> None:
-    if diff_n:
-        reject(
-            "diff_n is not for traced values: differentiate the function", UnsupportedKeywordError
-        )
+def _placed(function: Any) -> Any:
+    """Put a function under SciPy's name; its option for derivatives is refused (a decorator)."""
+    theirs = getattr(native, function.__name__)
+
+    @functools.wraps(function)
+    def placed(*args: Any, diff_n: int = 0, **options: Any) -> Any:
+        if diff_n:
+            reject(
+                "diff_n is not for traced values: differentiate the function",
+                UnsupportedKeywordError,
+            )
+        return function(*args, **options)
+
+    return place(theirs, in_precision_of(theirs)(placed))
 
 
-def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
+@_placed
+def legendre_p(n: Any, z: Any) -> Any:
     """Compute a Legendre polynomial, as ``scipy.special.legendre_p``, in its argument."""
-    _no_differences(diff_n)
     return native.eval_legendre(n, array_of(z))[None]
 
 
-def legendre_p_all(n: int, z: Any, *, diff_n: int = 0) -> Any:
+@_placed
+def legendre_p_all(n: int, z: Any) -> Any:
     """Compute all Legendre polynomials up to a degree."""
-    _no_differences(diff_n)
     return v.stack(*[native.eval_legendre(k, array_of(z)) for k in range(n + 1)])[None]
 
 
@@ -122,11 +131,9 @@ def _legendre(name: str, order: int = 0) -> Any:
 _ASSOCIATED, _SPHERICAL = _legendre("assoc_legendre_p"), _legendre("sph_legendre_p")
 
 
-def assoc_legendre_p(
-    n: int, m: int, z: Any, *, branch_cut: int = 2, norm: bool = False, diff_n: int = 0
-) -> Any:
+@_placed
+def assoc_legendre_p(n: int, m: int, z: Any, *, branch_cut: int = 2, norm: bool = False) -> Any:
     """Compute an associated Legendre polynomial, in its argument, up to two derivatives."""
-    _no_differences(diff_n)
     if branch_cut != 2 or kind_of(array_of(z)) == "complex":
         reject(
             "assoc_legendre_p with complex numbers has no derivative here", UnsupportedKeywordError
@@ -134,21 +141,17 @@ def assoc_legendre_p(
     return _ASSOCIATED(int(n), int(m), int(norm), array_of(z))[None]
 
 
-def sph_legendre_p(n: int, m: int, theta: Any, *, diff_n: int = 0) -> Any:
+@_placed
+def sph_legendre_p(n: int, m: int, theta: Any) -> Any:
     """Compute a spherical Legendre polynomial, in its argument, up to two derivatives."""
-    _no_differences(diff_n)
     return _SPHERICAL(int(n), int(m), 0, array_of(theta))[None]
 
 
-def sph_harm_y(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+@_placed
+def sph_harm_y(n: int, m: int, theta: Any, phi: Any) -> Any:
     """Compute a spherical harmonic, in both angles."""
-    (polar,) = sph_legendre_p(n, m, theta, diff_n=diff_n)
+    (polar,) = sph_legendre_p(n, m, theta)
     return polar * v.exp(1j * m * array_of(phi))
-
-
-for _function in (legendre_p, legendre_p_all, assoc_legendre_p, sph_legendre_p, sph_harm_y):
-    _theirs = getattr(native, _function.__name__)
-    place(_theirs, in_precision_of(_theirs)(_function))
 
 
 @stands_for(native.logsumexp)
@@ -179,7 +182,7 @@ def logsumexp(
     else:
         y = v.log(v.where(sign < 0, math.nan, total) if kind_of(sign) == "real" else total)
         y = y + largest
-    y, sign = (y, sign) if keepdims else (v.squeeze(y, axis=axis), v.squeeze(sign, axis=axis))
+    y, sign = (y, sign) if keepdims else (v.sum(y, axis=axis), v.sum(sign, axis=axis))
     return (y, sign) if return_sign else y
 
 
@@ -189,13 +192,10 @@ def polygamma(n: Any, x: Any) -> Any:
     return in_kind_of(v.polygamma(array_of(n, floating=False), array_of(x)), np.zeros(()))
 
 
-_native: Any = native
-
-
-@stands_for(_native.multigammaln, arrays="a")
+@stands_for(native.multigammaln, arrays="a")
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
-    _native.multigammaln(readable(a), d)  # raises for invalid arguments
+    native.multigammaln(readable(a), d)  # raises for invalid arguments
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 

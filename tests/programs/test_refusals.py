@@ -310,6 +310,7 @@ TOLD = {
     "hvp(sliding, 1.0, 1.0)": "use np.cos(x)",
     "grad(grad(np.sum))(TWO)": "write hessian(sum)",
     "grad(put_in)(TWO)": "make it as b = np.zeros_like(x, shape=2)",
+    "grad(put_in)(np.ones(2, np.float32))": "make it as b = np.zeros_like(x, shape=2, dtype=float)",
     "grad(lambda x: np.sin(x, 'x'))(TWO)": "leave 'x' out: the argument after the operands is an a",
     "grad(lambda p: np.sum(p['w']))(TWO)": "pass a dict of arrays",
     "grad(np.sum)(np.ma.masked_array(TWO))": "np.where(mask, 0.0, x)",

@@ -1,6 +1,7 @@
 """Reductions as users of NumPy write them."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -309,3 +310,13 @@ def test_more_elements_than_half_precision_counts(name, equal):
     np.testing.assert_allclose(grad(f)(x), want, rtol=4e-3, atol=1.2e-7)
     due = jvp(f, (wide,), (np.ones(MANY),))[1]
     np.testing.assert_allclose(jvp(f, (x,), (np.ones_like(x),))[1], due, rtol=1e-2, atol=2e-3)
+
+
+def test_a_mean_of_nothing_warns_as_numpy_does():
+    with warnings.catch_warnings(record=True) as of_numpy:
+        warnings.simplefilter("always")
+        np.mean(np.zeros(0))
+    with warnings.catch_warnings(record=True) as of_ours:
+        warnings.simplefilter("always")
+        assert grad(np.mean)(np.zeros(0)).shape == (0,)
+    assert [str(w.message) for w in of_ours] == [str(w.message) for w in of_numpy]

@@ -117,19 +117,20 @@ class Coordinates:
         """
         if not unknowns(columns):
             return rhs
-        matrix = _matrix(columns)
+        matrix = _solvable(_matrix(columns))
         # Scale equations and unknowns: only then is the condition number meaningful.
         rows = 1.0 / not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
         matrix = matrix * rows
         units = 1.0 / not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
         try:  # the second right-hand side shows the size of the inverse
-            found = v.solve(matrix * units, v.stack(rhs * rows[..., 0], self.probe, axis=-1))
+            both = v.stack(_solvable(rhs) * rows[..., 0], _solvable(self.probe), axis=-1)
+            found = v.solve(matrix * units, both)
         except (ValueError, ArithmeticError, RuntimeError) as error:
             raise ConvergenceError(_singular(math.inf)) from error
         condition = v.max(abs(found[..., 1])) if math.prod(rhs.shape) else 0.0
         if not bool(condition * self.eps < 0.1):
             raise ConvergenceError(_singular(float(condition)))
-        return found[..., 0] * units[..., 0, :]
+        return v.astype(found[..., 0] * units[..., 0, :], dtype=rhs.dtype)
 
 
 def unknowns(columns: Any) -> int:
@@ -141,13 +142,19 @@ def _matrix(columns: Any) -> Any:
     return v.stack(*columns, axis=-1) if isinstance(columns, list) else columns
 
 
+def _solvable(x: Any) -> Any:
+    """Convert half and longer floats, of which NumPy solves no systems, to those of LAPACK."""
+    dtype = {"e": np.dtype("f"), "g": np.dtype("d")}.get(getattr(x.dtype, "char", ""))
+    return x if dtype is None else v.astype(x, dtype=dtype)
+
+
 def falls(columns: Any) -> bool:
     """Return whether a symmetric matrix has a direction in which its form is negative.
 
     Rows and columns are divided by the square roots of the diagonal, which preserves signs; values
     that may be 0 up to rounding are not negative.
     """
-    matrix = _matrix(columns)
+    matrix = _solvable(_matrix(columns))
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
     least = eps * v.max(v.abs(matrix), axis=-1)

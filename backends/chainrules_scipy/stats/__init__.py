@@ -41,8 +41,11 @@ __all__ = ["Distribution", "Frozen", "distributions", "gaussian_kde"]
 
 
 def _in_double(function: Any) -> Any:
-    """Make a method of distributions compute in double precision, as SciPy's results have."""
-    double = functools.partial(of_precision, dtype=np.dtype(float))
+    """Make a method of distributions compute in double precision at least, as SciPy does."""
+
+    def double(x: Any) -> Any:
+        is_longer = getattr(x, "dtype", None) == np.longdouble
+        return x if is_longer else of_precision(x, np.dtype(float))
 
     @functools.wraps(function)
     def method(*args: Any, **options: Any) -> Any:

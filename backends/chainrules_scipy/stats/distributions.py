@@ -23,6 +23,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     asked,
     method_of,
     nested,
+    of_precision,
     readable,
     reject,
     truths,
@@ -245,7 +246,8 @@ def _of_distribution(name: str, upper: bool) -> Any:
         known = call.plainly(name)
 
         def compute(known: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-            below = _cumulative(dist, (x - loc) / scale, *shapes)
+            # Of the derivative alone, since SciPy's functions for it take no longer floats.
+            below = _cumulative(dist, of_precision((x - loc) / scale, np.dtype(float)), *shapes)
             return anchored(known, -below if upper else below)
 
         return call.computed(call.inside(False), lambda: known, compute, array_of(known))
@@ -259,15 +261,13 @@ cdf, sf = _of_distribution("cdf", False), _of_distribution("sf", True)
 def _log_of(name: str, probability: _Compute) -> Any:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
-        inside = call.inside(False)
-        if dist.name not in LOG_CUMULATIVE or not _is_own(dist, f"_{name}"):
-            y = probability(dist, x, *args, **options)
-            return v.where(inside, v.log(v.where(inside, y, 1.0)), np.log(asked(y)))
 
         def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-            return getattr(dist, f"_{name}")((x - loc) / scale, *shapes)
+            if dist.name in LOG_CUMULATIVE and _is_own(dist, f"_{name}"):
+                return getattr(dist, f"_{name}")((x - loc) / scale, *shapes)
+            return v.log(probability(dist, x, *shapes, loc=loc, scale=scale))
 
-        return call.computed(inside, lambda: call.plainly(name), compute)
+        return call.computed(call.inside(False), lambda: call.plainly(name), compute)
 
     return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 

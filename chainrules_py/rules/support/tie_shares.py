@@ -5,8 +5,11 @@ from chainrules_py.tangents.primal_promotion import real_numbers
 
 
 def shared(t, n):
-    """Divide by a count; from 2¹⁶ on multiply by its inverse, which half precision can hold."""
-    return t / n if n < 2**16 else t * (1 / n)
+    """Divide by a count; from 2¹⁶ on multiply by its inverse, which half precision can hold.
+
+    For a count of 0 there is no element to give a share to.
+    """
+    return t / max(n, 1) if n < 2**16 else t * (1 / n)
 
 
 def equal_shares(hits, axis, dtype):

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import chainrules_scipy
+from chainrules_compile import compile
 from chainrules_py import ChainRulesError
-from chainrules_tape import jvp
+from chainrules_scipy.composites_and_operand_conversions import in_precision_of
+from chainrules_tape import grad, jvp, value_and_grad, vjp
 from tests.libraries.scipy.samples.judge import samples
 
 OF = ("linalg", "signal", "fft", "stats", "interpolate", "ndimage", "spatial")
@@ -95,3 +98,85 @@ def test_asking_scipy_writes_to_nothing(dtype, overwrite):
         np.testing.assert_allclose(y, wanted, rtol=1e-5)
         np.testing.assert_array_equal(given[0], a)
         np.testing.assert_array_equal(given[1], b)
+
+
+def test_scipy_runs_once_for_arguments_of_a_kind():
+    calls = []
+
+    def theirs(x, n, scale=1.0):
+        calls.append((x, n, scale))
+        return np.ones(n, x.dtype)
+
+    ours = in_precision_of(theirs)(lambda x, n, scale=1.0: np.ones(n))
+    kinds = [(np.ones(2, np.float32), 2), (np.ones((), np.float32), 2), (np.ones(2, np.float16), 2)]
+    for x, n in [*kinds, (np.ones(2, np.float32), 3)]:
+        for scale in (1.0, 2.5):
+            assert ours(x, n, scale=scale).dtype == ours(x * 2, n, scale=scale).dtype == x.dtype
+    assert len(calls) == 4
+
+
+def test_a_kind_is_asked_again_where_scipy_raised():
+    def theirs(x):
+        if x[0] < 0:
+            raise ValueError("a negative number")
+        return x
+
+    ours = in_precision_of(theirs)(lambda x: x.astype(float))
+    x = np.ones(2, np.float32)
+    assert [ours(y).dtype for y in (-x, x, -x)] == [np.float64, np.float32, np.float32]
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: scipy.special.logsumexp(x),
+        lambda x: scipy.special.logsumexp(x, b=np.arange(1, 5)),
+        lambda x: np.sum(scipy.special.polygamma(2, x)),
+        lambda x: scipy.special.multigammaln(x[0] + 2, 2),
+        lambda x: scipy.linalg.det(np.outer(x, x) + np.eye(4, dtype=x.dtype)),
+        lambda x: np.sum(scipy.ndimage.gaussian_filter1d(x, 1.0) ** 2),
+    ],
+)
+def test_programs_of_single_precision(f, target):
+    """A program has the dtypes that the function has, and does not run as it is."""
+    x = np.array([0.5, 1.0, 1.25, 2.0], np.float32)
+    with chainrules_scipy.install(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wanted = value_and_grad(f)(x)
+        program = compile(value_and_grad(f), target=target)
+        for found in [program(x) for _ in range(3)]:
+            for y, z in zip(found, wanted, strict=True):
+                assert (type(y), y.dtype) == (type(z), z.dtype)
+                np.testing.assert_allclose(y, z, rtol=1e-5)
+        assert type(wanted[0]) is type(f(x))
+
+
+@pytest.mark.parametrize("name", ["logpdf", "pdf", "cdf", "sf", "logcdf"])
+@pytest.mark.parametrize("of", ["laplace", "expon", "cauchy"])
+def test_distributions_keep_longer_floats(of, name):
+    x = np.array([0.5, 1.5], np.longdouble)
+    try:
+        wanted = getattr(getattr(scipy.stats, of), name)(x)
+    except TypeError:  # SciPy's own functions for it take none
+        return
+    y, pull = vjp(getattr(getattr(chainrules_scipy.stats, of), name), x)
+    assert y.dtype == pull(y)[0].dtype == wanted.dtype == np.longdouble
+    np.testing.assert_allclose(y, wanted, rtol=5e-16)
+    step = np.array(1e-6, np.longdouble)
+    around = [getattr(getattr(scipy.stats, of), name)(x + s) for s in (step, -step)]
+    slopes = (around[0] - around[1]) / (2 * step)
+    np.testing.assert_allclose(pull(np.ones(2))[0], slopes, rtol=1e-8)
+
+
+@pytest.mark.parametrize("of", ["expon", "uniform"])
+def test_logarithms_outside_of_the_support_do_not_warn(of):
+    x = np.array([-0.5, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wanted = getattr(scipy.stats, of).logcdf(x)
+        y, _ = vjp(getattr(chainrules_scipy.stats, of).logcdf, x)
+        slopes = grad(lambda x: getattr(chainrules_scipy.stats, of).logcdf(x)[1])(x)
+    np.testing.assert_allclose(y, wanted, rtol=1e-15)
+    assert slopes[0] == 0
+    assert np.isfinite(slopes[1])

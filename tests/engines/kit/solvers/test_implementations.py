@@ -196,3 +196,23 @@ def test_complex_number_as_the_unknown(name, part):
         np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-8)
     second = part(formula(2.0 + 1e-3) + formula(2.0 - 1e-3) - 2 * formula(2.0)) * 1e6
     np.testing.assert_allclose(grad(grad(g))(2.0), second, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_half_and_longer_floats(dtype):
+    """NumPy solves no systems of them; the solvers do, in its dtypes."""
+    a = np.array([0.5, 1.0, 1.5], dtype)
+    cases = {
+        "root": lambda a: root(lambda x, a: x**3 + x - a, 0 * a, a),
+        "fixed_point": lambda a: fixed_point(lambda x, a: np.sin(x) / 4 + a, 0 * a, a),
+        "linear_solve": lambda a: linear_solve(lambda x: x * (a + 3), a),
+        "minimize": lambda a: minimize(lambda x, a: np.sum((x - a) ** 2 + x**4), 0 * a, a),
+    }
+    rtol = max(20 * np.finfo(dtype).eps, 1e-12)
+    for name, f in cases.items():
+        y, push = linearize(f, a)
+        y_dot = push(np.ones(3, dtype))
+        wanted, slopes = jvp(f, (a.astype(float),), (np.ones(3),))
+        assert y.dtype == y_dot.dtype == grad(lambda a, f=f: np.sum(f(a)))(a).dtype == dtype, name
+        np.testing.assert_allclose(y, wanted, rtol=rtol, err_msg=name)
+        np.testing.assert_allclose(y_dot, slopes, rtol=rtol, err_msg=name)
