@@ -1,7 +1,7 @@
 """Vector functions of libmvec, for programs that do not need NumPy's bits.
 
 They are accurate to 4 units in the last place, NumPy's to one or four, and a sine takes a sixth of
-the time. Which of them exist is tested once in a process: their results are compared with NumPy's at
+the time. Which of them exist is tested once: their results are compared with NumPy's at
 numbers of all kinds.
 """
 
