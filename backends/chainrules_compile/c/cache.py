@@ -106,6 +106,14 @@ def compiler() -> Compiler:
 def _key(by: Compiler, text: str, flags: tuple[str, ...]) -> str:
     python = sysconfig.get_config_var("SOABI") or sys.version
     numpy = getattr(sys.modules.get("numpy"), "__version__", "")
-    given = (*FLAGS, *SAFE, *(more_flags() + flags or ALONE))
-    facts = (text, *given, by.identity, processor(), python, numpy)
+    facts = (
+        text,
+        *FLAGS,
+        *SAFE,
+        *(more_flags() + flags or ALONE),
+        by.identity,
+        processor(),
+        python,
+        numpy,
+    )
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:40]

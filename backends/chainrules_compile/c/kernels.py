@@ -25,7 +25,7 @@ _MOST_FORMS = 1000
 _FEWEST_ALIKE = 4
 """Minimum number of kernels that differ in numbers alone for which one is compiled."""
 
-_FLOAT = r"-?0x[0-9a-f.]+p[+-]\d+f?"
+_FLOAT = re.compile(r"-?0x[0-9a-f.]+p[+-]\d+f?")
 _QUICKLY = 'NOINLINE __attribute__((optimize("O1")))'
 _DRIVEN = "char** I, char** O, char* w, void** L"
 
@@ -69,8 +69,7 @@ class Kernels:
         """Return the kernels; those that differ in numbers alone are one, which reads these."""
         alike: dict[str, dict[str, list[str]]] = {}
         for text, kernel in self._texts.items():
-            pieces = re.split(f"({_FLOAT})", text)
-            alike.setdefault(HOLE.join(pieces[::2]), {})[kernel] = pieces[1::2]
+            alike.setdefault(_FLOAT.sub(HOLE, text), {})[kernel] = _FLOAT.findall(text)
         lines, table = [], list[str]()
         heads: dict[str, str] = {}
         for form, found in alike.items():
@@ -90,8 +89,7 @@ class Kernels:
 
 def _reading(form: str, numbers: list[str]) -> str:
     """Return a kernel that reads the numbers in the holes of its form before its loops."""
-    kinds = ["float" if x.endswith("f") else "double" for x in numbers]
-    reads = [f"  const {kind} k_{j} = K[{j}];\n" for j, kind in enumerate(kinds)]
+    reads = [f"  const __typeof__({x}) k_{j} = K[{j}];\n" for j, x in enumerate(numbers)]
     text = filled(form, [f"k_{j}" for j in range(len(numbers))])
     head, _, body = text.partition("{\n")
     return f"(const double* K, {head[1:]}{{\n{''.join(reads)}{body}"
@@ -158,7 +156,7 @@ def _tabled(name: str, statements: list[Line]) -> list[str]:
     ]
 
 
-_HELD = re.compile(rf"({HOLE}|{_FLOAT})")
+_HELD = re.compile(rf"({HOLE}|{_FLOAT.pattern})")
 
 
 def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int]]:

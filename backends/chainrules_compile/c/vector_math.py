@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from chainrules_compile.c.compilers import CompilerError, processor
+from chainrules_compile.c.expression_text import headed
 from chainrules_compile.c.native_programs import driver
 
 C_NAMES: dict[np.ufunc, str] = {
@@ -67,17 +68,19 @@ def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
 
 def is_there(name: str, size: int) -> bool:
     """Return whether a vector function for elements of this size exists, and is faster."""
-    pays = not is_wide() or (size == 8 and _UFUNCS[name] in _ALWAYS)
-    return pays and (name, size) in known()
+    always = size == 8 and _UFUNCS[name] in _ALWAYS
+    return (always or not is_wide()) and (name, size) in known()
 
 
-def text_of(functions: Iterable[tuple[str, int]]) -> str:
+def text_of(functions: Collection[tuple[str, int]]) -> str:
     """Return the text of functions, by name and element size."""
-    lines = []
+    lines = [headed("vectors.h")] if functions else []
     for name, size in sorted(functions):
         given = f"{_FLOATS[size]}, {size}, {32 // size}, vec_{name}, {_symbol(name, size)}"
-        lines.append(f"#ifndef HAS_{name}{size}\n#define HAS_{name}{size}")
-        lines.append(f"VECTOR{_UFUNCS[name].nin}({given})\n#endif")
+        lines += [
+            f"#ifndef HAS_{name}{size}\n#define HAS_{name}{size}",
+            f"VECTOR{_UFUNCS[name].nin}({given})\n#endif",
+        ]
     return "\n".join(lines)
 
 
@@ -98,20 +101,19 @@ def known() -> frozenset[tuple[str, int]]:
     except (AttributeError, CompilerError, OSError):
         return frozenset()
     functions = [(name, size) for name in _UFUNCS for size in (4, 8)]
-    return frozenset([f for f in functions if _is_right(libmvec, apply, *f)])
+    there = [f for f in functions if hasattr(libmvec, _symbol(*f))]
+    return frozenset([f for f in there if _is_right(libmvec, apply, *f)])
 
 
 def _is_right(libmvec: ctypes.CDLL, apply: Any, name: str, size: int) -> bool:
     """Compare a function with NumPy's at numbers of all kinds."""
-    ufunc, symbol = _UFUNCS[name], _symbol(name, size)
-    if not hasattr(libmvec, symbol):
-        return False
+    ufunc = _UFUNCS[name]
     with np.errstate(all="ignore"):
         pairs = np.meshgrid(_SPECIAL, _SPECIAL if ufunc.nin == 2 else (1.0,))
         x, z = (np.resize(v, -(-v.size // 8) * 8).astype(f"f{size}") for v in pairs)
         wanted = ufunc(*(x, z)[: ufunc.nin])
     found = np.empty_like(x)
-    function = ctypes.cast(libmvec[symbol], ctypes.c_void_p).value
+    function = ctypes.cast(libmvec[_symbol(name, size)], ctypes.c_void_p).value
     apply(function, *[v.ctypes.data for v in (x, z, found)], x.nbytes // 32, size, ufunc.nin)
     alike = np.isclose(found, wanted, rtol=_TOLERANCES[size], atol=0.0, equal_nan=True)
     signs = (np.signbit(found) == np.signbit(wanted)) | np.isnan(wanted)
