@@ -12,6 +12,7 @@ from pathlib import Path
 
 from chainrules_compile.c.cache_folder import CacheInfo, Folder
 from chainrules_compile.c.compilers import (
+    ALONE,
     FLAGS,
     NAMES,
     SAFE,
@@ -39,7 +40,7 @@ def cache_info() -> CacheInfo:
 
 
 _PROBE = """
-#include <math.h>
+double sqrt(double);
 double probe(const double* x, long n) {
     double r = 0; long k = 9223372036854775807L - n;
     for (long i = 0; i < n; i++) r += sqrt(x[i]) * 2;
@@ -105,6 +106,14 @@ def compiler() -> Compiler:
 def _key(by: Compiler, text: str, flags: tuple[str, ...]) -> str:
     python = sysconfig.get_config_var("SOABI") or sys.version
     numpy = getattr(sys.modules.get("numpy"), "__version__", "")
-    given = (*FLAGS, *SAFE, *more_flags(), *flags)
-    facts = (text, *given, by.identity, processor(), python, numpy)
+    facts = (
+        text,
+        *FLAGS,
+        *SAFE,
+        *(more_flags() + flags or ALONE),
+        by.identity,
+        processor(),
+        python,
+        numpy,
+    )
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:40]

@@ -41,6 +41,9 @@ Loops are still vectorised. Integers wrap on overflow, as NumPy's do. Elements a
 integers of their size, so strict aliasing, by which a compiler may drop these writes, is off.
 """
 
+ALONE = ("-nostdlib",)
+"""Flags for what needs no others: the process has the C library already, and linking takes half."""
+
 
 def more_flags() -> tuple[str, ...]:
     """Return the flags that the user adds, such as ``-fsanitize=address``."""
@@ -87,7 +90,7 @@ class Compiler(NamedTuple):
         CompilerError
             With the message of the compiler.
         """
-        given = (*FLAGS, *SAFE, *more_flags(), *flags)
+        given = (*FLAGS, *SAFE, *(more_flags() + flags or ALONE))
         command = [*self.command, *given, str(source), "-o", str(target), "-lm"]
         pipe = subprocess.PIPE
         try:

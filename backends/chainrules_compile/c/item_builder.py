@@ -317,6 +317,8 @@ class Lowering:
             self.items.append(Group(size))
         group: Any = self.items[at]
         group.operations.append(operation)
+        if 1 < size <= BLOCK:
+            group.places |= _places(operation) | {(operation.out.version, 0)}
         self._joined.append(group)
         operation.out.version.item = at
 
@@ -327,9 +329,11 @@ class Lowering:
             # Operations on numbers become statements, which run in the order of the items.
             return at == len(self.items) - 1 and len(group.operations) < _LARGEST_GROUP
         if size <= BLOCK:
-            whole = len(group.operations) < _LARGEST_SMALL_GROUP
+            # Operations that share nothing are kernels of their own: equal ones run in a loop.
             both = operation.expression is not None and last.expression is not None
-            if not (whole and both):
+            if len(group.operations) >= _LARGEST_SMALL_GROUP or not both:
+                return False
+            if group.places.isdisjoint(_places(operation)):
                 return False
         elif len(group.operations) >= _LARGEST_GROUP:
             return False
@@ -340,6 +344,11 @@ class Lowering:
             if item > at or (item == at and not (x.is_flat and x.view.is_whole)):
                 return False
         return True
+
+
+def _places(operation: Operation) -> set[tuple[Version, int]]:
+    """Return the places that an operation reads arrays or numbers from."""
+    return {(x.view.version, x.view.offset) for x in operation.operands if isinstance(x, Argument)}
 
 
 def argument(view: View, axes: tuple[int, ...]) -> Argument:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from chainrules_compile.c.buffers import Shape
 from chainrules_compile.c.compilers import CompilerError
-from chainrules_compile.c.rolled_loops import HOLE, Line, rolled
+from chainrules_compile.c.rolled_loops import HOLE, Line, filled, rolled
 
 _CHUNK = 300
 """Maximum number of statements of a driver function: compile time grows faster than length."""
@@ -22,6 +22,10 @@ _FEWEST_IN_TABLE = 2000
 _MOST_FORMS = 1000
 """Maximum number of cases of a table driver; more take longer to compile than statements."""
 
+_FEWEST_ALIKE = 4
+"""Minimum number of kernels that differ in numbers alone for which one is compiled."""
+
+_FLOAT = re.compile(r"-?0x[0-9a-f.]+p[+-]\d+f?")
 _QUICKLY = 'NOINLINE __attribute__((optimize("O1")))'
 _DRIVEN = "char** I, char** O, char* w, void** L"
 
@@ -56,10 +60,39 @@ class Kernels:
 
     def text(self) -> str:
         """Return all kernels, and the driver that calls them."""
-        lines = [f"NOINLINE void {kernel}{text}" for text, kernel in self._texts.items()]
+        lines = self._kernels()
         statements = rolled(self.statements)
         lines += _tabled(self._name, statements) or _straight(self._name, statements)
         return "\n".join(lines)
+
+    def _kernels(self) -> list[str]:
+        """Return the kernels; those that differ in numbers alone are one, which reads these."""
+        alike: dict[str, dict[str, list[str]]] = {}
+        for text, kernel in self._texts.items():
+            alike.setdefault(_FLOAT.sub(HOLE, text), {})[kernel] = _FLOAT.findall(text)
+        lines, table = [], list[str]()
+        heads: dict[str, str] = {}
+        for form, found in alike.items():
+            if len(found) < _FEWEST_ALIKE:
+                lines += [f"NOINLINE void {kernel}{filled(form, x)}" for kernel, x in found.items()]
+                continue
+            name, first = next(iter(found.items()))
+            lines.append(f"NOINLINE void {name}{_reading(form, first)}")
+            for kernel, numbers in found.items():
+                heads[kernel] = f"{name}({self._name}_numbers + {len(table)}, "
+                table += numbers
+        calls = [statement.partition("(") for statement in self.statements]
+        self.statements = [heads.get(name, name + mark) + rest for name, mark, rest in calls]
+        numbers = f"static const double {self._name}_numbers[] = {{{', '.join(table)}}};"
+        return [numbers, *lines] if table else lines
+
+
+def _reading(form: str, numbers: list[str]) -> str:
+    """Return a kernel that reads the numbers in the holes of its form before its loops."""
+    reads = [f"  const __typeof__({x}) k_{j} = K[{j}];\n" for j, x in enumerate(numbers)]
+    text = filled(form, [f"k_{j}" for j in range(len(numbers))])
+    head, _, body = text.partition("{\n")
+    return f"(const double* K, {head[1:]}{{\n{''.join(reads)}{body}"
 
 
 def _straight(name: str, statements: list[Line]) -> list[str]:
@@ -123,7 +156,7 @@ def _tabled(name: str, statements: list[Line]) -> list[str]:
     ]
 
 
-_HELD = re.compile(rf"({HOLE}|-?0x[0-9a-f.]+p[+-]\d+f?)")
+_HELD = re.compile(rf"({HOLE}|{_FLOAT.pattern})")
 
 
 def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int]]:

@@ -83,11 +83,10 @@ def _native(program: Program, threads: int) -> Program:
     """Return the program with C functions in place of the calls that can be written in C."""
     if any([type(call.function) is Loop for call in program]):
         program = _with_loops(program, threads)
-    pieces, texts, with_vectors = _written(program, threads)
+    pieces, texts = _written(program, threads)
     if not texts:
         return program
-    heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
-    head = headed(*heads, *(["threads.h"] if threads > 1 else []))
+    head = headed("kernels.h", *(["threads.h"] if threads > 1 else []))
     library = native_programs.loaded("\n".join([head, *texts]), threads)
     found: list[Call] = []
     for piece in pieces:
@@ -123,8 +122,8 @@ def _lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> 
     return np.ndarray(shape, memory.dtype, memory, offset, strides)
 
 
-def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool]:
-    """Return the pieces of a program, the texts of its C functions, and if they use vectors."""
+def _written(program: Program, threads: int) -> tuple[list[Any], list[str]]:
+    """Return the pieces of a program, and the texts of its C functions."""
     done: list[Segment | int] = []
     segment = Segment()
     for i, call in enumerate(program.calls):
@@ -136,14 +135,12 @@ def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool
     users = _users(program, done)
     pieces: list[Any] = []
     texts: list[str] = []
-    with_vectors = False
     for i, piece in enumerate(done):
         if isinstance(piece, int):
             pieces.append(program.calls[piece])
             function = program.calls[piece].function
             if type(function) is Turning:
                 texts.append(function.text)
-                with_vectors = with_vectors or bool(function.lowering.vectors)
         elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
             pieces += piece.calls
         else:
@@ -156,8 +153,7 @@ def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool
                 continue
             texts.append(one.text)
             pieces.append(one)
-            with_vectors = with_vectors or bool(one.lowering.vectors)
-    return pieces, texts, with_vectors
+    return pieces, texts
 
 
 def _users(program: Program, done: list[Segment | int]) -> dict[Value, set[int]]:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from chainrules_compile.c.buffers import Shape, View
+from chainrules_compile.c.buffers import Shape, Version, View
 
 
 @final
@@ -101,13 +101,17 @@ class Operation:
 
 @final
 class Group:
-    """Operations on arrays with the same number of elements, which run in blocks."""
+    """Operations on arrays with the same number of elements, which run in blocks.
 
-    __slots__ = ("operations", "size")
+    Small groups keep the places that they read from and write to.
+    """
+
+    __slots__ = ("operations", "places", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.operations: list[Operation] = []
+        self.places: set[tuple[Version, int]] = set()
 
 
 @final

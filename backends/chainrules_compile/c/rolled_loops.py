@@ -47,10 +47,11 @@ class Line(NamedTuple):
     @property
     def text(self) -> str:
         """The text of the statement or loop."""
-        return _filled(self.form, map(str, self.numbers))
+        return filled(self.form, map(str, self.numbers))
 
 
-def _filled(form: str, numbers: Any) -> str:
+def filled(form: str, numbers: Any) -> str:
+    """Return a text with numbers in place of the holes of its form."""
     parts = form.split(HOLE)
     return parts[0] + "".join([x for pair in zip(numbers, parts[1:], strict=True) for x in pair])
 
@@ -82,7 +83,7 @@ def rolled(statements: list[str]) -> list[Line]:
                 f"({x} + t * {y - x}L)" if y != x else str(x)
                 for x, y in zip(here, there, strict=True)
             ]
-            body += f"\n    {_filled(forms[j], steps)}"
+            body += f"\n    {filled(forms[j], steps)}"
         found.append(Line(f"for (long t = 0; t < {turns}; t++) {{{body}\n  }}", [], period))
         i += period * turns
     return found

@@ -1,24 +1,22 @@
 """Vector functions of libmvec, for programs that do not need NumPy's bits.
 
 They are accurate to 4 units in the last place, NumPy's to one or four, and a sine takes a sixth of
-the time. Which of them exist is tested once: a program links all of them, and their results are
-compared with NumPy's at numbers of all kinds.
+the time. Which of them exist is tested once: their results are compared with NumPy's at
+numbers of all kinds.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.cache import library
 from chainrules_compile.c.compilers import CompilerError, processor
 from chainrules_compile.c.expression_text import headed
-
-OLD = ("sin", "cos", "exp", "log", "pow")
-"""Functions that exist since glibc 2.22."""
+from chainrules_compile.c.native_programs import driver
 
 C_NAMES: dict[np.ufunc, str] = {
     np.sin: "sin",
@@ -48,6 +46,7 @@ C_NAMES: dict[np.ufunc, str] = {
 _UFUNCS = {name: ufunc for ufunc, name in C_NAMES.items()}
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 2.5, 700.0, 1e-310, np.inf, -np.inf, np.nan, 1e300)
 _TOLERANCES = {8: 2e-15, 4: 1e-6}
+_FLOATS = {8: "double", 4: "float"}
 
 
 _ALWAYS = {np.sin, np.cos, np.hypot}
@@ -69,57 +68,53 @@ def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
 
 def is_there(name: str, size: int) -> bool:
     """Return whether a vector function for elements of this size exists, and is faster."""
-    pays = not is_wide() or (size == 8 and _UFUNCS[name] in _ALWAYS)
-    return pays and (name, size) in known()
+    always = size == 8 and _UFUNCS[name] in _ALWAYS
+    return (always or not is_wide()) and (name, size) in known()
 
 
-def text_of(functions: Iterable[tuple[str, int]]) -> str:
+def text_of(functions: Collection[tuple[str, int]]) -> str:
     """Return the text of functions, by name and element size."""
-    lines = []
+    lines = [headed("vectors.h")] if functions else []
     for name, size in sorted(functions):
-        n, end, kind = 32 // size, "f" if size == 4 else "", "float" if size == 4 else "double"
-        operands = _UFUNCS[name].nin
-        symbol = f"_ZGVdN{n}{'v' * operands}_{name}{end}"
-        lines.append(f"#ifndef HAS_{name}{size}\n#define HAS_{name}{size}")
-        lines.append(f"VECTOR{operands}({kind}, {size}, {n}, vec_{name}, {symbol})\n#endif")
+        given = f"{_FLOATS[size]}, {size}, {32 // size}, vec_{name}, {_symbol(name, size)}"
+        lines += [
+            f"#ifndef HAS_{name}{size}\n#define HAS_{name}{size}",
+            f"VECTOR{_UFUNCS[name].nin}({given})\n#endif",
+        ]
     return "\n".join(lines)
+
+
+def _symbol(name: str, size: int) -> str:
+    """Return the name of a function in libmvec, for vectors of 32 bytes."""
+    return f"_ZGVdN{32 // size}{'v' * _UFUNCS[name].nin}_{name}{'f' if size == 4 else ''}"
 
 
 @functools.cache
 def known() -> frozenset[tuple[str, int]]:
-    """Return the functions that can be linked, and that agree with NumPy's."""
-    for names in (tuple(_UFUNCS), OLD):
-        functions = [(name, size) for name in names for size in (4, 8)]
-        probes = [_probe(name, size) for name, size in functions]
-        text = "\n".join([headed("kernels.h", "vectors.h"), text_of(functions), *probes])
-        try:
-            loaded = ctypes.CDLL(str(library(text, "-Wl,-z,defs")))
-        except (CompilerError, OSError):
-            continue
-        return frozenset([f for f in functions if _is_right(loaded, *f)])
-    return frozenset()
+    """Return the functions of libmvec that agree with NumPy's.
+
+    The library is loaded for all, so that programs find its functions however they are linked.
+    """
+    try:
+        libmvec = ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
+        apply = driver().apply_vectors
+    except (AttributeError, CompilerError, OSError):
+        return frozenset()
+    functions = [(name, size) for name in _UFUNCS for size in (4, 8)]
+    there = [f for f in functions if hasattr(libmvec, _symbol(*f))]
+    return frozenset([f for f in there if _is_right(libmvec, apply, *f)])
 
 
-def _probe(name: str, size: int) -> str:
-    if _UFUNCS[name].nin == 1:
-        body = f"(char* x, char* z, char* y, I n) {{ vec_{name}{size}(x, {size}, y, n); }}"
-    else:
-        body = (
-            f"(char* x, char* z, char* y, I n) {{ vec_{name}{size}(x, {size}, z, {size}, y, n); }}"
-        )
-    return f"void probe_{name}{size}{body}"
-
-
-def _is_right(loaded: ctypes.CDLL, name: str, size: int) -> bool:
+def _is_right(libmvec: ctypes.CDLL, apply: Any, name: str, size: int) -> bool:
     """Compare a function with NumPy's at numbers of all kinds."""
     ufunc = _UFUNCS[name]
     with np.errstate(all="ignore"):
         pairs = np.meshgrid(_SPECIAL, _SPECIAL if ufunc.nin == 2 else (1.0,))
-        x, z = (np.ravel(v).astype(f"f{size}") for v in pairs)
+        x, z = (np.resize(v, -(-v.size // 8) * 8).astype(f"f{size}") for v in pairs)
         wanted = ufunc(*(x, z)[: ufunc.nin])
     found = np.empty_like(x)
-    addresses = [ctypes.c_void_p(v.ctypes.data) for v in (x, z, found)]
-    getattr(loaded, f"probe_{name}{size}")(*addresses, ctypes.c_long(len(x)))
+    function = ctypes.cast(libmvec[_symbol(name, size)], ctypes.c_void_p).value
+    apply(function, *[v.ctypes.data for v in (x, z, found)], x.nbytes // 32, size, ufunc.nin)
     alike = np.isclose(found, wanted, rtol=_TOLERANCES[size], atol=0.0, equal_nan=True)
     signs = (np.signbit(found) == np.signbit(wanted)) | np.isnan(wanted)
     return bool(np.all(alike & signs))

@@ -1,8 +1,19 @@
 /* Runtime of programs: loads, sums in NumPy's order, calls of NumPy loops by address. */
-#include <fenv.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
+/* Declarations in place of the headers of C, which take a compiler longer to read than most programs. */
+typedef __INT8_TYPE__ int8_t; typedef __UINT8_TYPE__ uint8_t;
+typedef __INT16_TYPE__ int16_t; typedef __UINT16_TYPE__ uint16_t;
+typedef __INT32_TYPE__ int32_t; typedef __UINT32_TYPE__ uint32_t;
+typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
+#define FUNCTION1(f) double f(double); float f##f(float);
+#define FUNCTION2(f) double f(double, double); float f##f(float, float);
+FUNCTION1(fabs) FUNCTION1(sqrt) FUNCTION1(cbrt) FUNCTION1(exp) FUNCTION1(exp2) FUNCTION1(expm1)
+FUNCTION1(log) FUNCTION1(log2) FUNCTION1(log10) FUNCTION1(log1p) FUNCTION1(sin) FUNCTION1(cos)
+FUNCTION1(tan) FUNCTION1(asin) FUNCTION1(acos) FUNCTION1(atan) FUNCTION1(sinh) FUNCTION1(cosh)
+FUNCTION1(tanh) FUNCTION1(asinh) FUNCTION1(acosh) FUNCTION1(atanh) FUNCTION1(floor) FUNCTION1(ceil)
+FUNCTION1(rint) FUNCTION1(trunc) FUNCTION2(pow) FUNCTION2(atan2) FUNCTION2(hypot) FUNCTION2(fmax)
+FUNCTION2(fmin) FUNCTION2(copysign)
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
 typedef long I;
 typedef void (*loop_t)(char**, const I*, const I*, void*);
 #define W 512
@@ -158,7 +169,7 @@ SOMETIMES void small_undone(MATRIX(l), small_square m, I n, int transposed) {
 SOMETIMES int small_cholesky_pull(MATRIX(l), MATRIX(g), MATRIX(y), I n) {
     small_square m, h;
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++)
-        if (!isfinite(h[i][j] = ENTRY(g, i, j))) return 1;
+        if (!__builtin_isfinite(h[i][j] = ENTRY(g, i, j))) return 1;
     for (I i = 0; i < n; i++) {
         for (I j = 0; j <= i; j++) m[i][j] = 0.0;
         for (I k = i; k < n; k++) {

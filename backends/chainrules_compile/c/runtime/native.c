@@ -348,7 +348,32 @@ static PyObject* loop_of(PyObject* self, PyObject* args) {
     return Py_BuildValue("KK", (unsigned long long)(uintptr_t)u->functions[i], data);
 }
 
+/* Calls of a function of libmvec by address, of one or two operands and vectors of 32 bytes. */
+#if defined(__AVX2__) && defined(__x86_64__)
+typedef double vector8 __attribute__((vector_size(32)));
+typedef float vector4 __attribute__((vector_size(32)));
+#define EACH(V) for (Py_ssize_t i = 0; i < n; i++) {                                        \
+    V v, w, r;                                                                            \
+    memcpy(&v, x + 32 * i, 32); memcpy(&w, z + 32 * i, 32);                               \
+    r = operands == 1 ? ((V (*)(V))(uintptr_t)f)(v) : ((V (*)(V, V))(uintptr_t)f)(v, w);  \
+    memcpy(y + 32 * i, &r, 32);                                                           \
+}
+static PyObject* apply_vectors(PyObject* self, PyObject* args) {
+    unsigned long long f, given, other, out;
+    Py_ssize_t n;
+    int size, operands;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "KKKKnii", &f, &given, &other, &out, &n, &size, &operands)) return NULL;
+    char *x = (char*)(uintptr_t)given, *z = (char*)(uintptr_t)other, *y = (char*)(uintptr_t)out;
+    if (size == 8) EACH(vector8) else EACH(vector4)
+    Py_RETURN_NONE;
+}
+#endif
+
 static PyMethodDef methods[] = {
+#if defined(__AVX2__) && defined(__x86_64__)
+    {"apply_vectors", apply_vectors, METH_VARARGS, "Apply a vector function to n vectors."},
+#endif
     {"loop_of", loop_of, METH_VARARGS, "Return the addresses of a loop of a ufunc, and of its data."},
     {NULL, NULL, 0, NULL},
 };

@@ -3,6 +3,7 @@ compiler flag selects them, and an element has the same result at each index: a 
 and computed by the same function.
 
 Without AVX2 the calling convention for vectors differs, without an error: AVX2 is required. */
+#ifndef VECTOR1
 #if !defined(__AVX2__) || !defined(__x86_64__)
 #error "these functions take vectors of 32 bytes"
 #endif
@@ -34,3 +35,4 @@ SOMETIMES void NAME##S(const char* x, I sx, const char* z, I sz, char* y, I n) {
         for (I j = 0; j < N && i + j < n; j++) AT(T, y + (i + j) * S) = r[j]; \
     } \
 }
+#endif

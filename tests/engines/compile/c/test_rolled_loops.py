@@ -121,3 +121,21 @@ def test_a_long_program_without_order(seed):
             given = tuple([each * x for each in xs])
             assert near(g(*given), f(*given))
     assert "native" in g.source
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_kernels_that_differ_in_numbers_are_one(dtype, monkeypatch):
+    texts = []
+    monkeypatch.setattr(kernels, "rolled", lambda x: texts.append(list(x)) or rolled(x))
+    x = np.linspace(0.1, 2.0, 9).astype(dtype)
+
+    def f(x):
+        for k in range(1, 9):
+            x = np.cumsum(x * dtype_of(0.1 * k) - dtype_of(k))
+        return x
+
+    dtype_of = np.dtype(dtype).type
+    assert near(compile(f, target="c")(x), f(x))
+    called = {line.partition("(")[0] for lines in texts for line in lines if "_numbers +" in line}
+    assert len(called) == 1
