@@ -34,7 +34,7 @@ def host(
     function: Any = implementation if isinstance(implementation, np.ufunc) else operation
     if operation in (logsumexp, softmax, log_softmax):
         implementation = operation._fallback  # loops that every target can join with others
-    compute = implementation
+    compute: Any = implementation
     if implementation is operation._fallback or (
         implementation is operation.__wrapped__ and not operation.opaque
     ):

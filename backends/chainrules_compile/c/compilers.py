@@ -41,7 +41,7 @@ Loops are still vectorised. Integers wrap on overflow, as NumPy's do. Elements a
 integers of their size, so strict aliasing, by which a compiler may drop these writes, is off.
 """
 
-ALONE = ("-nostdlib",)
+ALONE = ("-nostdlib",) if platform.system() == "Linux" else ()
 """Flags for what needs no others: the process has the C library already, and linking takes half."""
 
 

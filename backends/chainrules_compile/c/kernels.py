@@ -83,8 +83,8 @@ class Kernels:
                 table += numbers
         calls = [statement.partition("(") for statement in self.statements]
         self.statements = [heads.get(name, name + mark) + rest for name, mark, rest in calls]
-        numbers = f"static const double {self._name}_numbers[] = {{{', '.join(table)}}};"
-        return [numbers, *lines] if table else lines
+        head = f"static const double {self._name}_numbers[] = {{{', '.join(table)}}};"
+        return [head, *lines] if table else lines
 
 
 def _reading(form: str, numbers: list[str]) -> str:

@@ -46,7 +46,6 @@ C_NAMES: dict[np.ufunc, str] = {
 _UFUNCS = {name: ufunc for ufunc, name in C_NAMES.items()}
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 2.5, 700.0, 1e-310, np.inf, -np.inf, np.nan, 1e300)
 _TOLERANCES = {8: 2e-15, 4: 1e-6}
-_FLOATS = {8: "double", 4: "float"}
 
 
 _ALWAYS = {np.sin, np.cos, np.hypot}
@@ -76,10 +75,10 @@ def text_of(functions: Collection[tuple[str, int]]) -> str:
     """Return the text of functions, by name and element size."""
     lines = [headed("vectors.h")] if functions else []
     for name, size in sorted(functions):
-        given = f"{_FLOATS[size]}, {size}, {32 // size}, vec_{name}, {_symbol(name, size)}"
+        sizes = f"{'double' if size == 8 else 'float'}, {size}, {32 // size}"
         lines += [
             f"#ifndef HAS_{name}{size}\n#define HAS_{name}{size}",
-            f"VECTOR{_UFUNCS[name].nin}({given})\n#endif",
+            f"VECTOR{_UFUNCS[name].nin}({sizes}, vec_{name}, {_symbol(name, size)})\n#endif",
         ]
     return "\n".join(lines)
 
