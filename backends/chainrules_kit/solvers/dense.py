@@ -102,7 +102,8 @@ class Coordinates:
     @functools.cached_property
     def probe(self) -> Flat:
         """Coordinates of a vector with parts in all directions."""
-        places = v.astype(v.arange_like(self.like, stop=self.size), dtype=self.like.dtype)
+        dtype = _solvable(self.like.dtype)
+        places = v.astype(v.arange_like(self.like, stop=self.size), dtype=dtype)
         return v.broadcast_to(v.cos(1.0 + 2.4 * places), shape=(*self.lead, self.size))
 
     def solve(self, columns: Any, rhs: Flat) -> Flat:
@@ -117,20 +118,22 @@ class Coordinates:
         """
         if not unknowns(columns):
             return rhs
-        matrix = _solvable(_matrix(columns))
+        matrix = _matrix(columns)
+        if (dtype := _solvable(rhs.dtype)) is not rhs.dtype:
+            found = self.solve(v.astype(matrix, dtype=dtype), v.astype(rhs, dtype=dtype))
+            return v.astype(found, dtype=rhs.dtype)
         # Scale equations and unknowns: only then is the condition number meaningful.
         rows = 1.0 / not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
         matrix = matrix * rows
         units = 1.0 / not_zero(v.max(abs(matrix), axis=-2, keepdims=True))
         try:  # the second right-hand side shows the size of the inverse
-            both = v.stack(_solvable(rhs) * rows[..., 0], _solvable(self.probe), axis=-1)
-            found = v.solve(matrix * units, both)
+            found = v.solve(matrix * units, v.stack(rhs * rows[..., 0], self.probe, axis=-1))
         except (ValueError, ArithmeticError, RuntimeError) as error:
             raise ConvergenceError(_singular(math.inf)) from error
         condition = v.max(abs(found[..., 1])) if math.prod(rhs.shape) else 0.0
         if not bool(condition * self.eps < 0.1):
             raise ConvergenceError(_singular(float(condition)))
-        return v.astype(found[..., 0] * units[..., 0, :], dtype=rhs.dtype)
+        return found[..., 0] * units[..., 0, :]
 
 
 def unknowns(columns: Any) -> int:
@@ -142,10 +145,9 @@ def _matrix(columns: Any) -> Any:
     return v.stack(*columns, axis=-1) if isinstance(columns, list) else columns
 
 
-def _solvable(x: Any) -> Any:
-    """Convert half and longer floats, of which NumPy solves no systems, to those of LAPACK."""
-    dtype = {"e": np.dtype("f"), "g": np.dtype("d")}.get(getattr(x.dtype, "char", ""))
-    return x if dtype is None else v.astype(x, dtype=dtype)
+def _solvable(dtype: Any) -> Any:
+    """Return the dtype of LAPACK for half and longer floats, of which NumPy solves no systems."""
+    return {"e": np.dtype("f"), "g": np.dtype("d")}.get(getattr(dtype, "char", ""), dtype)
 
 
 def falls(columns: Any) -> bool:
@@ -154,7 +156,8 @@ def falls(columns: Any) -> bool:
     Rows and columns are divided by the square roots of the diagonal, which preserves signs; values
     that may be 0 up to rounding are not negative.
     """
-    matrix = _solvable(_matrix(columns))
+    matrix = _matrix(columns)
+    matrix = v.astype(matrix, dtype=_solvable(matrix.dtype))
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
     least = eps * v.max(v.abs(matrix), axis=-1)
