@@ -126,8 +126,13 @@ def seen_through(
             return y
         if any(map(moves, options.values())):
             operation.normalise(operands, options)  # raises
-        given = options.values() if known else flatten(operands)[0]
-        raise hidden([x for x in given if is_opaque(type(x))] or given, operation.__qualname__)
+        given = options.values() if asked else ()  # iterators are exhausted by now
+        hiding = [x for x in given if hasattr(type(x), "__next__") or knows(x, moves)]
+        if not hiding and not known:
+            hiding = [x for x in flatten(operands)[0] if is_opaque(type(x))] or [*operands]
+        if hiding:
+            raise hidden(hiding, operation.__qualname__)
+        return y
 
     return run
 
