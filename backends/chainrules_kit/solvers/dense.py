@@ -118,10 +118,10 @@ class Coordinates:
         """
         if not unknowns(columns):
             return rhs
-        matrix = _matrix(columns)
-        if (dtype := _solvable(rhs.dtype)) is not rhs.dtype:
+        matrix, own = _matrix(columns), rhs.dtype
+        if (dtype := _solvable(own)) is not own:
             found = self.solve(v.astype(matrix, dtype=dtype), v.astype(rhs, dtype=dtype))
-            return v.astype(found, dtype=rhs.dtype)
+            return v.astype(found, dtype=own)
         # Scale equations and unknowns: only then is the condition number meaningful.
         rows = 1.0 / not_zero(v.max(abs(matrix), axis=-1, keepdims=True))
         matrix = matrix * rows
@@ -157,7 +157,8 @@ def falls(columns: Any) -> bool:
     that may be 0 up to rounding are not negative.
     """
     matrix = _matrix(columns)
-    matrix = v.astype(matrix, dtype=_solvable(matrix.dtype))
+    if (dtype := _solvable(own := matrix.dtype)) is not own:
+        matrix = v.astype(matrix, dtype=dtype)
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
     least = eps * v.max(v.abs(matrix), axis=-1)
