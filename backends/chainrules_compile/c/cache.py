@@ -12,14 +12,11 @@ from pathlib import Path
 
 from chainrules_compile.c.cache_folder import CacheInfo, Folder
 from chainrules_compile.c.compilers import (
-    ALONE,
-    FLAGS,
     NAMES,
-    SAFE,
     Compiler,
     CompilerError,
+    all_flags,
     compilers,
-    more_flags,
     processor,
 )
 
@@ -106,14 +103,5 @@ def compiler() -> Compiler:
 def _key(by: Compiler, text: str, flags: tuple[str, ...]) -> str:
     python = sysconfig.get_config_var("SOABI") or sys.version
     numpy = getattr(sys.modules.get("numpy"), "__version__", "")
-    facts = (
-        text,
-        *FLAGS,
-        *SAFE,
-        *(more_flags() + flags or ALONE),
-        by.identity,
-        processor(),
-        python,
-        numpy,
-    )
-    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:40]
+    facts = "\0".join([text, *all_flags(flags), by.identity, processor(), python, numpy])
+    return hashlib.sha256(facts.encode()).hexdigest()[:40]
