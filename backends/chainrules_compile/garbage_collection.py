@@ -18,13 +18,14 @@ _MANY = 5000
 @contextlib.contextmanager
 def collecting_later() -> Iterator[None]:
     """Disable the garbage collector in the context."""
-    collecting = gc.isenabled()
+    collecting, before = gc.isenabled(), gc.get_count()[0]
     gc.disable()
     try:
         yield
     finally:
         if collecting:
-            if gc.get_count()[0] >= _MANY and not gc.get_freeze_count():  # keeps a user's freeze
+            # A user's freeze is kept. Counting what is frozen takes a walk through all of it.
+            if gc.get_count()[0] - before >= _MANY and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
