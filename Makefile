@@ -34,6 +34,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addpre
 TORCH ?= torch
 # One thread per worker: NumPy's threads under several pytest workers are slower than none.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Bytecode is kept, also where the shell turns it off: of the library, and of tests as pytest writes them.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help

@@ -336,13 +336,14 @@ def module_of(thing: Any) -> str:
     """Return the module of a function or class; for a ufunc, which has none, where it is found.
 
     A ufunc that is not found by its name, such as CuPy's, gives the module of its class. A method
-    of a class in C gives the module and the name of that class.
+    of a class in C gives the module and the name of that class, and a bound one the module of its
+    object.
 
     Examples
     --------
     >>> import numpy as np, scipy.special
-    >>> module_of(np.sin), module_of(scipy.special.erf)
-    ('numpy', 'scipy.special')
+    >>> module_of(np.sin), module_of(scipy.special.erf), module_of(np.add.reduce)
+    ('numpy', 'scipy.special', 'numpy')
     """
     if isinstance(owner := getattr(thing, "__objclass__", None), type):
         return f"{owner.__module__}.{owner.__qualname__}"
@@ -350,6 +351,8 @@ def module_of(thing: Any) -> str:
     name = getattr(thing, "__name__", None)
     if module or not (name and callable(thing)):
         return str(module or "")
+    if (owner := getattr(thing, "__self__", None)) is not None:  # as np.add.reduce
+        return module_of(owner) or str(type(owner).__module__)
     roots = {root for group in (BACKENDS, RULES) for root, _ in announced(group)}
     homes = [
         where
