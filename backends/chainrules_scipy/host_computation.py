@@ -60,10 +60,9 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, 
     """
     leaves = flatten((args, options))[0]
     functions = [x for x in leaves if callable(x)]
-    captured = any([is_hosted(y) for x in functions for y in flatten(closed(x))[0]])
-    theirs = captured or any(map(is_hosted, leaves))
+    captured = any(map(is_hosted, flatten([closed(x) for x in functions])[0]))
     ours = isinstance(function, Primitive) or any([isinstance(x, Tracer) for x in leaves])
-    if ours or not theirs:
+    if ours or not (captured or any(map(is_hosted, leaves))):
         return function(*args, **options)
     if captured or _held((args, options)):
         with in_our_words((args, options)):
@@ -95,7 +94,8 @@ def in_our_words(arguments: Any) -> Iterator[None]:
     except ChainRulesError:
         raise
     except Exception as error:
-        hosted = next((x for x in inside(arguments) if is_hosted(x)), None)
+        held = [closed(x) if callable(x) else x for x in inside(arguments)]
+        hosted = next(filter(is_hosted, flatten(held)[0]), None)
         if hosted is None:
             raise
         raise NotDifferentiableError(

@@ -192,10 +192,10 @@ def polygamma(n: Any, x: Any) -> Any:
     return in_kind_of(v.polygamma(array_of(n, floating=False), array_of(x)), np.zeros(()))
 
 
-@stands_for(native.multigammaln, arrays="a")
+@stands_for(native.multigammaln, arrays="a")  # pyright: ignore[reportAttributeAccessIssue]
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
-    native.multigammaln(readable(a), d)  # raises for invalid arguments
+    native.multigammaln(readable(a), d)  # pyright: ignore[reportAttributeAccessIssue] (raises)
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 

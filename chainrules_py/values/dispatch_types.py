@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         @property
         def ndim(self) -> int:
             """The number of axes."""
+            ...
 
         @property
         def dtype(self) -> Any:

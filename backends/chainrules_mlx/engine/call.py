@@ -91,7 +91,7 @@ class Program:
         The rule at the time of the call; MLX requests a derivative later.
     """
 
-    primal: Operation
+    primal: Any  # a dataclass would have checkers read it as a method
     treedef: TreeDef
     options: dict[str, Any]
     compute: Callable[..., Any]
