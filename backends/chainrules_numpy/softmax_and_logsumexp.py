@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.array_types import finite
 from chainrules_numpy.without_warnings import quietly
 from chainrules_py import ops as v
 
@@ -17,28 +18,42 @@ def _shifted(x: Any, axis: Any, of: Any = np.real) -> tuple[Any, Any]:
     x = np.asarray(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     largest = _maximum(of(x), axis=axis, keepdims=True, initial=-np.inf)
-    largest = np.where(np.isfinite(largest), largest, x.real.dtype.type(0))
+    if not finite(largest):
+        largest = np.where(np.isfinite(largest), largest, x.real.dtype.type(0))
     return x - largest, largest
 
 
 @v.logsumexp.implement
 def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Add the largest terms separately, so that small ones count beside a sum near 0."""
+    if x.dtype.char == "d" and x.ndim == 1 and x.size and axis in (None, 0, -1) and not keepdims:
+        largest = x[x.argmax()]
+        if finite(largest):
+            return _of_vector(x - largest) + largest
     x, largest = _shifted(x, axis)
     if x.dtype.kind == "c":
         y = quietly(np.log, np.add.reduce(np.exp(x), axis=axis, keepdims=True)) + largest
     else:
         top = x == 0
-        count = np.add.reduce(top, axis=axis, keepdims=True, dtype=x.dtype)
         terms = np.asarray(np.exp(x))
         terms[top] = 0
         rest = np.add.reduce(terms, axis=axis, keepdims=True)
-        if count.all():
+        count = np.add.reduce(top, axis=axis, keepdims=True, dtype=x.dtype)
+        if np.count_nonzero(count) == count.size:
             y = np.log(count) + np.log1p(rest / count) + largest
         else:  # where nothing is finite
             y = quietly(np.log, count) + np.log1p(rest / np.maximum(count, 1)) + largest
             y = np.where(count == 0, quietly(np.log, rest), y)
     return y if keepdims else y.squeeze(axis)[()]
+
+
+def _of_vector(x: Any) -> Any:
+    """Compute the logarithm for a vector whose largest element is 0; scalars take less time."""
+    top = x == 0
+    count = np.float64(np.count_nonzero(top))
+    terms = np.exp(x)
+    terms[top] = 0
+    return np.log(count) + np.log1p(np.add.reduce(terms) / count)
 
 
 @v.softmax.implement
