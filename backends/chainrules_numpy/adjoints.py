@@ -10,16 +10,12 @@ import numpy as np
 from chainrules_numpy import array_types
 from chainrules_numpy.triangular_and_cholesky import cotangent_of_small, solve_again_numpy
 from chainrules_py.extend import cholesky_rules as cholesky
-from chainrules_py.extend import entropy_rules as entropies
 from chainrules_py.extend import product_rules as products
-from chainrules_py.extend import reduction_rules as reductions
 from chainrules_py.extend import solving_rules as solving
 
 # Rules have no type annotations.
 _cholesky: Any = cholesky
-_entropies: Any = entropies
 _products: Any = products
-_reductions: Any = reductions
 _solving: Any = solving
 
 
@@ -67,23 +63,7 @@ def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:
     return _cholesky.cholesky_pull(y_bar, y, upper) if x_bar is None else x_bar
 
 
-def weighted_pull_numpy(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: Any) -> Any:
-    """Spread a cotangent by weights, which are conjugated only if they are complex."""
-    weighted = array_types.half.get(weights, weights)(*saved, axis)
-    weighted = weighted.conj() if weighted.dtype.kind == "c" else weighted
-    return weighted * _reductions.kept(y_bar, axis, keepdims)
-
-
-def shares_numpy(x: Any, y: Any, keepdims: bool, axis: Any) -> Any:
-    """Compute the shares of a sum of exponentials; finite sums need no replacement."""
-    if y.dtype.kind == "c" or not array_types.finite(y):
-        return _entropies.shares(x, y, keepdims, axis)
-    return np.exp(x - _reductions.kept(y, axis, keepdims))
-
-
 array_types.half |= {
-    _reductions.weighted_pull: weighted_pull_numpy,
-    _entropies.shares: shares_numpy,
     _solving.solve_pull: solve_pull_numpy,
     _cholesky.cholesky_pull: cholesky_pull_numpy,
 }

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.array_types import finite
+from chainrules_numpy.array_types import finite, half
 from chainrules_numpy.without_warnings import quietly
 from chainrules_py import ops as v
+from chainrules_py.extend import entropy_rules, reduction_rules
 
+_entropies: Any = entropy_rules  # rules have no type annotations
+_reductions: Any = reduction_rules
 _maximum: Any = np.maximum.reduce
 
 
@@ -54,6 +57,16 @@ def _of_vector(x: Any) -> Any:
     terms = np.exp(x)
     terms[top] = 0
     return np.log(count) + np.log1p(np.add.reduce(terms) / count)
+
+
+def shares_numpy(x: Any, y: Any, keepdims: bool, axis: Any) -> Any:
+    """Compute the shares of a sum of exponentials; finite sums need no replacement."""
+    if y.dtype.kind == "c" or not finite(y):
+        return _entropies.shares(x, y, keepdims, axis)
+    return np.exp(x - _reductions.kept(y, axis, keepdims))
+
+
+half[_entropies.shares] = shares_numpy
 
 
 @v.softmax.implement
