@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
     """Add the largest terms separately, so that small ones count beside a sum near 0."""
     if x.dtype.char == "d" and x.ndim == 1 and x.size and axis in (None, 0, -1) and not keepdims:
         largest = x[x.argmax()]
-        if finite(largest):
+        if math.isfinite(largest):
             return _of_vector(x - largest) + largest
     x, largest = _shifted(x, axis)
     if x.dtype.kind == "c":
@@ -52,10 +53,10 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
 
 def _of_vector(x: Any) -> Any:
     """Compute the logarithm for a vector whose largest element is 0; scalars take less time."""
-    top = x == 0
-    count = np.float64(np.count_nonzero(top))
     terms = np.exp(x)
+    top = (x == 0).nonzero()[0]
     terms[top] = 0
+    count = float(len(top))
     return np.log(count) + np.log1p(np.add.reduce(terms) / count)
 
 
