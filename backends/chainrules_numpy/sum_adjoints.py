@@ -1,4 +1,4 @@
-"""Adjoints of sums, means and weighted sums, with fewer NumPy calls than the operations they are written in."""
+"""Adjoints of sums, means and weighted sums, with fewer NumPy calls than their operations."""
 
 from __future__ import annotations
 

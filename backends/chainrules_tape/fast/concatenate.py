@@ -42,22 +42,25 @@ class FastJoins(BareVariable):
         annotate(pull, bound, batched=pull_many)
 
         def record_join(*xs: Any, **options: Any) -> Any:
-            variables = [x for x in xs if type(x) is not own]
-            tape, payloads = variables[0].tape, [x if type(x) is own else x.payload for x in xs]
+            tape, links, payloads = xs[[*map(type, xs)].index(cls)].tape, [], []
+            for x in xs:
+                if type(x) is cls:
+                    if x.tape is not tape:
+                        return None
+                    links.append(x.place)
+                payloads.append(x.payload if type(x) is cls else x)
             y = compute(*payloads, **options)
-            places = places_of(payloads, options) if len(xs) > 1 else None
-            dtype, cls = y.dtype, type(y)
+            places = places_of(payloads, options) if len(links) > 1 else None
+            dtype = y.dtype
             if dtype not in dtypes:
-                dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
-            if places is None or not dtypes[dtype] or any([x.tape is not tape for x in variables]):
-                return None
+                dtypes[dtype] = subscripts(type(y)) and kind_of(y) in ("real", "complex")
             # With another dtype the part would have to be converted.
-            if any([x.dtype != dtype for x in payloads]):
+            if places is None or not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
                 return None
-            places = [place for place, x in zip(places, xs, strict=True) if type(x) is not own]
-            links = tuple([x.place for x in variables])
+            if len(links) < len(xs):
+                places = [place for place, x in zip(places, xs, strict=True) if type(x) is cls]
             index = len(tape)
-            tape.append((pull, links if len(links) == 2 else Links(links), places))
-            return classes[cls](y, tape, index)
+            tape.append((pull, tuple(links) if len(links) == 2 else Links(tuple(links)), places))
+            return classes[type(y)](y, tape, index)
 
         return record_join
