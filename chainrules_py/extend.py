@@ -167,6 +167,7 @@ _MODULES = {
     "reductions_composites": "chainrules_kit.numpy_composites.reductions",
     "statistics_composites": "chainrules_kit.numpy_composites.statistics",
     "cholesky_rules": "chainrules_py.rules.decompositions.cholesky",
+    "entropy_rules": "chainrules_py.rules.sigmoid_softmax_entropy",
     "product_rules": "chainrules_py.rules.linalg.products",
     "solving_rules": "chainrules_py.rules.linalg.linear_systems",
     "reduction_rules": "chainrules_py.rules.reductions",

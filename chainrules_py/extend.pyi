@@ -194,6 +194,7 @@ from chainrules_py.rule_config import (
     Always,
 )
 from chainrules_py.rules import reductions as reduction_rules
+from chainrules_py.rules import sigmoid_softmax_entropy as entropy_rules
 from chainrules_py.rules.decompositions import cholesky as cholesky_rules
 from chainrules_py.rules.higher_order.odeint import (
     started,
@@ -579,6 +580,7 @@ __all__ = [
     "elements",
     "elementwise_composites",
     "enter",
+    "entropy_rules",
     "exactly",
     "explain_error",
     "fields_of",

@@ -21,7 +21,7 @@ from chainrules_py.extend import (
 )
 
 half: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""Pullbacks with fewer calls, by the pullbacks of the rules; `adjoints` fills both tables."""
+"""Pullbacks with fewer calls, by the pullbacks of the rules, and weights of weighted sums."""
 adjoint: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Transposes and adjoints with fewer calls, by those of the rules."""
 

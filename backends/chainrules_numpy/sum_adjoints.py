@@ -1,4 +1,4 @@
-"""Adjoints of sums and means, with fewer NumPy calls than the operations they are written in."""
+"""Adjoints of sums, means and weighted sums, with fewer NumPy calls than their operations."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> An
     return sum_transpose_numpy(share, x, axis=axis, keepdims=keepdims)
 
 
+def weighted_pull_numpy(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: Any) -> Any:
+    """Spread a cotangent by weights, which are conjugated only if they are complex."""
+    weighted = array_types.half.get(weights, weights)(*saved, axis)
+    weighted = weighted.conj() if weighted.dtype.kind == "c" else weighted
+    return weighted * _reductions.kept(y_bar, axis, keepdims)
+
+
+array_types.half[_reductions.weighted_pull] = weighted_pull_numpy
 array_types.adjoint |= {
     _reductions.sum_transpose: sum_transpose_numpy,
     _reductions.mean_transpose: mean_transpose_numpy,

@@ -404,19 +404,19 @@ def _plan_of_sequence(row: Alias, rows: list[Row]) -> Any:
                 record = joiners[kinds]
             except KeyError:
                 record = joiners[kinds] = _find_joiner(operation, kinds)
-            if record is not None:
-                return record(*xs, **options)
+            made = None if record is None else record(*xs, **options)
+            if made is not None:
+                return made
         return operation(*joined(arrays_of(xs)), **options)
 
     return plan
 
 
 def _find_joiner(operation: Any, kinds: frozenset[Any]) -> Callable[..., Any] | None:
-    if len(kinds) != 1:
-        return None
-    (cls,) = kinds
+    """Return what joins tracers of one class, also beside plain arrays, or None."""
+    cls: Any = next((cls for cls in kinds if issubclass(cls, Tracer)), None)
     make: Any = getattr(cls, "make_join", None)
-    return make(operation) if make is not None and issubclass(cls, Tracer) else None
+    return make(operation) if make is not None and kinds <= {cls, cls.payload_type} else None
 
 
 def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:

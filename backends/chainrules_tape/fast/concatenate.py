@@ -19,7 +19,10 @@ class FastJoins(BareVariable):
 
     @classmethod
     def make_join(cls, operation: Primitive[..., Any]) -> Callable[..., Any] | None:
-        """Return a function that joins a sequence of variables of this class, or None."""
+        """Return a function that joins variables of this class, and arrays beside them, or None.
+
+        It returns None where the operation has to be called instead.
+        """
         own, classes = cls.payload_type, cls.results
         if not subscripts(own) or not hasattr(own, "dtype"):
             return None
@@ -39,25 +42,25 @@ class FastJoins(BareVariable):
         annotate(pull, bound, batched=pull_many)
 
         def record_join(*xs: Any, **options: Any) -> Any:
-            tape, links, payloads = xs[0].tape, [], []
+            tape, links, payloads = xs[[*map(type, xs)].index(cls)].tape, [], []
             for x in xs:
-                if x.tape is not tape:
-                    return operation(*xs, **options)
-                links.append(x.place)
-                payloads.append(x.payload)
-            n = len(links)
+                if type(x) is cls:
+                    if x.tape is not tape:
+                        return None
+                    links.append(x.place)
+                payloads.append(x.payload if type(x) is cls else x)
             y = compute(*payloads, **options)
-            places = places_of(payloads, options) if n > 1 else None
-            if places is None:
-                return operation(*xs, **options)
-            dtype, cls = y.dtype, type(y)
+            places = places_of(payloads, options) if len(links) > 1 else None
+            dtype = y.dtype
             if dtype not in dtypes:
-                dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
+                dtypes[dtype] = subscripts(type(y)) and kind_of(y) in ("real", "complex")
             # With another dtype the part would have to be converted.
-            if not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
-                return operation(*xs, **options)
+            if places is None or not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
+                return None
+            if len(links) < len(xs):
+                places = [place for place, x in zip(places, xs, strict=True) if type(x) is cls]
             index = len(tape)
-            tape.append((pull, tuple(links) if n == 2 else Links(tuple(links)), places))
-            return classes[cls](y, tape, index)
+            tape.append((pull, tuple(links) if len(links) == 2 else Links(tuple(links)), places))
+            return classes[type(y)](y, tape, index)
 
         return record_join

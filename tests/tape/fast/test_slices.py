@@ -292,6 +292,7 @@ JOINS = {
     "two": lambda xs: np.concatenate([xs[1], xs[2]], 1),
     "numbers": lambda xs: np.stack([xs[0][0, 0], xs[1][1, 1], xs[0].sum()]),
     "with plain ones": lambda xs: np.stack([xs[0], A, xs[2]]),
+    "one beside plain ones": lambda xs: np.concatenate([A, xs[1], A[:1]]),
     "of vectors": lambda xs: np.stack([xs[0][0], xs[1][1], xs[2][0]]),
     "of two dtypes": lambda xs: np.stack([xs[0], xs[1].astype(np.float32), xs[2]]),
 }
