@@ -14,10 +14,8 @@ outputs connected to the graph. If a rule saved something else, it is run again 
 
 from __future__ import annotations
 
-import functools
-import types
 from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, new_class
 from typing import Any, final
 
 import torch
@@ -412,8 +410,7 @@ class Transformed(Leveled):
             return (None,) * len(needs)
         tensors = list(map(alive, saved(ctx, ctx.record.call)))
         bars = tuple(map(outside, bars))
-        found = ctx.record.pull(tensors, bars, needs[-n:])
-        return tuple(found) if len(needs) == n else (None, *found)
+        return (*[None] * (len(needs) - n), *ctx.record.pull(tensors, bars, needs[-n:]))
 
     @staticmethod
     @unseen
@@ -436,11 +433,15 @@ def transformed(plan: Plan) -> Callable[..., Any]:
 
     `torch.func` looks for tensors in each operand, several times: the plan is none of them.
     """
-    base = Transformed
     members = {
-        "forward": functools.partial(base.forward, plan),
-        "setup_context": lambda ctx, xs, out: base.setup_context(ctx, (plan, *xs), out),
-        "vmap": lambda info, in_dims, *xs: base.vmap(info, (None, *in_dims), plan, *xs),
+        "forward": staticmethod(lambda *xs: Transformed.forward(plan, *xs)),
+        "setup_context": staticmethod(
+            lambda ctx, xs, out: Transformed.setup_context(ctx, (plan, *xs), out)
+        ),
+        "vmap": staticmethod(
+            lambda info, in_dims, *xs: Transformed.vmap(info, (None, *in_dims), plan, *xs)
+        ),
     }
-    of = {name: staticmethod(f) for name, f in members.items()}
-    return types.new_class(plan.primal.__name__, (base,), exec_body=lambda ns: ns.update(of)).apply
+    return new_class(
+        plan.primal.__name__, (Transformed,), exec_body=lambda of: of.update(members)
+    ).apply
