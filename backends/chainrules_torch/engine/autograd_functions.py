@@ -14,8 +14,8 @@ outputs connected to the graph. If a rule saved something else, it is run again 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import BuiltinFunctionType, FunctionType
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, new_class
 from typing import Any, final
 
 import torch
@@ -405,18 +405,18 @@ class Transformed(Leveled):
     @unseen
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
-        needs = ctx.needs_input_grad
+        needs, n = ctx.needs_input_grad, len(ctx.record.leaves)
         if all([bar is None for bar in bars]):
             return (None,) * len(needs)
         tensors = list(map(alive, saved(ctx, ctx.record.call)))
         bars = tuple(map(outside, bars))
-        return None, *ctx.record.pull(tensors, bars, needs[1:])
+        return (*[None] * (len(needs) - n), *ctx.record.pull(tensors, bars, needs[-n:]))
 
     @staticmethod
     @unseen
     def jvp(ctx: Any, *dots: Any) -> Any:
         """Push forward."""
-        return below(ctx.record.push, ctx.saved_tensors, dots[1:])
+        return below(ctx.record.push, ctx.saved_tensors, dots[-len(ctx.record.leaves) :])
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -426,3 +426,22 @@ class Transformed(Leveled):
         if isinstance(out, Tensor):
             return out, 0
         return out, tuple([0 if is_tensor(x) else None for x in out])
+
+
+def transformed(plan: Plan) -> Callable[..., Any]:
+    """Return what applies `Transformed` to the leaves of a plan.
+
+    `torch.func` looks for tensors in each operand, several times: the plan is none of them.
+    """
+    members = {
+        "forward": staticmethod(lambda *xs: Transformed.forward(plan, *xs)),
+        "setup_context": staticmethod(
+            lambda ctx, xs, out: Transformed.setup_context(ctx, (plan, *xs), out)
+        ),
+        "vmap": staticmethod(
+            lambda info, in_dims, *xs: Transformed.vmap(info, (None, *in_dims), plan, *xs)
+        ),
+    }
+    return new_class(
+        plan.primal.__name__, (Transformed,), exec_body=lambda of: of.update(members)
+    ).apply

@@ -39,7 +39,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.array_types import beside_tensors
-from chainrules_torch.engine.autograd_functions import Transformed
+from chainrules_torch.engine.autograd_functions import Transformed, transformed
 from chainrules_torch.engine.call_plans import Call, Plan
 from chainrules_torch.engine.compilers import (
     captured_there,
@@ -408,7 +408,10 @@ def _by_rule(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     if plan.solves and is_hidden(leaves):
         return solved(call, leaves, lambda *xs: applied(plan, call, xs))
     if _transforms_active() or _private.dual_level() >= 0:
-        return unwrap(Transformed.apply(call, *leaves))
+        if call is not plan or not plan.is_stored:
+            return unwrap(Transformed.apply(call, *leaves))
+        run = plan.short.get(None) or plan.short.setdefault(None, transformed(plan))
+        return unwrap(run(*leaves))
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:
