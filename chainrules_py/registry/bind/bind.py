@@ -401,31 +401,24 @@ def _separately(
         bound or constant(request, mode) for bound, mode in zip(found, MODES, strict=True)
     ]
 
+    zero = ZeroTangent()
+
     def run(links: Any, *xs: Any, **options: Any) -> Any:
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
         return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
 
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
-        xs, options = given
-        return forward.run(tangents_of(forward, request, tangents), *xs, **options)[1]
+        (xs, options), pairs = given, zip(tangents, request.active, strict=True)
+        return forward.run(tuple([t for t, i in pairs if forward.wanted[i]]), *xs, **options)[1]
 
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
-        return cotangents_of(reverse, request, half(y_bar, *saved))
+        bars = half(y_bar, *saved)
+        found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
+        return tuple([next(found) if reverse.wanted[i] else zero for i in request.active])
 
     annotate(push, request)
     annotate(pull, request)
     return Bound(request, run, may_be_zero=True)
-
-
-def tangents_of(bound: Bound, request: Request, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Select those of a request's tangents in which the bound rule states a derivative."""
-    return tuple([t for t, i in zip(tangents, request.active, strict=True) if bound.wanted[i]])
-
-
-def cotangents_of(bound: Bound, request: Request, bars: Any) -> tuple[Any, ...]:
-    """Return the result of a bound pull with zeros for the other wanted operands of a request."""
-    found = iter(bars if sum(bound.wanted) > 1 else (bars,))
-    return tuple([next(found) if bound.wanted[i] else ZeroTangent() for i in request.active])
 
 
 def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:
