@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, final
 from chainrules_py import debug_hooks
 from chainrules_py.errors import NotDifferentiableError, TracerError
 from chainrules_py.ops.engine_operations import gives_views
-from chainrules_py.primitives.closures.convert import settled
+from chainrules_py.primitives.closures.convert import HigherOrder, settled
 from chainrules_py.primitives.plugins import root_of
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
@@ -324,11 +324,12 @@ def bind(
         return rule.bound[key]  # type: ignore[no-any-return]
     except KeyError:
         pass
-    refuse_foreign(rule.primal, operands, wanted)
     statement = rule.reverse if mode == "reverse" else rule.forward
     if statement is None:
         other = rule.forward or rule.reverse
         raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {other!r}")
+    if statement.source.is_ours and not isinstance(rule.primal, HigherOrder):
+        refuse_foreign(rule.primal, operands, wanted)
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = plain_function(rule.primal, operands)
     bound: Bound | None = None
@@ -356,7 +357,7 @@ def refuse_foreign(primal: Any, operands: tuple[type, ...], wanted: tuple[bool, 
     """Raise for arrays of another library beside differentiated ones of NumPy.
 
     NumPy reads the values of arrays without ``__array_ufunc__``, or leaves the call to their
-    library, which does not see the derivative.
+    library, which does not see the derivative. A user's rule may take both.
     """
     known = [(type_info(cls), wants) for cls, wants in zip(operands, wanted, strict=True)]
     if not any([wants and number_home(info.dispatch_type) is not None for info, wants in known]):
