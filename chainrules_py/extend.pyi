@@ -298,11 +298,6 @@ from chainrules_py.tracing.creation import (
     asarray,
     full,
 )
-from chainrules_py.tracing.foreign_arrays import (
-    asks_first,
-    moved,
-    read_for,
-)
 from chainrules_py.tracing.library_calls import (
     Site,
     call_native,
@@ -393,7 +388,6 @@ from chainrules_py.values.memory import (
     share_memory,
     undecided,
     viewers,
-    wrapping,
 )
 from chainrules_py.values.object_contents import (
     attributes,
@@ -531,7 +525,6 @@ __all__ = [
     "as_given",
     "as_result",
     "asarray",
-    "asks_first",
     "asks_wanted",
     "at_once",
     "attributes",
@@ -646,7 +639,6 @@ __all__ = [
     "mirrored",
     "missing",
     "move",
-    "moved",
     "moves",
     "name_of",
     "namespace",
@@ -683,7 +675,6 @@ __all__ = [
     "products_composites",
     "project_exactly",
     "quantiles_composites",
-    "read_for",
     "real_numbers",
     "rebuild",
     "reduction_rules",
@@ -751,7 +742,6 @@ __all__ = [
     "where_defined",
     "whole_operands",
     "with_generators",
-    "wrapping",
     "zero_block",
     "zeta_shape",
 ]

@@ -21,7 +21,6 @@ from chainrules_py.errors import AmbiguousRuleError, RuleError
 from chainrules_py.primitives.plugins import layer_of
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import dispatch_types
-from chainrules_py.values.array_annotations import ArrayOf
 from chainrules_py.values.caches import filling, forgets, on_registration
 from chainrules_py.values.dispatch_types import Numeric
 from chainrules_py.values.locks_and_modes import Lock
@@ -239,7 +238,6 @@ def operand_types(
     function: Callable[..., Any],
     skip: int = 0,
     types: tuple[Any, ...] | None = None,
-    kinds: bool = False,
 ) -> tuple[tuple[Any, ...], Any]:
     """Return the types a function is dispatched on, and that of variadic operands or None.
 
@@ -253,8 +251,6 @@ def operand_types(
         The number of leading parameters that are not operands.
     types : tuple, optional
         Used instead of the annotations.
-    kinds : bool
-        Whether annotations may require a dtype or a device: ``Array[np.float32]``.
 
     Raises
     ------
@@ -280,7 +276,7 @@ def operand_types(
             f"{where_defined(function)}"
         )
     given = [(hints.get(name) or _unannotated(name, parameters.defaults), name) for name in names]
-    found = tuple([checked_annotation(t, name, function, kinds) for t, name in given])
+    found = tuple([checked_annotation(t, name, function) for t, name in given])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
 
 
@@ -324,10 +320,8 @@ _SIMPLE = (Numeric, object, Any)
 _FAITHFUL = {type.__instancecheck__, abc.ABCMeta.__instancecheck__}
 
 
-def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = False) -> Any:
+def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
     """Return an annotation that can be dispatched on; raise for others, with the reason."""
-    if kinds and type(annotation) is ArrayOf:
-        return annotation
     annotation = dispatch_types.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)
@@ -340,7 +334,7 @@ def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = 
     # An object's type alone decides whether it is one, unlike list[int], Literal or NDArray[...].
     is_plain = isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL
     is_protocol = getattr(annotation, "_is_protocol", False)
-    nominal = origin is None and type(annotation) is not ArrayOf and not is_protocol
+    nominal = origin is None and not is_protocol
     if not nominal or not (is_plain or _is_faithful(annotation)):
         raise RuleError(
             f"{annotation!r}, the annotation of {name} in "

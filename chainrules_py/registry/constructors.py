@@ -673,4 +673,4 @@ def checked_types(
             f"{parameters.positional[skip - 1]} where it is given the tangents of all operands, a "
             f"tuple; write def {function.__name__}(tangents, {str(primal.signature)[1:]}"
         )
-    return operand_types(function, skip=skip, types=types, kinds=True)
+    return operand_types(function, skip=skip, types=types)

@@ -10,7 +10,6 @@ from chainrules_py.primitives import plugins
 from chainrules_py.primitives.aliases.alias import Contested, aliases
 from chainrules_py.primitives.method_table import signature_text
 from chainrules_py.primitives.plugins import module_of, root_of, see, see_about, see_all
-from chainrules_py.registry.bind.dtype_dispatch import narrowed
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
 from chainrules_py.rule_config import Config
@@ -195,7 +194,7 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
         rule, ambiguous = find_rule(f, classes, config), ""
     except AmbiguousRuleError as error:
         rule, ambiguous = None, str(error)
-    return Explanation(f, classes, rule and narrowed(rule, operands), ambiguous)
+    return Explanation(f, classes, rule, ambiguous)
 
 
 def public_name(f: Any) -> str:

@@ -62,7 +62,7 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
     >>> rrule(cube, 2.0)[1](1.0)
     (12.0,)
     """
-    wanted = tuple([checked_annotation(t, "an operand", f, True) for t in types])
+    wanted = tuple([checked_annotation(t, "an operand", f) for t in types])
     caller = owner_of(Source.caller("unregister", 2).module)
     known = [s for s in rules_for(f) if s.override < 2]  # blocks remove their own
     found = [s for s in known if (s.signature == wanted if types else s.owner == caller)]

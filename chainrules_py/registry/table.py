@@ -10,7 +10,6 @@ import types
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from math import inf
 from typing import Any
 
 from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
@@ -28,7 +27,6 @@ from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.signature import of_operands
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Source, Statement
 from chainrules_py.rule_config import Capability, Config, meets
-from chainrules_py.values.array_annotations import ArrayOf, erased
 from chainrules_py.values.caches import named
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
@@ -103,32 +101,16 @@ def _table(
     mode: str,
     can: frozenset[Capability],
     layer: int,
-    plain: bool,
 ) -> MethodTable[Statement]:
-    """Return the method table for a mode in a layer of overrides.
-
-    ``plain`` excludes statements for particular dtypes or devices.
-    """
+    """Return the method table for a mode in a layer of overrides."""
     statements, tables = primal.stated
-    key = (mode, can, layer, plain)
+    key = (mode, can, layer)
     if key not in tables:
         table: MethodTable[Statement] = MethodTable(primal.__name__)
-        kin: dict[Any, list[Statement]] = {}
         # At equal signature and layer, a rule with more requirements replaces one with fewer.
         for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
             if mode in s.modes and meets(can, s.requires) and s.override == layer:
-                if ArrayOf not in map(type, (*s.signature, s.varargs)):
-                    table.add(s.signature, s.varargs, s.rank, s)
-                elif not plain:
-                    kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
-        for several in kin.values():
-            from chainrules_py.registry.bind.dtype_dispatch import choice  # few programs need it
-
-            made = choice(several, lambda types: _best(primal, mode, can, types, layer, True), mode)
-            table.add(made.signature, made.varargs, made.rank + 1, made)
-            # A dtype is more specific than a class, so the choice also covers narrower classes.
-            for s in [s for s in table.methods.values() if _is_within(s, made)]:
-                table.add(s.signature, s.varargs, made.rank + 1, made)
+                table.add(s.signature, s.varargs, s.rank, s)
         tables[key] = table
     return tables[key]  # type: ignore[no-any-return]
 
@@ -153,30 +135,19 @@ def _check_alone(found: Statement, mode: str) -> None:
         raise AmbiguousRuleError(contested(primal.__name__, {s.owner: s.where for s in same}))
 
 
-def _is_within(s: Statement, made: Statement) -> bool:
-    """Return whether a statement has narrower classes than a choice, and no higher rank."""
-    pairs = list(zip((*s.signature, s.varargs), (*made.signature, made.varargs), strict=False))
-    same = len(s.signature) == len(made.signature) and s.signature != made.signature
-    within = all([a is b or (isinstance(a, type) and issubclass(a, b)) for a, b in pairs])
-    return same and within and s.rank <= made.rank
-
-
 def _best(
     primal: Primitive[..., Any],
     mode: str,
     can: frozenset[Capability],
     operands: tuple[type, ...],
-    top: float = inf,
-    plain: bool = False,
 ) -> Statement | None:
-    """Return the statement for these types in the highest layer that has one, from ``top`` down.
+    """Return the statement for these types in the highest layer that has one.
 
     Overrides form a layer above all other statements, and each block of overrides a layer above
-    the earlier ones. In the top layer, ``plain`` excludes statements for particular dtypes or
-    devices.
+    the earlier ones.
     """
-    for layer in sorted({s.override for s in primal.stated[0] if s.override <= top}, reverse=True):
-        found = _table(primal, mode, can, layer, plain and layer == top).resolve(operands)
+    for layer in sorted({s.override for s in primal.stated[0]}, reverse=True):
+        found = _table(primal, mode, can, layer).resolve(operands)
         if found is not None:
             _check_alone(found, mode)
             return found

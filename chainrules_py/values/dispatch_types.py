@@ -10,16 +10,13 @@ from __future__ import annotations
 import abc
 import contextvars
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeAlias
 
-from chainrules_py.errors import TracerError
+from chainrules_py.errors import RuleError, TracerError
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar
 
-    Kind_co = TypeVar("Kind_co", covariant=True, default=Any)
-
-    class Array(Protocol[Kind_co]):
+    class Array(Protocol):
         """Any object with these members, for static checkers: no library inherits from `Array`."""
 
         @property
@@ -54,15 +51,15 @@ else:
     class Array(abc.ABC):
         """Any n-dimensional array that a backend has registered."""
 
-        def __class_getitem__(cls, kinds: Any) -> Any:
-            return of_kinds[0](cls, kinds)
+        def __class_getitem__(cls, kinds: Any) -> NoReturn:
+            raise RuleError(
+                f"Array[{kinds!r}]: a rule is chosen by the classes of operands, which say nothing "
+                f"of dtype or device; annotate with Array, and ask x.dtype or x.device in the rule"
+            )
 
     class Scalar(abc.ABC):
         """A number: Python's int, float and complex, and the scalars that libraries register."""
 
-
-of_kinds: list[Any] = []
-"""The class that ``Array[np.float32]`` makes annotations of; set by `array_annotations`."""
 
 for _number in (int, float, complex):
     Scalar.register(_number)  # type: ignore[attr-defined]

@@ -68,7 +68,6 @@ _DOORKEEPERS = {
     # Constructors that stand outside of the core, and what puts statements around people's
     # statements.
     "backends/chainrules_autograd/extend.py",
-    "chainrules_py/registry/bind/dtype_dispatch.py",
     "backends/chainrules_kit/custom_derivatives/hooks.py",
     "backends/chainrules_tape/tools/derived_rules.py",
     "backends/chainrules_tape/tools/text_rules.py",

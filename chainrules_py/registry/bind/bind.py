@@ -15,16 +15,17 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
 from chainrules_py import debug_hooks
-from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.errors import NotDifferentiableError, TracerError
 from chainrules_py.ops.engine_operations import gives_views
-from chainrules_py.primitives.closures.convert import settled
+from chainrules_py.primitives.closures.convert import HigherOrder, settled
+from chainrules_py.primitives.plugins import root_of
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
 from chainrules_py.tangents.primal_results import brought_home
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values.dispatch_types import Tracer
+from chainrules_py.values.dispatch_types import Tracer, number_home
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
@@ -327,6 +328,8 @@ def bind(
     if statement is None:
         other = rule.forward or rule.reverse
         raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {other!r}")
+    if statement.source.is_ours and not isinstance(rule.primal, HigherOrder):
+        refuse_foreign(rule.primal, operands, wanted)
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = plain_function(rule.primal, operands)
     bound: Bound | None = None
@@ -348,6 +351,24 @@ def bind(
             bound = constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound
     return bound
+
+
+def refuse_foreign(primal: Any, operands: tuple[type, ...], wanted: tuple[bool, ...]) -> None:
+    """Raise for arrays of another library beside differentiated ones of NumPy.
+
+    NumPy reads the values of arrays without ``__array_ufunc__``, or leaves the call to their
+    library, which does not see the derivative. A user's rule may take both.
+    """
+    known = [(type_info(cls), wants) for cls, wants in zip(operands, wanted, strict=True)]
+    if not any([wants and number_home(info.dispatch_type) is not None for info, wants in known]):
+        return
+    for info, _ in known:
+        cls = info.dispatch_type
+        if info.home is not None and not hasattr(cls, "__array_ufunc__"):
+            raise TracerError(
+                f"{primal.__name__} is given a {cls.__qualname__} of {root_of(cls)} beside a "
+                f"differentiated array of NumPy; write np.asarray of it"
+            )
 
 
 def constant(request: Request, mode: str) -> Bound:
@@ -381,31 +402,24 @@ def _separately(
         bound or constant(request, mode) for bound, mode in zip(found, MODES, strict=True)
     ]
 
+    zero = ZeroTangent()
+
     def run(links: Any, *xs: Any, **options: Any) -> Any:
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
         return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
 
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
-        xs, options = given
-        return forward.run(tangents_of(forward, request, tangents), *xs, **options)[1]
+        (xs, options), pairs = given, zip(tangents, request.active, strict=True)
+        return forward.run(tuple([t for t, i in pairs if forward.wanted[i]]), *xs, **options)[1]
 
     def pull(y_bar: Any, given: Any, half: Any, *saved: Any) -> Any:
-        return cotangents_of(reverse, request, half(y_bar, *saved))
+        bars = half(y_bar, *saved)
+        found = iter(bars if sum(reverse.wanted) > 1 else (bars,))
+        return tuple([next(found) if reverse.wanted[i] else zero for i in request.active])
 
     annotate(push, request)
     annotate(pull, request)
     return Bound(request, run, may_be_zero=True)
-
-
-def tangents_of(bound: Bound, request: Request, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Select those of a request's tangents in which the bound rule states a derivative."""
-    return tuple([t for t, i in zip(tangents, request.active, strict=True) if bound.wanted[i]])
-
-
-def cotangents_of(bound: Bound, request: Request, bars: Any) -> tuple[Any, ...]:
-    """Return the result of a bound pull with zeros for the other wanted operands of a request."""
-    found = iter(bars if sum(bound.wanted) > 1 else (bars,))
-    return tuple([next(found) if bound.wanted[i] else ZeroTangent() for i in request.active])
 
 
 def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -6,13 +6,11 @@ import dataclasses
 import sys
 import types
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
 
 from chainrules_py import (
-    Array,
     LinearMap,
     NoTangent,
     NotDifferentiableError,
@@ -313,26 +311,6 @@ def frames(f, n):
 def test_frames_of_one_operation(make, most):
     f = make()
     assert frames(f, 2) - frames(f, 1) <= most
-
-
-def test_a_rule_for_a_dtype_and_narrower_operands_precedes_one_for_the_dtype():
-    @primitive
-    def f(x, y):
-        return x * y
-
-    def times(c):
-        return LinearMap(lambda t: c * t, lambda t: c * t)
-
-    @rule(f)
-    def _(x: Array[np.float32], y: Any):
-        return f(x, y), (times(1.0), times(0.0))
-
-    @rule(f)
-    def _(x: Array[np.float32], y: float):
-        return f(x, y), (times(2.0), times(0.0))
-
-    found = grad(lambda x: np.sum(f(x, 3.0)))(np.ones(2, np.float32))
-    np.testing.assert_array_equal(found, [2.0, 2.0])
 
 
 def test_the_halves_of_maps_need_no_hash():
