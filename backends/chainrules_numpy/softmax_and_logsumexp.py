@@ -31,7 +31,7 @@ def _shifted(x: Any, axis: Any, of: Any = np.real) -> tuple[Any, Any]:
 def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Add the largest terms separately, so that small ones count beside a sum near 0."""
     if x.dtype.char == "d" and x.ndim == 1 and x.size and axis in (None, 0, -1) and not keepdims:
-        largest = x[x.argmax()]
+        largest = x.max()
         if math.isfinite(largest):
             return _of_vector(x - largest) + largest
     x, largest = _shifted(x, axis)

@@ -74,6 +74,15 @@ A gradient of its own that computes something of constants, as of ``c * c * x``,
 """
 
 
+@pytest.fixture(autouse=True)
+def collecting():
+    """Collect garbage as often as Python does by itself, not as rarely as in other tests."""
+    often = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*often)
+
+
 def left_behind(step, n, before):
     """Return how many objects, and bytes of memory, so many calls leave behind."""
     for _ in range(before):

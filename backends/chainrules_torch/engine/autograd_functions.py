@@ -442,6 +442,5 @@ def transformed(plan: Plan) -> Callable[..., Any]:
             lambda info, in_dims, *xs: Transformed.vmap(info, (None, *in_dims), plan, *xs)
         ),
     }
-    return new_class(
-        plan.primal.__name__, (Transformed,), exec_body=lambda of: of.update(members)
-    ).apply
+    made: Any = new_class(plan.primal.__name__, (Transformed,), {}, lambda of: of.update(members))
+    return made.apply  # type: ignore[no-any-return]
