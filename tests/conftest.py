@@ -40,8 +40,8 @@ hypothesis.settings.load_profile("fixed")
 
 ERRORS = np.geterr()
 
-# How many were imported when what was there was last kept: see `keep_what_is_there`.
-MODULES = 0
+# How many modules there were, and how many files ago, when what was there was last kept.
+KEPT = [0, 0]
 
 # `make test` on two cores is to stay below this, in seconds.
 BUDGET = 5 * 60
@@ -160,9 +160,9 @@ def pytest_collection_finish(session):
 
 
 def keep_what_is_there():
-    global MODULES
-    if len(sys.modules) > MODULES:
-        MODULES = len(sys.modules)
+    KEPT[1] += 1
+    if len(sys.modules) > KEPT[0] or KEPT[1] > 10:
+        KEPT[:] = len(sys.modules), 0
         gc.collect()
         gc.freeze()
 

@@ -14,6 +14,7 @@ import types
 import typing
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from types import BuiltinFunctionType
 from typing import Any, Generic, TypeVar
 
@@ -333,9 +334,8 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
         return functools.reduce(operator.or_, parts)
     # An object's type alone decides whether it is one, unlike list[int], Literal or NDArray[...].
     is_plain = isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL
-    is_protocol = getattr(annotation, "_is_protocol", False)
-    nominal = origin is None and not is_protocol
-    if not nominal or not (is_plain or _is_faithful(annotation)):
+    nominal = origin is None and not getattr(annotation, "_is_protocol", False)
+    if not nominal or not (is_plain or import_module("plum").is_faithful(annotation)):
         raise RuleError(
             f"{annotation!r}, the annotation of {name} in "
             f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
@@ -343,12 +343,6 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
             f"with a class, a union of classes, Array, Scalar or Numeric"
         )
     return annotation
-
-
-def _is_faithful(annotation: Any) -> bool:
-    import plum
-
-    return plum.is_faithful(annotation)
 
 
 def where_defined(thing: Any) -> str:
@@ -376,10 +370,9 @@ def _type_text(annotation: Any) -> str:
 
 def library_function(name: str, operands: tuple[type, ...]) -> Any:
     """Return the function of a name in the namespace of the operands, or None."""
-    known = [type_info(cls) for cls in operands if type_info(cls).namespace is not None]
-    homes = [i.namespace for i in known if i.is_array]
-    homes = homes or [i.namespace for i in known if i.is_number]
-    space = homes[0] if homes else None
+    known = [i for i in map(type_info, operands) if i.namespace is not None]
+    homes = [i for i in known if i.is_array] or [i for i in known if i.is_number]
+    space = homes[0].namespace if homes else None
     for of in ("", "linalg", "fft"):  # one after the other, as NumPy loads its fft on access
         found = getattr(getattr(space, of, None) if of else space, name, None)
         if callable(found):  # a library may have a module fft, with a function fft in it

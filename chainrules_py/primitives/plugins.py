@@ -405,9 +405,8 @@ def hosted(engine: Any) -> Iterator[None]:
 
 def default_engine() -> Any:
     """Return the default engine, or None if none is installed."""
-    if (host := _hosting.get()) is not None:
-        return host
-    return next(filter(None, (load(module) for _, module in announced(ENGINES))), None)
+    installed = (load(module) for _, module in announced(ENGINES))
+    return _hosting.get() or next(filter(None, installed), None)
 
 
 def default_compiler() -> Any:

@@ -129,10 +129,10 @@ def _check_alone(found: Statement, mode: str) -> None:
     AmbiguousRuleError
         If another package has one, and neither is preferred.
     """
-    primal = found.primal
-    same = [s for s in _not_outdone(primal.stated[0]) if mode in s.modes and s.has_place_of(found)]
-    if len({s.owner for s in same}) > 1:
-        raise AmbiguousRuleError(contested(primal.__name__, {s.owner: s.where for s in same}))
+    stated = _not_outdone(found.primal.stated[0])
+    where = {s.owner: s.where for s in stated if mode in s.modes and s.has_place_of(found)}
+    if len(where) > 1:
+        raise AmbiguousRuleError(contested(found.primal.__name__, where))
 
 
 def _best(
@@ -306,15 +306,14 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """Replace a bound method or instance by its function, and prepend ``self`` to the operands."""
     if isinstance(f, types.MethodType):
         return f.__func__, (f.__self__, *operands)
-    if isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type)):
-        return f, operands
-    call = type(f).__call__ if callable(f) else None
-    if primal_of(call) is not None:
+    whole = isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type))
+    call = None if whole or not callable(f) else type(f).__call__
+    if call is not None and primal_of(call) is not None:
         return call, (f, *operands)
     return f, operands
 
 
 def name_of(f: Any) -> str:
     """Return the name of a callable, for messages."""
-    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or describe(f)
-    return str(name).rpartition("<locals>.")[2]
+    names = getattr(f, "__qualname__", None), getattr(f, "__name__", None), describe(f)
+    return str(next(filter(None, names))).rpartition("<locals>.")[2]

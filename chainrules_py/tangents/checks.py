@@ -25,10 +25,9 @@ def shape_of(x: object) -> tuple[int, ...] | None:
     if isinstance(x, (int, float, complex)):
         return ()
     try:
-        shape = tuple(operator.index(n) for n in x.shape)  # type: ignore[attr-defined]
+        return tuple([operator.index(n) for n in x.shape])  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
         return None
-    return shape
 
 
 taken: set[type] = set()

@@ -172,9 +172,8 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    if is_captured is None:
-        return _closed(f, *_search(f, is_traced, _plain))
-    return _closed(f, *_search(f, is_captured))
+    skipped = _plain if is_captured is None else frozenset[type]()
+    return _closed(f, *_search(f, is_captured or is_traced, skipped))
 
 
 def closed_and_generators(f: Any) -> tuple[Any, list[Any]]:

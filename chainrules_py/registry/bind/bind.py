@@ -359,12 +359,10 @@ def refuse_foreign(primal: Any, operands: tuple[type, ...], wanted: tuple[bool, 
     NumPy reads the values of arrays without ``__array_ufunc__``, or leaves the call to their
     library, which does not see the derivative. A user's rule may take both.
     """
-    known = [(type_info(cls), wants) for cls, wants in zip(operands, wanted, strict=True)]
-    if not any([wants and number_home(info.dispatch_type) is not None for info, wants in known]):
-        return
-    for info, _ in known:
-        cls = info.dispatch_type
-        if info.home is not None and not hasattr(cls, "__array_ufunc__"):
+    infos = list(map(type_info, operands))
+    traced = [w and number_home(i.dispatch_type) for w, i in zip(wanted, infos, strict=True)]
+    for cls in [info.dispatch_type for info in infos if info.home is not None]:
+        if any(traced) and not hasattr(cls, "__array_ufunc__"):
             raise TracerError(
                 f"{primal.__name__} is given a {cls.__qualname__} of {root_of(cls)} beside a "
                 f"differentiated array of NumPy; write np.asarray of it"

@@ -397,11 +397,10 @@ class _Slot:
     def __neg__(self) -> _Slot:
         return _Slot(self.place, -self.sign)
 
-    def __bool__(self) -> NoReturn:
+    def __eq__(self, *_: object) -> NoReturn:
         raise TypeError
 
-    def __eq__(self, other: object) -> NoReturn:
-        raise TypeError
+    __bool__ = __eq__
 
 
 def form_of(partial: Partial, n: int) -> tuple[str, Any]:
