@@ -54,7 +54,7 @@ def _form(x: Any, deep: int = _DEEP) -> Any:
     if isinstance(x, Closure):
         return Closure, _form(x.template, deep)
     if isinstance(x, Hole):
-        return Hole, x.n
+        return Hole, int(x)
     if isinstance(x, _PLAIN):
         return type(x), repr(x)
     if isinstance(x, types.MethodType):

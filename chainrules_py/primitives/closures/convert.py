@@ -59,8 +59,7 @@ class Operator:
         self.__dict__.update(zip(self.FIELDS, values, strict=True))
 
     def __repr__(self) -> str:
-        shown = ", ".join(describe(value) for _, value in fields_of(self))
-        return f"{type(self).__name__}({shown})"
+        return f"{type(self).__name__}({', '.join(describe(x) for _, x in fields_of(self))})"
 
 
 register_structure(
@@ -72,13 +71,8 @@ register_structure(
 
 
 @final
-class Hole:
-    """Placeholder in a template for the n-th captured value."""
-
-    __slots__ = ("n",)
-
-    def __init__(self, n: int) -> None:
-        self.n = n
+class Hole(int):
+    """Placeholder in a template for the captured value of this index."""
 
 
 @final
@@ -114,7 +108,7 @@ class Closure:
         """Rebuild the original callable with the captured values."""
         if self._filled is None:
             values = self.captured
-            fill = _Copy(lambda x: values[x.n] if type(x) is Hole else x, self._holders)
+            fill = _Copy(lambda x: values[x] if type(x) is Hole else x, self._holders)
             self._filled = fill(self.template)
         return self._filled
 
@@ -127,10 +121,7 @@ class Closure:
 
 
 register_structure(
-    Closure,
-    lambda c: list(enumerate(c.captured)),
-    lambda c, values: c.around(values),
-    hollow=True,
+    Closure, lambda c: list(enumerate(c.captured)), lambda c, values: c.around(values), hollow=True
 )
 
 
@@ -236,9 +227,8 @@ def refuse_traced(y: Any, f: Any, operation: str, given: Any = ()) -> Any:
     """
     if find_tracers(y) and not _levels(y) <= _levels(given):
         raise NotDifferentiableError(
-            f"{_name(f)}, given to {operation}, gave {describe(y)}, which depends on a value "
-            f"that is "
-            f"being differentiated and that it was not given: it uses such a value from a place "
+            f"{_name(f)}, given to {operation}, gave {describe(y)}, which depends on a value that "
+            f"is being differentiated and that it was not given: it uses such a value from a place "
             f"where it is not found; pass the value as a parameter, behind the other operands of "
             f"{operation}"
         )
@@ -450,18 +440,14 @@ class _Copy:
             if fresh is not cell and content(fresh, fresh) is fresh:
                 fresh.cell_contents = self(cell.cell_contents)
         new.__defaults__ = f.__defaults__ and tuple(map(self, f.__defaults__))
-        new.__kwdefaults__ = f.__kwdefaults__ and {
-            name: self(y) for name, y in f.__kwdefaults__.items()
-        }
+        new.__kwdefaults__ = f.__kwdefaults__ and {n: self(y) for n, y in f.__kwdefaults__.items()}
         return new
 
     def _cell(self, cell: types.CellType) -> types.CellType:
         """Return an empty cell if the content is replaced or kept, else the cell itself."""
         held = content(cell, self)
-        if held is self:  # not assigned yet: the assignment fills this cell
-            return cell
         exchanged = id(held) in self._holders or self._leaf(held) is not held
-        if not (self._settles or exchanged):
+        if held is self or not (self._settles or exchanged):  # if not assigned yet: it will be
             return cell
         return self._cells.setdefault(id(cell), types.CellType())
 
