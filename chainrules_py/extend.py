@@ -42,7 +42,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.pickling_by_name": "Made by_name made made_again",
     "chainrules_py.values.locks_and_modes": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (
-        "has_known_layout makers overlap share_memory undecided viewers"
+        "has_known_layout makers overlap share_memory undecided viewers wrapping"
     ),
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef build exactly flatten map_leaves partition unflatten"
@@ -128,6 +128,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.raised_errors": "explain_error shorten_traceback",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
+    "chainrules_py.tracing.foreign_arrays": "asks_first moved read_for",
     "chainrules_py.tracing.trace_call": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.frule_rrule": "any_engine",
     "chainrules_py.engines.mutation_guard": "Guard GuardMode",

@@ -298,6 +298,11 @@ from chainrules_py.tracing.creation import (
     asarray,
     full,
 )
+from chainrules_py.tracing.foreign_arrays import (
+    asks_first,
+    moved,
+    read_for,
+)
 from chainrules_py.tracing.library_calls import (
     Site,
     call_native,
@@ -388,6 +393,7 @@ from chainrules_py.values.memory import (
     share_memory,
     undecided,
     viewers,
+    wrapping,
 )
 from chainrules_py.values.object_contents import (
     attributes,
@@ -525,6 +531,7 @@ __all__ = [
     "as_given",
     "as_result",
     "asarray",
+    "asks_first",
     "asks_wanted",
     "at_once",
     "attributes",
@@ -639,6 +646,7 @@ __all__ = [
     "mirrored",
     "missing",
     "move",
+    "moved",
     "moves",
     "name_of",
     "namespace",
@@ -675,6 +683,7 @@ __all__ = [
     "products_composites",
     "project_exactly",
     "quantiles_composites",
+    "read_for",
     "real_numbers",
     "rebuild",
     "reduction_rules",
@@ -742,6 +751,7 @@ __all__ = [
     "where_defined",
     "whole_operands",
     "with_generators",
+    "wrapping",
     "zero_block",
     "zeta_shape",
 ]

@@ -22,6 +22,7 @@ from chainrules_py.extend import (
     Line,
     Tracer,
     advised_at,
+    asks_first,
     caller,
     describe,
     element_methods,
@@ -353,8 +354,7 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
     defers = _defers_to_lists if function is operator.mul else _defers
 
     def method(self: Noted, other: Any) -> Any:
-        asks = hasattr(other, "__array_priority__") and not hasattr(other, "__array_ufunc__")
-        if defers(other, self) or asks:  # so that x becomes the other library's array
+        if defers(other, self) or asks_first(self, other):
             return NotImplemented
         if not type_info(type(self)).is_array:
             return self.recorder.call(function, (self, other), {})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Memory, at_once, makers, plain, undecided, viewers
+from chainrules_py.extend import Memory, at_once, makers, plain, undecided, viewers, wrapping
 
 SAMPLE = 64
 """The number of elements of an array that are compared, unless all are requested."""
@@ -178,3 +178,4 @@ undecided |= dict.fromkeys((np.rot90, np.ix_, np.ndarray.to_device), _always)
 undecided[np.asfortranarray] = _is_numpys
 undecided |= dict.fromkeys((np.meshgrid, np.astype, np.ndarray.astype), _if_copy)
 undecided |= {np.einsum: _has_one, np.conjugate: lambda operands, keywords: bool(keywords)}
+wrapping |= {np.clip, np.ndarray.clip, np.linalg.solve}

@@ -13,6 +13,14 @@ from chainrules_py.ops import index
 from chainrules_py.ops.engine_operations import Index, read
 from chainrules_py.rule_config import Config
 from chainrules_py.tracing.conversions import PythonProtocols
+from chainrules_py.tracing.foreign_arrays import (
+    FEW,
+    all_read,
+    leaves_to_array,
+    moved_beside,
+    read_for,
+    suspects,
+)
 from chainrules_py.tracing.library_calls import (
     Site,
     call_method,
@@ -24,7 +32,7 @@ from chainrules_py.tracing.lost_derivative_notes import comparing, note_comparis
 from chainrules_py.values.array_conversion import as_array, tables
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer, called_beside
-from chainrules_py.values.memory import makers
+from chainrules_py.values.memory import makers, wrapping
 from chainrules_py.values.type_info import type_info
 
 new_level = itertools.count(1_000).__next__
@@ -105,7 +113,7 @@ class ArrayLike(PythonProtocols):
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Return the elements at an index, whose lists are passed as arrays."""
         if arrays:
-            return index(self, pattern.join(arrays))
+            return index(self, pattern.join(read_for(self, arrays)))
         return self.__trace__(read, (self,), {"index": pattern})
 
     # -- writing in place, for engines that allow it
@@ -147,6 +155,13 @@ class ArrayLike(PythonProtocols):
     ) -> Any:
         if tables and any(map(isinstance, keywords.values(), itertools.repeat(tuple(tables)))):
             keywords = {name: as_array(x) for name, x in keywords.items()}
+        if len(suspects) > FEW and function not in wrapping:  # libraries that NumPy only reads
+            inside = [*keywords.values()]
+            for x in operands:
+                if type(x) is list or type(x) is tuple:
+                    inside += x
+            if not suspects.isdisjoint(map(type, inside)):
+                operands, keywords = all_read(operands, keywords)
         if self.home is None:
             try:
                 step = steps.table[function, *keywords, *map(type, operands)]
@@ -181,7 +196,9 @@ class ArrayLike(PythonProtocols):
         """Trace a PyTorch function; return NotImplemented for operators and in-place methods."""
         if "_" in (f.__name__[0], f.__name__[-1]):
             return NotImplemented
-        return call_native(f, xs, keywords or {})
+        if f.__qualname__.startswith("Tensor") and leaves_to_array(*xs):
+            return NotImplemented  # its methods take none, and its operators defer to NumPy's
+        return call_native(f, moved_beside(xs), keywords or {})
 
 
 _INSTEAD = {

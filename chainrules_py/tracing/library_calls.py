@@ -26,6 +26,7 @@ from chainrules_py.registry.call_normalization import scalar_at_home
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.table import name_of, primal_of
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.foreign_arrays import beside, is_stranger, of_one_library
 from chainrules_py.tracing.object_arrays import guarded, joined, may_hold
 from chainrules_py.values.array_conversion import as_array, is_asked, is_read, is_table
 from chainrules_py.values.caller_frames import caller
@@ -94,6 +95,8 @@ class Site:
                 scalar = type(scalar_at_home(1.0, number_home(self.primal)))
                 step = type(tracers[0]).make_lifted(self, classes, scalar)
             step = step or self.lifted
+        elif (between := beside(self.primal, classes, self.general)) is not None:
+            step = between
         elif tracers and len(classes) == len(self.primitive.operands):
             step = type(tracers[0]).__step__(self.primitive, self.primal, classes)
             step = step and self.primitive.with_options(step)
@@ -141,15 +144,17 @@ def find_step(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> St
     """Return the function that traces calls like this one of a library function; cache it."""
     classes, bare = tuple(map(type, operands)), hasattr(f, "nin") and not keywords
     (see_libraries if f in aliases else see)(f, classes)
+    strange = any(map(is_stranger, classes))  # loads the packages for their libraries
     table, row = steps.open(), aliases.get(f)
     operation = getattr(row, "operation", None)
     if bare:
         if any(map(is_asked, classes)):
             return lambda *_: NotImplemented
-        if isinstance(operation, Primitive):
+        if isinstance(operation, Primitive) and not strange:
             return _site(f, operation).step(*operands, key=f)
     home = None if getattr(operation, "reads_types", False) else number_home(f)
     plan = _find_own(f, row, _find_plan(f, row, home, operands, keywords))
+    plan = of_one_library(f, operands, keywords, call_native, plan)
     table[f, *keywords, *classes] = plan
     return plan
 

@@ -27,6 +27,7 @@ from chainrules_py.primitives.conversion_advice import Line, advised, instead_of
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import MemberError, of_real_numbers, picture
+from chainrules_py.tracing.foreign_arrays import is_stranger
 from chainrules_py.tracing.library_calls import (
     SEQUENCES,
     Site,
@@ -240,6 +241,7 @@ class Classes(dict[type, Any]):
                 (self.base,),
                 members(payload, self.base) | state | {"__dispatch_type__": payload},
             )
+            is_stranger(made)
         elif is_structure_type(cls):
             made = self.of_fields
         return made

@@ -75,10 +75,8 @@ def _explain(error: BaseException, held: bool) -> None:
         cause.__suppress_context__ = True  # the library's error says less than the tracer's
         raise cause.with_traceback(error.__traceback__)
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
-    # Objects may cause any error.
-    broken = isinstance(error, Exception if held else of_plain) and not isinstance(
-        error, ChainRulesError
-    )
+    kinds = Exception if held else of_plain  # objects may cause any error
+    broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
     if broken and not re.search(_MISCALLED, str(error)) and (found := instead_for(error, held)):
         line, write = found
         taker = (line and (line.called or line.written)) or "it"

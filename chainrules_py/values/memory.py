@@ -18,6 +18,8 @@ computed by an operation that returns views."""
 undecided: dict[Any, Callable[[tuple[Any, ...], Any], bool]] = {}
 """Library functions that return a view or a copy depending on their arguments, each with a test of
 arguments and keywords whether it may be a view. If so, a call on plain arrays decides."""
+wrapping: set[Callable[..., Any]] = set()
+"""Functions, beside elementwise ones, that return an array of an operand's class on its request."""
 
 
 def share_memory(x: Any, y: Any) -> bool:

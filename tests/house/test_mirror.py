@@ -474,7 +474,6 @@ TOPICS = {
     "tests/engines/compile/test_within.py": "compiled functions within others, a generator",
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_derived.py": "attributes that constructors compute of the fields",
-    "tests/core/tracing/test_foreign_arrays.py": "arrays of other libraries beside NumPy's",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
     "tests/engines/compile/test_rules_anew.py": "rules that other threads state meanwhile",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",

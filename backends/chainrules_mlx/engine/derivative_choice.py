@@ -18,7 +18,7 @@ from chainrules_mlx.engine.rule_config import config
 from chainrules_mlx.engine.values import as_values, varies
 from chainrules_py import Primitive
 from chainrules_py import ops as v
-from chainrules_py.extend import find_rule, is_ruleless, register_host
+from chainrules_py.extend import find_rule, is_ruleless, moved, register_host
 
 _mx: Any = mx
 
@@ -45,6 +45,8 @@ def host(
     """Return the function that runs a call whose operands are, or hold, arrays of MLX's."""
     if any([issubclass(cls, (np.ndarray, np.generic)) for cls in classes]):
         return lambda *operands, **options: operation(*as_values(operands), **options)
+    if operation is moved:  # its operands are arrays of another library
+        return moved.__wrapped__
     rule = find_rule(operation, classes, config)
     if rule is None:
         if is_ruleless(operation, classes, config):

@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     Cache,
     Tracer,
     as_result,
+    asks_first,
     call_native,
     captured,
     describe,
@@ -37,6 +38,7 @@ from chainrules_py.extend import (
     overlap,
     part,
     plain,
+    read_for,
     refuse_exchange,
     refuse_plain,
     set_class,
@@ -456,12 +458,16 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     cls = type(value)
     traced = issubclass(cls, Tracer)
     view = getattr(value, "as_view", None) if traced else None
+    if cls is list or cls is tuple or type_info(cls).home is not None:
+        value = read_for(self, value)
+        cls = type(value)
     own = view is not None and view.parent is self  # both sides are parts of one array
     if not (traced or cls in _NUMBERS or type_info(cls).is_array or type_info(cls).is_number):
         refuse_inner(self, value)
         value = stacked(value, self)
         traced = isinstance(value, Tracer)
     pattern, arrays = Index.split(where, lambda entry: place(entry, self))
+    arrays = read_for(self, arrays) if arrays else arrays
     if traced:
         if own:
             source = value.as_view.pattern
@@ -520,6 +526,9 @@ def in_place(
 
     def method(self: Any, other: Any) -> Any:
         refuse_inner(current(self), other)
+        if asks_first(self, other):
+            return NotImplemented  # so that x becomes the other library's array
+        other = read_for(self, other)
         z = operation(self, other)
         if z is NotImplemented:
             return z

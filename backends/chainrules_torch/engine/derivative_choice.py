@@ -21,6 +21,7 @@ from chainrules_py.extend import (
     flatten,
     is_ruleless,
     is_structure_type,
+    moved,
     register_host,
 )
 from chainrules_py.ops.higher_order import scanning
@@ -71,6 +72,8 @@ def host(
     """Return the function that runs a call of a primitive with tensors."""
     if any([issubclass(cls, np.ndarray) for cls in classes]):
         return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
+    if primitive is moved:  # its operands are arrays of another library
+        return moved.__wrapped__
     rule = find_rule(primitive, classes, config)
     if rule is None:
         if is_ruleless(primitive, classes, config):

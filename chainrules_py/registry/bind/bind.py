@@ -15,17 +15,16 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, final
 
 from chainrules_py import debug_hooks
-from chainrules_py.errors import NotDifferentiableError, TracerError
+from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.ops.engine_operations import gives_views
-from chainrules_py.primitives.closures.convert import HigherOrder, settled
-from chainrules_py.primitives.plugins import root_of
+from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.statement_and_rule import MODES, Rule, Statement
 from chainrules_py.rule_config import Config
 from chainrules_py.tangents.primal_results import brought_home
 from chainrules_py.tangents.space import fit, space
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent
-from chainrules_py.values.dispatch_types import Tracer, number_home
+from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 
@@ -328,8 +327,6 @@ def bind(
     if statement is None:
         other = rule.forward or rule.reverse
         raise NotDifferentiableError(f"{rule.primal.__name__} has no {mode} rule; only {other!r}")
-    if statement.source.is_ours and not isinstance(rule.primal, HigherOrder):
-        refuse_foreign(rule.primal, operands, wanted)
     if primal is None or any([type_info(cls).by_operations for cls in operands]):
         primal = plain_function(rule.primal, operands)
     bound: Bound | None = None
@@ -351,22 +348,6 @@ def bind(
             bound = constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound
     return bound
-
-
-def refuse_foreign(primal: Any, operands: tuple[type, ...], wanted: tuple[bool, ...]) -> None:
-    """Raise for arrays of another library beside differentiated ones of NumPy.
-
-    NumPy reads the values of arrays without ``__array_ufunc__``, or leaves the call to their
-    library, which does not see the derivative. A user's rule may take both.
-    """
-    infos = list(map(type_info, operands))
-    traced = [w and number_home(i.dispatch_type) for w, i in zip(wanted, infos, strict=True)]
-    for cls in [info.dispatch_type for info in infos if info.home is not None]:
-        if any(traced) and not hasattr(cls, "__array_ufunc__"):
-            raise TracerError(
-                f"{primal.__name__} is given a {cls.__qualname__} of {root_of(cls)} beside a "
-                f"differentiated array of NumPy; write np.asarray of it"
-            )
 
 
 def constant(request: Request, mode: str) -> Bound:
