@@ -89,7 +89,8 @@ def close(
                 leaves = [flatten(other) for other in moved()]
                 others = [each for each, tree in leaves if tree == of]
             noise = max([_apart(other[i], want) for other in others], default=0.0)
-            if not _near(x, want, step, min(_NOISE * noise, step * largest(wanted))):
+            top = largest(wanted)  # what cancels to 0 in one order of additions may not in another
+            if not _near(x, want, step, max(step * step * top, min(_NOISE * noise, step * top))):
                 return False
         elif not np.array_equal(x, want):
             return False

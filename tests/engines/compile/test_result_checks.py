@@ -50,6 +50,13 @@ def parameters(rng, kind=np.float64):
     return {name: rng.standard_normal(shape).astype(kind) for name, shape in shapes.items()}
 
 
+def test_what_cancels_to_zero_in_one_order_of_additions_need_not_in_another():
+    value = np.array([4702.0, 0.1])
+    zeros = lambda: [(value, np.zeros(3))]
+    assert close((value, np.full(3, 3e-21)), (value, np.zeros(3)), zeros)
+    assert not close((value, np.full(3, 3e-12)), (value, np.zeros(3)), zeros)
+
+
 def check_cancelling(loss, target, kind, draws):
     g, rng = value_and_grad(loss), np.random.default_rng(1)
     with warnings.catch_warnings():
