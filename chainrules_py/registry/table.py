@@ -315,5 +315,5 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 def name_of(f: Any) -> str:
     """Return the name of a callable, for messages."""
-    names = getattr(f, "__qualname__", None), getattr(f, "__name__", None), describe(f)
-    return str(next(filter(None, names))).rpartition("<locals>.")[2]
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or describe(f)
+    return str(name).rpartition("<locals>.")[2]
