@@ -14,7 +14,6 @@ import types
 import typing
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from types import BuiltinFunctionType
 from typing import Any, Generic, TypeVar
 
@@ -335,7 +334,7 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
     # An object's type alone decides whether it is one, unlike list[int], Literal or NDArray[...].
     is_plain = isinstance(annotation, type) and type(annotation).__instancecheck__ in _FAITHFUL
     nominal = origin is None and not getattr(annotation, "_is_protocol", False)
-    if not nominal or not (is_plain or import_module("plum").is_faithful(annotation)):
+    if not nominal or not (is_plain or _is_faithful(annotation)):
         raise RuleError(
             f"{annotation!r}, the annotation of {name} in "
             f"{getattr(function, '__qualname__', function)} ({where_defined(function)}), cannot be "
@@ -343,6 +342,12 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
             f"with a class, a union of classes, Array, Scalar or Numeric"
         )
     return annotation
+
+
+def _is_faithful(annotation: Any) -> bool:
+    import plum
+
+    return plum.is_faithful(annotation)
 
 
 def where_defined(thing: Any) -> str:

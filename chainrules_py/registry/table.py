@@ -306,9 +306,10 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """Replace a bound method or instance by its function, and prepend ``self`` to the operands."""
     if isinstance(f, types.MethodType):
         return f.__func__, (f.__self__, *operands)
-    whole = isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type))
-    call = None if whole or not callable(f) else type(f).__call__
-    if call is not None and primal_of(call) is not None:
+    if isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type)):
+        return f, operands
+    call = type(f).__call__ if callable(f) else None
+    if primal_of(call) is not None:
         return call, (f, *operands)
     return f, operands
 

@@ -410,13 +410,17 @@ class Transformed(Leveled):
             return (None,) * len(needs)
         tensors = list(map(alive, saved(ctx, ctx.record.call)))
         bars = tuple(map(outside, bars))
-        return (*[None] * (len(needs) - n), *ctx.record.pull(tensors, bars, needs[-n:]))
+        # The plan precedes the leaves, or is none of the operands: see `transformed`.
+        return (
+            *[None] * (len(needs) - n),
+            *ctx.record.pull(tensors, bars, needs[len(needs) - n :]),
+        )
 
     @staticmethod
     @unseen
     def jvp(ctx: Any, *dots: Any) -> Any:
         """Push forward."""
-        return below(ctx.record.push, ctx.saved_tensors, dots[-len(ctx.record.leaves) :])
+        return below(ctx.record.push, ctx.saved_tensors, dots[len(dots) - len(ctx.record.leaves) :])
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, call: Any, *leaves: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -442,5 +446,6 @@ def transformed(plan: Plan) -> Callable[..., Any]:
             lambda info, in_dims, *xs: Transformed.vmap(info, (None, *in_dims), plan, *xs)
         ),
     }
-    made: Any = new_class(plan.primal.__name__, (Transformed,), {}, lambda of: of.update(members))
-    return made.apply  # type: ignore[no-any-return]
+    return new_class(  # type: ignore[attr-defined, no-any-return]
+        plan.primal.__name__, (Transformed,), exec_body=lambda of: of.update(members)
+    ).apply

@@ -447,7 +447,8 @@ class _Copy:
         """Return an empty cell if the content is replaced or kept, else the cell itself."""
         held = content(cell, self)
         exchanged = id(held) in self._holders or self._leaf(held) is not held
-        if held is self or not (self._settles or exchanged):  # if not assigned yet: it will be
+        # A cell that is not assigned yet is filled by the assignment.
+        if held is self or not (self._settles or exchanged):
             return cell
         return self._cells.setdefault(id(cell), types.CellType())
 

@@ -397,10 +397,11 @@ class _Slot:
     def __neg__(self) -> _Slot:
         return _Slot(self.place, -self.sign)
 
-    def __eq__(self, *_: object) -> NoReturn:
+    def __bool__(self) -> NoReturn:
         raise TypeError
 
-    __bool__ = __eq__
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError
 
 
 def form_of(partial: Partial, n: int) -> tuple[str, Any]:
