@@ -160,7 +160,7 @@ _MODULES = {
     "indexing_composites": "chainrules_kit.numpy_composites.indexing",
     "joining_composites": "chainrules_kit.numpy_composites.joining",
     "manipulation_composites": "chainrules_kit.numpy_composites.manipulation",
-    "mapping_composites": "chainrules_py.composites.mapping",
+    "mapping_composites": "chainrules_numpy.composites.mapping",
     "polynomials_composites": "chainrules_kit.numpy_composites.polynomials",
     "products_composites": "chainrules_kit.numpy_composites.products",
     "quantiles_composites": "chainrules_kit.numpy_composites.quantiles",

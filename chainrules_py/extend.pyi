@@ -43,7 +43,7 @@ from chainrules_kit.numpy_composites.padding import (
 from chainrules_kit.numpy_composites.reductions import (
     array_of,
 )
-from chainrules_py.composites import mapping as mapping_composites
+from chainrules_numpy.composites import mapping as mapping_composites
 from chainrules_py.composites.linalg import (
     adjugate_by_svd,
     cholesky_tangent_standard,

@@ -74,7 +74,7 @@ def _arange(line: Any) -> str:
     return f"use {ast.unparse(written)}"
 
 
-_VECTORIZE = "after 'from chainrules_py.composites.higher_order import vectorize'"
+_VECTORIZE = "after 'from chainrules_numpy.composites.mapping import vectorize'"
 
 
 def _vectorized(line: Any) -> str:

@@ -233,7 +233,7 @@ def _mapped(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     for node, name in _calls(body):
         if name == "np.frompyfunc":
             f = ast.unparse(node.args[0]) if node.args else "f"
-            yield node, f"vectorize({f}), of chainrules_py.composites.higher_order"
+            yield node, f"vectorize({f}), of chainrules_numpy.composites.mapping"
 
 
 def _out(body: ast.AST) -> Iterator[tuple[ast.expr, str]]:
@@ -334,7 +334,7 @@ OBSTACLES = (
     Obstacle(
         "vectorize",
         "return np.sum(np.frompyfunc(lambda y: y**2, 1, 1)(x))",
-        "from chainrules_py.composites.higher_order import vectorize\n"
+        "from chainrules_numpy.composites.mapping import vectorize\n"
         "    return np.sum(vectorize(lambda y: y**2)(x))",
         _mapped,
     ),

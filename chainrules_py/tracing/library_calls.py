@@ -493,7 +493,7 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         else f"write {short} = primitive({called}), and its derivative in @rule({short})"
         if short.isidentifier()
         else "write vectorize(f)(x), of its function f in Python, after "
-        "'from chainrules_py.composites.higher_order import vectorize'"
+        "'from chainrules_numpy.composites.mapping import vectorize'"
     )
     fact = [f"{name} has no derivative that is known"]
     fact += [said for said in not_loaded() if engine and said.startswith(f"{engine} ")]

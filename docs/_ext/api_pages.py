@@ -38,6 +38,7 @@ FACES = (
     "chainrules_kit.custom_derivatives",
     "chainrules_kit.solvers",
     "chainrules_mlx",
+    "chainrules_numpy.composites.mapping",
     "chainrules_numpy.pandas",
     "chainrules_py.cli",
     "chainrules_torch",

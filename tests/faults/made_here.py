@@ -9,6 +9,7 @@ import numpy as np
 
 from chainrules_compile import compile
 from chainrules_kit.custom_derivatives import custom_jvp
+from chainrules_numpy.composites.mapping import vectorize
 from chainrules_py import (
     LinearMap,
     export,
@@ -18,7 +19,6 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
-from chainrules_py.composites.higher_order import vectorize
 from chainrules_py.extend import find_rule
 from chainrules_tape import (
     checkpoint,

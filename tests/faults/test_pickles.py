@@ -17,6 +17,7 @@ import pytest
 import chainrules_compile
 import chainrules_py
 import chainrules_tape
+from chainrules_numpy.composites import mapping
 from chainrules_py import LinearMap, MutationError, TracerError, primitive, rrule, rule, scalar_rule
 from chainrules_py.composites import higher_order
 from chainrules_py.extend import find_rule
@@ -49,7 +50,7 @@ def test_in_a_process_that_was_started_anew():
     np.testing.assert_array_equal(gradients[1], grad(made_here.total)(2 * made_here.X))
 
 
-FACES = (chainrules_py, chainrules_tape, chainrules_compile, higher_order)
+FACES = (chainrules_py, chainrules_tape, chainrules_compile, higher_order, mapping)
 STATES = {"primitive", "rule", "scalar_rule", "linear_rule", "bilinear_rule", "non_differentiable"}
 STATES |= {"opt_out", "overriding", "register_structure", "strict"}
 ALSO = ((), (made_here.X,), (3,))

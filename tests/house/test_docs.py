@@ -39,6 +39,7 @@ BLOCK = re.compile(r"^```(?:\{code-cell\} )?python3?\n(.*?)^```", re.MULTILINE |
 OPEN = (
     "chainrules_py",
     "chainrules_py.composites.higher_order",
+    "chainrules_numpy.composites.mapping",
     "chainrules_kit",
     "chainrules_kit.custom_derivatives",
     "chainrules_compile",

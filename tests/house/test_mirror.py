@@ -160,7 +160,7 @@ ELSEWHERE = (
         "a list of names, imported from there",
     ),
     (
-        "chainrules_py/composites/mapping.py",
+        "backends/chainrules_numpy/composites/mapping.py",
         "tests/rules/higher_order/test_map_reduce_scan.py",
         USERS,
     ),

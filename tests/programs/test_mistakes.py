@@ -667,15 +667,15 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "NumPy's vectorize of floats": (
         (
-            "from chainrules_py.composites.higher_order import vectorize\n"
+            "from chainrules_numpy.composites.mapping import vectorize\n"
             "grad(lambda x: np.sum(«np.vectorize(lambda v: v**2, otypes=[float])(x)»))(x)"
         ),
-        "use vectorize(lambda v: v ** 2)(x), after 'from chainrules_py.composites.higher_order",
+        "use vectorize(lambda v: v ** 2)(x), after 'from chainrules_numpy.composites.mapping",
         "vectorize(lambda v: v ** 2)(x)",
     ),
     "NumPy's vectorize with a name": (
         (
-            "from chainrules_py.composites.higher_order import vectorize\n"
+            "from chainrules_numpy.composites.mapping import vectorize\n"
             "h = np.vectorize(lambda v: v**2, otypes=[float])\n"
             "grad(lambda x: np.sum(«h(x)»))(x)"
         ),
@@ -684,7 +684,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a ufunc of Python": (
         (
-            "from chainrules_py.composites.higher_order import vectorize\n"
+            "from chainrules_numpy.composites.mapping import vectorize\n"
             "grad(lambda x: np.sum(«np.frompyfunc(lambda v: v**2, 1, 1)(x)»))(x)"
         ),
         "has no derivative that is known",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from chainrules_numpy.composites import mapping as m
 from chainrules_numpy.function_aliases.alias_constructors import row
-from chainrules_py.extend import mapping_composites as m
 
 row(np.apply_along_axis, m.apply_along_axis, None)
 row(np.apply_over_axes, m.apply_over_axes, None)

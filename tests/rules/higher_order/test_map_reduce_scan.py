@@ -8,9 +8,9 @@ import functools
 import numpy as np
 import pytest
 
+from chainrules_numpy.composites import mapping
+from chainrules_numpy.composites.mapping import vectorize
 from chainrules_py import TracerError, ZeroTangent, frule, rrule
-from chainrules_py.composites import mapping
-from chainrules_py.composites.mapping import vectorize
 from chainrules_py.ops import map, reduce, scan
 from chainrules_tape import grad, jvp, vjp
 from chainrules_tape.rule_config import config

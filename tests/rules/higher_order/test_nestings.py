@@ -10,6 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
+from chainrules_numpy.composites.mapping import vectorize
 from chainrules_py.composites.higher_order import (
     fixed_point,
     linear_solve,
@@ -19,7 +20,6 @@ from chainrules_py.composites.higher_order import (
     reduce,
     root,
     scan,
-    vectorize,
 )
 from chainrules_tape import (
     checkpoint,

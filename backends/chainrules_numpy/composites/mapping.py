@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py import ops as v
+from chainrules_py.extend import made, namespace_of, type_info, untraced
 from chainrules_py.ops.engine_operations import stacked
-from chainrules_py.values.find_tracers import untraced
-from chainrules_py.values.pickling_by_name import made
-from chainrules_py.values.type_info import namespace_of, type_info
+
+__all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]
 
 Function = Callable[..., Any]
 
