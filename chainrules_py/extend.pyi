@@ -22,28 +22,28 @@ from chainrules_kit.fallbacks.reductions import (
 from chainrules_kit.fallbacks.statistics import (
     interp_standard,
 )
-from chainrules_kit.numpy_composites import creation as creation_composites
-from chainrules_kit.numpy_composites import decompositions as decompositions_composites
-from chainrules_kit.numpy_composites import elementwise as elementwise_composites
-from chainrules_kit.numpy_composites import fourier as fourier_composites
-from chainrules_kit.numpy_composites import indexing as indexing_composites
-from chainrules_kit.numpy_composites import joining as joining_composites
-from chainrules_kit.numpy_composites import manipulation as manipulation_composites
-from chainrules_kit.numpy_composites import polynomials as polynomials_composites
-from chainrules_kit.numpy_composites import products as products_composites
-from chainrules_kit.numpy_composites import quantiles as quantiles_composites
-from chainrules_kit.numpy_composites import reductions as reductions_composites
-from chainrules_kit.numpy_composites import statistics as statistics_composites
-from chainrules_kit.numpy_composites.indexing import (
+from chainrules_numpy.composites import creation as creation_composites
+from chainrules_numpy.composites import decompositions as decompositions_composites
+from chainrules_numpy.composites import elementwise as elementwise_composites
+from chainrules_numpy.composites import fourier as fourier_composites
+from chainrules_numpy.composites import indexing as indexing_composites
+from chainrules_numpy.composites import joining as joining_composites
+from chainrules_numpy.composites import manipulation as manipulation_composites
+from chainrules_numpy.composites import mapping as mapping_composites
+from chainrules_numpy.composites import polynomials as polynomials_composites
+from chainrules_numpy.composites import products as products_composites
+from chainrules_numpy.composites import quantiles as quantiles_composites
+from chainrules_numpy.composites import reductions as reductions_composites
+from chainrules_numpy.composites import statistics as statistics_composites
+from chainrules_numpy.composites.indexing import (
     compress,
 )
-from chainrules_kit.numpy_composites.padding import (
+from chainrules_numpy.composites.padding import (
     pad,
 )
-from chainrules_kit.numpy_composites.reductions import (
+from chainrules_numpy.composites.reductions import (
     array_of,
 )
-from chainrules_numpy.composites import mapping as mapping_composites
 from chainrules_py.composites.linalg import (
     adjugate_by_svd,
     cholesky_tangent_standard,

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import manipulation as m
+from chainrules_numpy.composites import statistics as s
+from chainrules_numpy.composites.indexing import compress
 from chainrules_numpy.function_aliases.alias_constructors import axes, axis, ignored, one_axis
 from chainrules_numpy.function_aliases.indexing import out_of_bounds
 from chainrules_numpy.function_aliases.manipulation import copied, ravel
@@ -17,9 +20,7 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Line, Lowering, aliases, caller, compress, describe, picture, told
-from chainrules_py.extend import manipulation_composites as m
-from chainrules_py.extend import statistics_composites as s
+from chainrules_py.extend import Line, Lowering, aliases, caller, describe, picture, told
 
 _operation: Any
 _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else {}

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import elementwise as e
 from chainrules_numpy.function_aliases.alias_constructors import axes
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import always, asks
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
 from chainrules_py import ops as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
-from chainrules_py.extend import elementwise_composites as e
 
 _ufunc: Any
 _operation: Any

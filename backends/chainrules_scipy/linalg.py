@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 import scipy.linalg as native
 
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError, extend
 from chainrules_py import ops as v
-from chainrules_py.extend import alias, kind_of, namespace_of, products_composites, untraced, varies
+from chainrules_py.extend import alias, kind_of, namespace_of, untraced, varies
 from chainrules_py.ops.linalg import resolution
 from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
@@ -563,7 +563,7 @@ def norm(
     """Compute a norm of vectors or matrices."""
     if varies(ord):
         reject("norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)")
-    return products_composites.norm(a, ord, static(axis), keepdims)
+    return extend.products_composites.norm(a, ord, static(axis), keepdims)
 
 
 _SYLVESTER: Any = native.solve_sylvester

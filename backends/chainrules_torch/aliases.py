@@ -19,13 +19,9 @@ from typing import Any
 
 import torch
 
-from chainrules_py import UnsupportedKeywordError, ignore_derivatives
+from chainrules_py import UnsupportedKeywordError, extend, ignore_derivatives
 from chainrules_py import ops as v
 from chainrules_py.extend import alias, flatten, untraced, viewers
-from chainrules_py.extend import elementwise_composites as elementwise
-from chainrules_py.extend import manipulation_composites as manipulation
-from chainrules_py.extend import products_composites as products
-from chainrules_py.extend import reductions_composites as reductions
 
 _results: Any = torch.return_types
 _ALSO = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x2": "other"}
@@ -431,7 +427,10 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ),
     ("rsqrt", lambda self: v.reciprocal(v.sqrt(self))),
     ("cholesky torch.linalg.cholesky", lambda self, upper=False: v.cholesky(self, upper=upper)),
-    ("clamp clip", lambda self, min=None, max=None: elementwise.bounded(self, min, max)),
+    (
+        "clamp clip",
+        lambda self, min=None, max=None: extend.elementwise_composites.bounded(self, min, max),
+    ),
     ("relu nn.functional.relu", lambda self: v.where(v.less_equal(self, 0), 0.0, self)),
     ("Tensor.where", lambda self, condition, other: v.where(condition, self, other)),
     ("torch.where", lambda condition, self, other: v.where(condition, self, other)),
@@ -444,7 +443,7 @@ _ROWS: tuple[tuple[str, Any], ...] = (
         lambda self, repeats, dim=None, *, output_size=None: v.repeat(self, repeats, axis=dim),
     ),
     ("flip", lambda self, *dims: v.flip(self, axis=_gathered(dims))),
-    ("diag", lambda self, diagonal=0: manipulation.diag(self, diagonal)),
+    ("diag", lambda self, diagonal=0: extend.manipulation_composites.diag(self, diagonal)),
     ("tril", lambda self, diagonal=0: v.tril(self, k=diagonal)),
     ("triu", lambda self, diagonal=0: v.triu(self, k=diagonal)),
     ("torch.stack", lambda tensors, dim=0: v.stack(*_alike(tensors), axis=dim)),
@@ -453,7 +452,10 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ("vdot", lambda self, other: v.matmul(v.conj(self), other)),
     ("torch.linalg.vecdot", lambda self, other, *, dim=-1: v.vecdot(self, other, axis=dim)),
     ("trace", lambda self: v.trace(self)),
-    ("matrix_power torch.linalg.matrix_power", lambda self, n: products.matrix_power(self, n)),
+    (
+        "matrix_power torch.linalg.matrix_power",
+        lambda self, n: extend.products_composites.matrix_power(self, n),
+    ),
     (
         "torch.linalg.svd",
         lambda self, full_matrices=True: _results.linalg_svd(
@@ -495,7 +497,7 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ("log_softmax special.log_softmax nn.functional.log_softmax", _along_one(v.log_softmax)),
     (
         "diff",
-        lambda self, n=1, dim=-1, prepend=None, append=None: reductions.diff(
+        lambda self, n=1, dim=-1, prepend=None, append=None: extend.reductions_composites.diff(
             self, n, dim, **_given(prepend=prepend, append=append)
         ),
     ),
@@ -519,18 +521,20 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ),
     (
         "cross",  # by default along the first axis of three
-        lambda self, other, dim=None: products.cross_of_three(
+        lambda self, other, dim=None: extend.products_composites.cross_of_three(
             self, other, axis=[*self.shape].index(3) if dim is None else dim
         ),
     ),
     (
         "torch.linalg.cross",
-        lambda self, other, *, dim=-1: products.cross_of_three(self, other, axis=dim),
+        lambda self, other, *, dim=-1: extend.products_composites.cross_of_three(
+            self, other, axis=dim
+        ),
     ),
     ("tensordot torch.tensordot", lambda a, b, dims=2: v.tensordot(a, b, axes=_pairs(dims))),
     (
         "torch.einsum",
-        lambda equation, *operands: products.einsum(
+        lambda equation, *operands: extend.products_composites.einsum(
             (equation.replace(" ", ""), *_gathered(operands))
         ),
     ),
@@ -574,7 +578,7 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     (
         "norm",
         lambda self, p="fro", dim=None, keepdim=False, dtype=None: (
-            products.norm(_cast(self, dtype), p, _axes(dim) or (-2, -1), keepdim)
+            extend.products_composites.norm(_cast(self, dtype), p, _axes(dim) or (-2, -1), keepdim)
             if p == "nuc"
             else v.vector_norm(
                 _cast(self, dtype),
@@ -606,11 +610,15 @@ _VIEWS: tuple[tuple[str, Any], ...] = (
     ("expand_as", lambda self, other: v.broadcast_to(self, shape=tuple(other.shape))),
     (
         "transpose swapaxes swapdims",
-        lambda self, dim0, dim1: manipulation.swapaxes(self, dim0, dim1) if self.ndim else self,
+        lambda self, dim0, dim1: (
+            extend.manipulation_composites.swapaxes(self, dim0, dim1) if self.ndim else self
+        ),
     ),
     (
         "movedim moveaxis",
-        lambda self, source, destination: manipulation.moveaxis(self, source, destination),
+        lambda self, source, destination: extend.manipulation_composites.moveaxis(
+            self, source, destination
+        ),
     ),
     ("t Tensor.T", lambda self: v.permute_dims(self)),
     ("Tensor.mT", lambda self: v.matrix_transpose(self)),
@@ -631,7 +639,7 @@ _VIEWS: tuple[tuple[str, Any], ...] = (
     (
         "diagonal torch.linalg.diagonal",
         lambda self, offset=0, dim1=0, dim2=1: v.diagonal(
-            manipulation.moveaxis(self, (dim1, dim2), (-2, -1)), offset=offset
+            extend.manipulation_composites.moveaxis(self, (dim1, dim2), (-2, -1)), offset=offset
         ),
     ),
 )

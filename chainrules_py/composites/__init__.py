@@ -1,7 +1,7 @@
-"""NumPy-like functions written in operations, shared by all libraries.
+"""Higher-order functions to import, and implementations of operations by other operations.
 
-Some files also implement operations by other operations. They are imported when one of these
-operations is first looked up, as the files with rules are.
+The files with implementations are imported when one of their operations is first looked up, as the
+files with rules are.
 """
 
 from chainrules_py.primitives.plugins import later

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_kit.numpy_composites import quantiles as q
-from chainrules_kit.numpy_composites import reductions as r
-from chainrules_kit.numpy_composites import statistics as s
+from chainrules_numpy.composites import quantiles as q
+from chainrules_numpy.composites import reductions as r
+from chainrules_numpy.composites import statistics as s
 from chainrules_py import TracerError, UnsupportedKeywordError, frule, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import bind, find_rule

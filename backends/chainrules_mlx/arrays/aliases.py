@@ -7,9 +7,9 @@ from typing import Any
 
 import mlx.core as mx
 
+from chainrules_py import extend
 from chainrules_py import ops as v
 from chainrules_py.extend import alias
-from chainrules_py.extend import manipulation_composites as manipulation
 
 _mx: Any = mx
 _REFUSED = {"stream": None}
@@ -75,6 +75,10 @@ def _turned(x: Any, *axes: Any) -> Any:
     return v.permute_dims(x, axes=axes or None)
 
 
+def _swapped(x: Any, axis1: int, axis2: int) -> Any:
+    return extend.manipulation_composites.swapaxes(x, axis1, axis2)
+
+
 def _flattened(x: Any, start_axis: int = 0, end_axis: int = -1) -> Any:
     ahead, last = start_axis % max(x.ndim, 1), end_axis % max(x.ndim, 1)
     return v.reshape(x, shape=(*x.shape[:ahead], -1, *x.shape[last + 1 :]))
@@ -91,7 +95,7 @@ _MEMBERS: dict[str, Callable[..., Any]] = {
     "reshape": _shaped,
     "transpose": _turned,
     "flatten": _flattened,
-    "swapaxes": manipulation.swapaxes,
+    "swapaxes": _swapped,
     "squeeze": lambda x, axis=None: v.squeeze(x, axis=axis),
     "astype": lambda x, dtype: v.astype(x, dtype=dtype),
 }

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from chainrules_numpy.composites.manipulation import broadcast_shapes
 from chainrules_py import ops as v
 from chainrules_py.extend import made, namespace_of, type_info, untraced
 from chainrules_py.ops.engine_operations import stacked
@@ -211,23 +212,6 @@ def _parsed(signature: str) -> _Core:
         [tuple(re.findall(r"\w+", part)) for part in re.findall(one, side)]
         for side in (before, after)
     )
-
-
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that arrays of these shapes broadcast to.
-
-    Raises
-    ------
-    ValueError
-        If they do not broadcast.
-    """
-    n = max(map(len, shapes), default=0)
-    aligned = [(1,) * (n - len(shape)) + tuple(shape) for shape in shapes]
-    lengths = [({*column} - {1}) or {1} for column in zip(*aligned, strict=True)]
-    if any(len(found) > 1 for found in lengths):
-        shown = " and ".join(map(str, shapes))
-        raise ValueError(f"shape mismatch: shapes {shown} cannot be broadcast to a single shape")
-    return tuple([length for found in lengths for length in found])
 
 
 def _looped(

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import creation as c
 from chainrules_numpy.function_aliases.alias_constructors import ignored, row, shape
 from chainrules_numpy.late_alias import alias
 from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
 from chainrules_py import ops as v
 from chainrules_py.extend import AsArgument
-from chainrules_py.extend import creation_composites as c
 
 _f: Any
 _operation: Any

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import decompositions as m
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_py import UnsupportedKeywordError, non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, alias, untraced
-from chainrules_py.extend import decompositions_composites as m
 
 # ---------------------------------------------------------------- factors
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import elementwise as e
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_numpy.late_alias import alias
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, kind_of, type_info, untraced
-from chainrules_py.extend import elementwise_composites as e
 
 _f: Any
 _operation: Any

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import fourier as f
 from chainrules_numpy.function_aliases.alias_constructors import axis, row
 from chainrules_py import ops as v
 from chainrules_py.extend import AsArgument
-from chainrules_py.extend import fourier_composites as f
 
 _f: Any
 _operation: Any

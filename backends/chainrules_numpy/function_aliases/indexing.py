@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import indexing as i
+from chainrules_numpy.composites import manipulation as m
 from chainrules_numpy.function_aliases.alias_constructors import axis, row
 from chainrules_numpy.late_alias import alias
 from chainrules_py import NotDifferentiableError, non_differentiable, primitive
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, describe, untraced, varies
-from chainrules_py.extend import indexing_composites as i
-from chainrules_py.extend import manipulation_composites as m
 
 _f: Any
 _operation: Any

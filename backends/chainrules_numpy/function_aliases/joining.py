@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import joining as j
 from chainrules_numpy.function_aliases.alias_constructors import axis, counted_axis, row
 from chainrules_py import ops as v
 from chainrules_py.extend import Call
-from chainrules_py.extend import joining_composites as j
 
 _f: Any
 _composite: Any

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import manipulation as m
+from chainrules_numpy.composites.padding import pad
 from chainrules_numpy.function_aliases.alias_constructors import (
     axes,
     axis,
@@ -18,8 +20,7 @@ from chainrules_numpy.function_aliases.alias_constructors import (
 )
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import Call, has_known_layout, pad, plain
-from chainrules_py.extend import manipulation_composites as m
+from chainrules_py.extend import Call, has_known_layout, plain
 
 _f: Any
 _composite: Any

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import polynomials as p
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import ops as v
 from chainrules_py.extend import Call, Lowering
-from chainrules_py.extend import polynomials_composites as p
 
 _f: Any
 _composite: Any

@@ -11,10 +11,10 @@ from typing import Any
 from numpy.polynomial import polynomial as ascending
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import polynomials as p
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_numpy.function_aliases.polynomials import order
 from chainrules_py import ops as v
-from chainrules_py.extend import polynomials_composites as p
 
 _f: Any
 _composite: Any

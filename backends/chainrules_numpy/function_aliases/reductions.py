@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import reductions as r
 from chainrules_numpy.function_aliases.alias_constructors import (
     axes,
     axis,
@@ -19,7 +20,6 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import ops as v
-from chainrules_py.extend import reductions_composites as r
 
 _f: Any
 _operation: Any

@@ -8,13 +8,13 @@ import numpy as np
 
 from chainrules_numpy import histograms as h
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites import quantiles as q
+from chainrules_numpy.composites import statistics as s
 from chainrules_numpy.function_aliases.alias_constructors import axes, axis, row
 from chainrules_numpy.late_alias import alias
 from chainrules_numpy.reduction_values_by_numpy import asks
 from chainrules_py import ops as v
 from chainrules_py.extend import AsArgument, Call
-from chainrules_py.extend import quantiles_composites as q
-from chainrules_py.extend import statistics_composites as s
 
 _f: Any
 _operation: Any

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_numpy.composites import manipulation
 from chainrules_py import ops as v
-from chainrules_py.extend import manipulation_composites as manipulation
 
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from chainrules_kit.numpy_composites.products import matrix_norm
+from chainrules_numpy.composites.products import matrix_norm
 from chainrules_py import ops as v
 from chainrules_py.extend import adjoint, real_numbers
 from chainrules_py.ops.linalg import SVDResult

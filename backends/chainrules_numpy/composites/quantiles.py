@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.numpy_composites.reductions import Axes, array_of, axes_of
-from chainrules_kit.numpy_composites.statistics import spread_weights
+from chainrules_numpy.composites.reductions import Axes, array_of, axes_of
+from chainrules_numpy.composites.statistics import spread_weights
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, type_info, untraced, varies
 

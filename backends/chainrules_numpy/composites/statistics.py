@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.numpy_composites.reductions import Axes, axes_of
+from chainrules_numpy.composites.reductions import Axes, axes_of
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers
 from chainrules_py.ops.linalg import resolution

@@ -7,9 +7,23 @@ from typing import Any
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import mapping_composites
 
-broadcast_shapes = mapping_composites.broadcast_shapes
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that arrays of these shapes broadcast to.
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
+    """
+    n = max(map(len, shapes), default=0)
+    aligned = [(1,) * (n - len(shape)) + tuple(shape) for shape in shapes]
+    lengths = [({*column} - {1}) or {1} for column in zip(*aligned, strict=True)]
+    if any(len(found) > 1 for found in lengths):
+        shown = " and ".join(map(str, shapes))
+        raise ValueError(f"shape mismatch: shapes {shown} cannot be broadcast to a single shape")
+    return tuple([length for found in lengths for length in found])
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:

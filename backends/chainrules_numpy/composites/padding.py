@@ -168,7 +168,7 @@ def _unrounded(y: Any) -> Any:
 
 
 def _median(x: Any, axis: Any) -> Any:
-    from chainrules_kit.numpy_composites.quantiles import median
+    from chainrules_numpy.composites.quantiles import median
 
     return median(x, axis, keepdims=True)
 

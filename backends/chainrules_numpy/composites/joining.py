@@ -6,8 +6,8 @@ import builtins
 import operator
 from typing import Any
 
+from chainrules_numpy.composites import manipulation
 from chainrules_py import ops as v
-from chainrules_py.extend import manipulation_composites as manipulation
 from chainrules_py.extend import untraced
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_numpy.composites import manipulation
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers, type_info, varies
-from chainrules_py.extend import manipulation_composites as manipulation
 from chainrules_py.ops.higher_order import arrayed
 
 Axes = int | tuple[int, ...] | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from chainrules_kit.numpy_composites.indexing import trim_zeros
+from chainrules_numpy.composites.indexing import trim_zeros
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of, real_numbers, untraced, varies

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_numpy.composites import manipulation
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
-from chainrules_py.extend import manipulation_composites as manipulation
 
 
 def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:

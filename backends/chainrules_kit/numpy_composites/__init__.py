@@ -1,1 +1,0 @@
-"""NumPy's functions beyond the operations, written in operations; adapters share them."""
