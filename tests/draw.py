@@ -30,7 +30,7 @@ RUN = {
     "tests/libraries/numpy/": CASES,
     # Numbers that are asked of all rules, of all programs and in both modes.
     "tests/core/registry/": WHOLE,
-    "tests/engines/kit/sparsity/": WHOLE,
+    "tests/features/sparsity/": WHOLE,
     "tests/engines/compile/test_compiled.py": WHOLE,
     "tests/engines/compile/test_passes.py": WHOLE,
     "tests/engines/jax/test_battery.py": WHOLE,

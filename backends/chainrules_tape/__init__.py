@@ -21,9 +21,9 @@ from chainrules_tape.inspect.kept_calls import debug_nans
 from chainrules_tape.tape import Tape, Variable
 
 if TYPE_CHECKING:
-    from chainrules_kit.sparsity import DensePatternWarning, Plan
     from chainrules_tape.functions.hooks import hook
     from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity
+    from chainrules_tape.tools.sparsity import DensePatternWarning, Plan
     from chainrules_tape.transformation_list import transformations
 
 __all__ = [
@@ -57,7 +57,7 @@ __dir__ = lambda: __all__
 
 
 _HOMES = {
-    "chainrules_kit.sparsity": "DensePatternWarning Plan",
+    "chainrules_tape.tools.sparsity": "DensePatternWarning Plan",
     "chainrules_tape.functions.hooks": "hook",
     "chainrules_tape.functions.jacobian": "gauss_newton_vp hessian hvp jacobian sparsity",
     "chainrules_tape.transformation_list": "transformations",

@@ -407,7 +407,7 @@ ELSEWHERE = (
     # -------------------------------------------------------------------------------- the tape
     (
         "backends/chainrules_tape/__init__.py",
-        "tests/engines/kit/sparsity/test_sparse_jacobian.py",
+        "tests/features/sparsity/test_sparse_jacobian.py",
         "names of sparse Jacobians are imported on first use",
     ),
     (

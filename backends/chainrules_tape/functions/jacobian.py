@@ -58,7 +58,7 @@ from chainrules_tape.functions.grad_vjp_jvp import derivative, jvp, pulled, vjp
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun, is_lost
 
 if TYPE_CHECKING:
-    from chainrules_kit.sparsity import Plan
+    from chainrules_tape.tools.sparsity import Plan
 
 
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
@@ -455,7 +455,7 @@ def _enter(xs: tuple[Any, ...]) -> tuple[Any, TreeDef, list[Any]]:
 
 def _sparsely(sparsity: Any, check: bool, symmetric: bool = False) -> Any:
     """Return a function that computes sparse blocks, as `_jacobian` computes dense ones."""
-    from chainrules_kit.sparsity import Engine, SparseJacobian
+    from chainrules_tape.tools.sparsity import Engine, SparseJacobian
 
     engine = Engine(LinearRun, ReverseRun, _enter, _spaces_of)
     return SparseJacobian(engine, sparsity, check=check, symmetric=symmetric)

@@ -20,19 +20,25 @@
     Calls of operations, with their derivatives, as JSON.
 ``chainrules_tape.tools.chainrules_jl_functions``
     Functions under the names of ChainRules.jl.
+``chainrules_tape.tools.sparsity``
+    The plans and products of ``jacobian(f, sparsity=...)``.
 """
 
-from chainrules_tape.tools.batching import vmap
-from chainrules_tape.tools.checkpoint_schedules import checkpoint_chain
-from chainrules_tape.tools.derived_rules import derive_rule
-from chainrules_tape.tools.no_record import no_record
-from chainrules_tape.tools.numeric_rules import NumericDerivativeWarning, numeric_rule
-from chainrules_tape.tools.profiling import Profile, profile
-from chainrules_tape.tools.reversible_loops import reversible
-from chainrules_tape.tools.saved_values_report import Saved, SavedValue, show_saved
-from chainrules_tape.tools.taylor_series import even, taylor
-from chainrules_tape.tools.test_vectors import oracle
-from chainrules_tape.tools.text_rules import text_rule
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chainrules_tape.tools.batching import vmap
+    from chainrules_tape.tools.checkpoint_schedules import checkpoint_chain
+    from chainrules_tape.tools.derived_rules import derive_rule
+    from chainrules_tape.tools.no_record import no_record
+    from chainrules_tape.tools.numeric_rules import NumericDerivativeWarning, numeric_rule
+    from chainrules_tape.tools.profiling import Profile, profile
+    from chainrules_tape.tools.reversible_loops import reversible
+    from chainrules_tape.tools.saved_values_report import Saved, SavedValue, show_saved
+    from chainrules_tape.tools.taylor_series import even, taylor
+    from chainrules_tape.tools.test_vectors import oracle
+    from chainrules_tape.tools.text_rules import text_rule
 
 __all__ = [
     "NumericDerivativeWarning",
@@ -52,3 +58,27 @@ __all__ = [
     "text_rule",
     "vmap",
 ]
+
+_HOMES = {
+    "batching": "vmap",
+    "checkpoint_schedules": "checkpoint_chain",
+    "derived_rules": "derive_rule",
+    "no_record": "no_record",
+    "numeric_rules": "NumericDerivativeWarning numeric_rule",
+    "profiling": "Profile profile",
+    "reversible_loops": "reversible",
+    "saved_values_report": "Saved SavedValue show_saved",
+    "taylor_series": "even taylor",
+    "test_vectors": "oracle",
+    "text_rules": "text_rule",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use, because most programs use one tool, and few the compiler."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(
+        name, getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    )

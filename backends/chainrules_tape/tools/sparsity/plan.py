@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from chainrules_kit.sparsity.coloring import color_columns, color_stars, count_colors
-from chainrules_kit.sparsity.detection import chunks, csr_array, long_first, pattern_of
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import describe
+from chainrules_tape.tools.sparsity.coloring import color_columns, color_stars, count_colors
+from chainrules_tape.tools.sparsity.detection import chunks, csr_array, long_first, pattern_of
 
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from chainrules_kit.sparsity.detection import chunks, detect, long_first
+from chainrules_tape.tools.sparsity.detection import chunks, detect, long_first
 
 RNG = np.random.default_rng(3)
 

@@ -12,16 +12,6 @@ import numpy as np
 
 import chainrules_py.ops as v
 from chainrules_kit.optional_scipy import bare, on_host
-from chainrules_kit.sparsity.detection import csr_array, detect
-from chainrules_kit.sparsity.jacobian_products import (
-    Engine,
-    Parts,
-    Runs,
-    is_plain,
-    is_recorded,
-    take,
-)
-from chainrules_kit.sparsity.plan import DensePatternWarning, Mode, Plan
 from chainrules_py import ChainRulesError, NoRuleError, NotDifferentiableError
 from chainrules_py.extend import (
     Space,
@@ -32,6 +22,16 @@ from chainrules_py.extend import (
     unflatten,
     warn_program,
 )
+from chainrules_tape.tools.sparsity.detection import csr_array, detect
+from chainrules_tape.tools.sparsity.jacobian_products import (
+    Engine,
+    Parts,
+    Runs,
+    is_plain,
+    is_recorded,
+    take,
+)
+from chainrules_tape.tools.sparsity.plan import DensePatternWarning, Mode, Plan
 
 
 @final

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from chainrules_kit.optional_scipy import scipy_part
-from chainrules_kit.sparsity.coloring import color_columns, count_colors
+from chainrules_tape.tools.sparsity.coloring import color_columns, count_colors
 
 Image: TypeAlias = Callable[[Any], Any]
 """Takes booleans (k, n), True for NaN, and returns booleans (k, m)."""

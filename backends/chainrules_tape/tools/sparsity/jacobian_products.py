@@ -23,7 +23,7 @@ from chainrules_py.extend import (
 )
 
 if TYPE_CHECKING:
-    from chainrules_kit.sparsity.plan import Mode, Plan
+    from chainrules_tape.tools.sparsity.plan import Mode, Plan
 
 _LIBRARIES = ("numpy", "cupy", "builtins")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from chainrules_kit.sparsity.coloring import color_columns, color_stars, count_colors
+from chainrules_tape.tools.sparsity.coloring import color_columns, color_stars, count_colors
 
 
 @st.composite
