@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chainrules_tape.tools.batching import vmap
     from chainrules_tape.tools.checkpoint_schedules import checkpoint_chain
+    from chainrules_tape.tools.constant_blocks import no_record
     from chainrules_tape.tools.derived_rules import derive_rule
-    from chainrules_tape.tools.no_record import no_record
     from chainrules_tape.tools.numeric_rules import NumericDerivativeWarning, numeric_rule
     from chainrules_tape.tools.profiling import Profile, profile
     from chainrules_tape.tools.reversible_loops import reversible
@@ -62,8 +62,8 @@ __all__ = [
 _HOMES = {
     "batching": "vmap",
     "checkpoint_schedules": "checkpoint_chain",
+    "constant_blocks": "no_record",
     "derived_rules": "derive_rule",
-    "no_record": "no_record",
     "numeric_rules": "NumericDerivativeWarning numeric_rule",
     "profiling": "Profile profile",
     "reversible_loops": "reversible",
