@@ -112,26 +112,28 @@ def by_hand(
     )
 
 
-def inputs() -> tuple[Any, ...]:
+def inputs(
+    number: int = CAMERAS, many: int = POINTS, observations: int = OBSERVATIONS
+) -> tuple[Any, ...]:
     """Cameras, points, weights, and what was seen of which point by which camera."""
     rng = np.random.default_rng(0)
     cameras = np.concatenate(
         [
-            0.3 * rng.normal(size=(3, CAMERAS)),
-            rng.normal(size=(2, CAMERAS)),
-            rng.normal(size=(1, CAMERAS)) - 8.0,
-            rng.uniform(0.8, 1.2, size=(1, CAMERAS)),
-            0.1 * rng.normal(size=(2, CAMERAS)),
-            0.05 * rng.normal(size=(2, CAMERAS)),
+            0.3 * rng.normal(size=(3, number)),
+            rng.normal(size=(2, number)),
+            rng.normal(size=(1, number)) - 8.0,
+            rng.uniform(0.8, 1.2, size=(1, number)),
+            0.1 * rng.normal(size=(2, number)),
+            0.05 * rng.normal(size=(2, number)),
         ]
     )
     return (
         cameras,
-        rng.normal(size=(3, POINTS)),
-        rng.uniform(0.5, 1.5, size=OBSERVATIONS),
-        rng.integers(0, CAMERAS, OBSERVATIONS),
-        rng.integers(0, POINTS, OBSERVATIONS),
-        rng.normal(size=(2, OBSERVATIONS)),
+        rng.normal(size=(3, many)),
+        rng.uniform(0.5, 1.5, size=observations),
+        rng.integers(0, number, observations),
+        rng.integers(0, many, observations),
+        rng.normal(size=(2, observations)),
     )
 
 

@@ -101,11 +101,11 @@ def logistic_by_hand(w: Any, x: Any, labels: Any) -> tuple[Any, tuple[Any, ...]]
     return np.sum(np.log1p(e)) / n, (((-labels * e / (1 + e)) / n) @ x,)
 
 
-def logistic_inputs() -> tuple[Any, ...]:
+def logistic_inputs(points: int = 20000, width: int = 500) -> tuple[Any, ...]:
     """Weights, points, and labels of 1 and -1."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(20000, 500))
-    return 0.05 * rng.normal(size=500), x, np.sign(rng.normal(size=20000))
+    x = rng.normal(size=(points, width))
+    return 0.05 * rng.normal(size=width), x, np.sign(rng.normal(size=points))
 
 
 LOGISTIC = Program(

@@ -32,10 +32,10 @@ def unused_by_hand(xs: list[Any], y: Any) -> tuple[Any, tuple[list[Any]]]:
     return np.sum(off * off), (bars,)
 
 
-def unused_inputs() -> tuple[Any, ...]:
-    """Sixty parameters, and what is wanted."""
+def unused_inputs(number: int = 60, size: int = 30) -> tuple[Any, ...]:
+    """Make the parameters, and what is wanted."""
     rng = np.random.default_rng(0)
-    return list(rng.normal(size=(60, 30))), rng.normal(size=30)
+    return list(rng.normal(size=(number, size))), rng.normal(size=size)
 
 
 # -------------------------------------------------------------------------- small arrays

@@ -75,12 +75,12 @@ def by_hand(w: Any, u: Any, b: Any, xs: Any, h: Any, c: Any) -> tuple[Any, tuple
     return value, (w_bar, u_bar, b_bar)
 
 
-def inputs() -> tuple[Any, ...]:
+def inputs(steps: int = STEPS) -> tuple[Any, ...]:
     """Weights, a sequence, and states of zero."""
     rng = np.random.default_rng(0)
     w, u = (rng.normal(size=(HIDDEN, 4 * HIDDEN)) / np.sqrt(HIDDEN) for _ in range(2))
     zero = np.zeros((BATCH, HIDDEN))
-    xs = rng.normal(size=(STEPS, BATCH, HIDDEN))
+    xs = rng.normal(size=(steps, BATCH, HIDDEN))
     return w, u, 0.1 * rng.normal(size=4 * HIDDEN), xs, zero, zero
 
 

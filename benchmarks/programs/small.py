@@ -65,25 +65,25 @@ ROSENBROCK = Program(
 )
 
 
-def slices(xp: Any) -> Callable[..., Any]:
+def slices(xp: Any, stride: int = 100) -> Callable[..., Any]:
     """Build the sum of squares of short slices out of a long vector."""
 
     def loss(x: Any) -> Any:
         total = 0.0
         for i in range(SLICES_TAKEN):
-            part = x[100 * i : 100 * i + 50]
+            part = x[stride * i : stride * i + 50]
             total = total + xp.sum(part * part)
         return total
 
     return loss
 
 
-def slices_scanned(jax: Any) -> Callable[..., Any]:
+def slices_scanned(jax: Any, stride: int = 100) -> Callable[..., Any]:
     """Build the sum of squares of short slices out of a long vector, its loop a scan."""
 
     def loss(x: Any) -> Any:
         def body(total: Any, i: Any) -> tuple[Any, None]:
-            part = jax.lax.dynamic_slice(x, (100 * i,), (50,))
+            part = jax.lax.dynamic_slice(x, (stride * i,), (50,))
             return total + jax.numpy.sum(part * part), None
 
         return jax.lax.scan(body, 0.0, jax.numpy.arange(SLICES_TAKEN))[0]
@@ -91,14 +91,14 @@ def slices_scanned(jax: Any) -> Callable[..., Any]:
     return loss
 
 
-def slices_by_hand(x: Any) -> tuple[Any, tuple[Any, ...]]:
+def slices_by_hand(x: Any, stride: int = 100) -> tuple[Any, tuple[Any, ...]]:
     """Compute the sum of squares of short slices and its gradient, in NumPy."""
     total, x_bar = 0.0, np.zeros_like(x)
     for i in range(SLICES_TAKEN):
-        part = x[100 * i : 100 * i + 50]
+        part = x[stride * i : stride * i + 50]
         total = total + np.sum(part * part)
     for i in range(SLICES_TAKEN):
-        x_bar[100 * i : 100 * i + 50] += 2.0 * x[100 * i : 100 * i + 50]
+        x_bar[stride * i : stride * i + 50] += 2.0 * x[stride * i : stride * i + 50]
     return total, (x_bar,)
 
 
@@ -163,12 +163,12 @@ FAN_OUT = Program(
 )
 
 
-def scalars(xp: Any) -> Callable[..., Any]:
+def scalars(xp: Any, turns: int = DEEP // 2) -> Callable[..., Any]:
     """Build a chain of multiplications and additions of Python's numbers."""
 
     def loss(x: Any) -> Any:
         y = x
-        for _ in range(DEEP // 2):
+        for _ in range(turns):
             y = y * 0.999
             y = y + x
         return y
@@ -176,24 +176,24 @@ def scalars(xp: Any) -> Callable[..., Any]:
     return loss
 
 
-def scalars_scanned(jax: Any) -> Callable[..., Any]:
+def scalars_scanned(jax: Any, turns: int = DEEP // 2) -> Callable[..., Any]:
     """Build a chain of multiplications and additions of numbers, its loop a scan."""
 
     def loss(x: Any) -> Any:
         body = lambda y, _: (y * 0.999 + x, None)
-        return jax.lax.scan(body, jax.numpy.asarray(x), length=DEEP // 2)[0]
+        return jax.lax.scan(body, jax.numpy.asarray(x), length=turns)[0]
 
     return loss
 
 
-def scalars_by_hand(x: float) -> tuple[float, tuple[float]]:
+def scalars_by_hand(x: float, turns: int = DEEP // 2) -> tuple[float, tuple[float]]:
     """Compute the chain of multiplications and additions and its derivative."""
-    y, turns = x, range(DEEP // 2)
-    for _ in turns:
+    y = x
+    for _ in range(turns):
         y = y * 0.999
         y = y + x
     x_bar, y_bar = 0.0, 1.0
-    for _ in turns:
+    for _ in range(turns):
         x_bar = x_bar + y_bar
         y_bar = y_bar * 0.999
     return y, (x_bar + y_bar,)
