@@ -98,15 +98,15 @@ def by_jax(program: Other, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     form = program.loss(jax.numpy) if program.scanned is None else program.scanned(jax)
     n = program.moving
     given = jax.tree.map(jax.numpy.asarray, arguments)
-    derivative = {
+    forms: dict[str, Callable[[], Callable[..., Any]]] = {
         "gradient": lambda: jax.value_and_grad(form, argnums=tuple(range(n))),
         "jvp": lambda: lambda *given: jax.jvp(form, given[:n], given[n:]),
         "hvp": lambda: lambda x, v: jax.jvp(jax.grad(form), (x,), (v,))[1],
         "hessian": lambda: jax.hessian(form),
         "forward": lambda: jax.jacfwd(form),
         "reverse": lambda: jax.jacrev(form),
-    }[program.kind]()
-    run = jax.jit(derivative)
+    }
+    run = jax.jit(forms[program.kind]())
     return lambda: jax.block_until_ready(run(*given))
 
 
