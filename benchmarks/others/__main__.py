@@ -186,10 +186,16 @@ def means(lines: Sequence[Line], engines: Sequence[str]) -> Iterator[str]:
 # ----------------------------------------------------------------------------------- by command
 
 
+def named(words: Sequence[str]) -> list[str]:
+    """List the programs that are called by a word, or whose names hold one that is no name."""
+    parts = [word for word in words if word not in OTHERS]
+    return [n for n in OTHERS if not words or n in words or any([part in n for part in parts])]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure what is missing, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.others", description=__doc__)
-    parser.add_argument("names", nargs="*", help="only programs whose names hold one of these")
+    parser.add_argument("names", nargs="*", help="programs, or parts of their names")
     parser.add_argument("--only", default=",".join(ENGINES), help="engines, joined by commas")
     parser.add_argument("--seconds", type=float, default=4.0, help="of turns for each program")
     parser.add_argument("--first", action="store_true", help="first calls as well")
@@ -211,7 +217,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         print(json.dumps(found))
         return 0
-    names = [n for n in OTHERS if not given.names or any(word in n for word in given.names)]
+    names = named(given.names)
     if not names:
         parser.error(f"no program is called so; there are: {', '.join(OTHERS)}")
     commit, busy = machine.commit(), machine.noise()

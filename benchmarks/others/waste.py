@@ -174,7 +174,7 @@ def _repeated(name: str, uses: int, size: int, built_in: bool = False) -> Other:
         functools.partial(repeated, uses, built_in),
         functools.partial(repeated_by_hand, uses),
         scanned=functools.partial(repeated_scanned, uses),
-        small=uses < 1000,
+        small=built_in or uses < 1000,
     )
 
 
