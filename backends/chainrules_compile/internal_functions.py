@@ -110,20 +110,6 @@ def subtract_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
-def plus_at(x: Any, y: Any, *, index: Any) -> Any:
-    """Return an array with a part set to zero plus another array."""
-    z = np.array(x)
-    z[index.join(())] = 0.0 + y
-    return z
-
-
-def minus_at(x: Any, y: Any, *, index: Any) -> Any:
-    """Return an array with a part set to zero minus another array."""
-    z = np.array(x)
-    z[index.join(())] = 0.0 - y
-    return z
-
-
 def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
     """Return zeros to whose rows the rows of arrays are added, one after the other.
 

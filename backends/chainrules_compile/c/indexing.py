@@ -12,7 +12,7 @@ from chainrules_compile.c.expression_text import c_type, literal, raw_type
 from chainrules_compile.c.item_builder import Lowering, argument_of, form, is_array, only
 from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.program_items import Literal
-from chainrules_compile.internal_functions import minus_at, plus_at, subtract_at
+from chainrules_compile.internal_functions import subtract_at
 from chainrules_compile.passes.buffer_reuse import Into
 from chainrules_py import ops as v
 from chainrules_py.ops.engine_operations import Index, read, store
@@ -243,6 +243,4 @@ PLACES: dict[Any, Callable[[Lowering, Call], View]] = {
     v.add_at: _writes("{0} + {1}"),
     v.scatter_add: _writes("{0} + {1}"),
     subtract_at: _writes("{0} - {1}"),
-    plus_at: _writes("0 + {1}"),
-    minus_at: _writes("0 - {1}"),
 }

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.internal_functions import Through, Written, minus_at, plus_at, subtract_at
+from chainrules_compile.internal_functions import Through, Written, subtract_at
 from chainrules_compile.passes.analysis import (
     alike,
     called,
@@ -21,7 +21,7 @@ from chainrules_py.ops import add_along_axis, add_at, copy, scatter_add
 from chainrules_py.ops.engine_operations import duplicate, store
 from chainrules_py.program import Call, Program, Value
 
-WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))
+WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at))
 """Operations whose result is their first operand, changed in a part."""
 
 

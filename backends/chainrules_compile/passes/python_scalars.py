@@ -19,11 +19,9 @@ from chainrules_compile.internal_functions import (
     double,
     expect,
     is_finite,
-    minus_at,
     over,
     over_silently,
     plain_number,
-    plus_at,
     root,
     subtract_at,
 )
@@ -58,7 +56,7 @@ _PLAIN: dict[Any, Any] = {
 """By function of NumPy's numbers, a function of Python's numbers with the same bits."""
 _POWERS: dict[Any, Any] = {operator.pow: power, v.pow: power_silently}
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
-_STORES = (store, plus_at, minus_at, subtract_at, v.scatter_add, v.add_at)
+_STORES = (store, subtract_at, v.scatter_add, v.add_at)
 _QUOTIENTS = frozenset((over, over_silently))
 _ENTERING = frozenset((read, v.lift))
 _SIGNIFICANT = 2**53

@@ -16,9 +16,7 @@ from chainrules_compile.internal_functions import (
     Written,
     expect,
     expect_form,
-    minus_at,
     name_of,
-    plus_at,
     subtract_at,
 )
 from chainrules_compile.loop_node import Loop
@@ -250,20 +248,16 @@ class NumpyWriting:
         """Write an addition to a part of an array; for several elements, to the view of them."""
         where = self.index(pattern, places)
         shape: Any = x.shape
-        minus, over = operation in (subtract_at, minus_at), operation in (plus_at, minus_at)
-        sign = "-" if minus else "+"
+        minus = operation is subtract_at
         one = [type(entry) is int or entry is Index.HOLE for entry in pattern]
         several = len(pattern) < len(shape) or not all(one)
         if several and (places or pattern.is_basic):
             # ``x[i] += y`` reads a view, adds, and writes the view back to itself: omit the write.
             part, ufunc = self.local("part"), self.bound(np.subtract if minus else np.add)
             self.lines.append(f"{part} = {name}[{where}]")
-            first = self.operand(0.0, x) if over else part
-            self.lines.append(f"{ufunc}({first}, {self.text(y)}, {part})")
-        elif over:
-            self.lines.append(f"{name}[{where}] = 0.0 {sign} {self.text(y)}")
+            self.lines.append(f"{ufunc}({part}, {self.text(y)}, {part})")
         else:
-            self.lines.append(f"{name}[{where}] {sign}= {self.text(y)}")
+            self.lines.append(f"{name}[{where}] {'-' if minus else '+'}= {self.text(y)}")
 
     # ------------------------------------------------------------------------------ expressions
 
