@@ -23,6 +23,7 @@ from chainrules_compile.recorded_calls import UNSURE, Notes
 from chainrules_compile.recorded_types import METADATA
 from chainrules_compile.recorded_values import Noted, Reading, plain
 from chainrules_compile.recording_refusals import parts_of
+from chainrules_compile.statistics_steps import in_steps
 from chainrules_py.extend import flatten, type_info
 from chainrules_py.ops.engine_operations import Index, duplicate, read, read_whole, store
 from chainrules_py.program import Call, Value
@@ -64,6 +65,8 @@ class Recorder(Notes):
             return self.write_result(function, "", operands, keywords)
         if function in WRITERS:
             return self.write_by(function, operands, keywords)
+        if (y := in_steps(function, operands, keywords)) is not None:
+            return y
         return self.compute(function, watched(function), operands, keywords)
 
     def call_method(self, name: str, member: Any, operands: Any, keywords: dict[str, Any]) -> Any:

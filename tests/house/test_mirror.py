@@ -492,7 +492,6 @@ TOPICS = {
     "tests/engines/compile/test_options.py": "options of rewritten operations, a generator",
     "tests/engines/compile/test_plain_numbers.py": "passes/python_scalars.py, whose cases are many",
     "tests/engines/compile/test_rows.py": "scatter_add and short_sums, in whole programs",
-    "tests/engines/compile/test_statistics_expansion.py": "the pass, in all targets",
     "tests/engines/compile/test_opaque.py": "objects that primitives alone take",
     "tests/engines/compile/test_first_points.py": "compiled at one point, called at another",
     "tests/engines/compile/test_said.py": "what NumPy says while a program runs",

@@ -14,13 +14,11 @@ from chainrules_compile.passes.scan_bodies import with_own_turns
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
-from chainrules_compile.passes.statistics_expansion import with_steps
 from chainrules_py.program import Program
 
 Pass = Callable[[Program], Program]
 
 PASSES: dict[str, Pass] = {
-    "statistics": with_steps,
     "simplify": simplified,
     "recomputation": without_marks,
     "dead code": without_dead_code,

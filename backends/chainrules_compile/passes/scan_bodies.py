@@ -14,7 +14,6 @@ from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.output_copies import with_own_outputs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.slice_updates import with_parts
-from chainrules_compile.passes.statistics_expansion import with_steps
 from chainrules_py.program import Call, Program, Value
 
 Pass = Callable[[Program], Program]
@@ -88,7 +87,7 @@ def _where(xs: Any, chosen: Any) -> tuple[Any, ...]:
 
 def with_passes(turn: Program) -> Program:
     """Apply the passes to a loop body; its outputs own their memory."""
-    turn = with_own_turns(without_marks(simplified(with_steps(turn))))
+    turn = with_own_turns(without_marks(simplified(turn)))
     turn = without_dead_code(turn)
     turn = without_dead_code(with_parts(turn))
     return with_buffers(with_own_outputs(turn))
@@ -96,4 +95,4 @@ def with_passes(turn: Program) -> Program:
 
 def with_few_passes(turn: Program) -> Program:
     """Apply to a loop body the passes that drop calls."""
-    return without_dead_code(with_short_turns(without_marks(simplified(with_steps(turn)))))
+    return without_dead_code(with_short_turns(without_marks(simplified(turn))))

@@ -273,7 +273,7 @@ def test_parameters_keep_their_names_from_functions():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "statistics simplify recomputation dead code parts dead parts turns plain numbers "
+        "simplify recomputation dead code parts dead parts turns plain numbers "
         "short sums rows own outputs lifetimes"
     )
 
