@@ -110,40 +110,6 @@ def subtract_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
-def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
-    """Return zeros to whose rows the rows of arrays are added, one after the other.
-
-    Each row is added at `times` consecutive indices. Columns are added one at a time: `np.add.at`
-    is six times as fast for vectors as for rows. Long arrays are added in pieces that stay in the
-    cache for all columns.
-    """
-    z, width = np.zeros(shape), shape[1:]
-    flat, y = _in_one(places, ()).astype(np.intp, copy=False), _in_one(ys, width)
-    if times > 1 and width and width[0] > NARROW:
-        flat = np.where(flat < 0, flat + shape[0], flat)
-        for column, out in zip(y.T, z.T, strict=True):
-            out[...] = np.bincount(flat, column.repeat(times), shape[0])
-        return z
-    step = max(PIECE // times if width else len(y), 1)
-    for i in range(0, len(y), step):
-        part, where = y[i : i + step], flat[i * times : (i + step) * times]
-        for column, each in zip(z.T, part.T, strict=True) if width else ((z, part),):
-            np.add.at(column, where, each if times == 1 else each.repeat(times))
-    return z
-
-
-NARROW = 8
-"""Maximum length of rows that are added by `np.add.at` if each has several indices."""
-PIECE = 3 << 10
-"""Number of indices in a piece."""
-
-
-def _in_one(xs: Any, width: Shape) -> Any:
-    """Return the rows of arrays, whose last axes have the shape of a row, in one array."""
-    rows = [x.reshape(-1, *width) for x in xs]
-    return np.concatenate(rows) if len(rows) > 1 else rows[0]
-
-
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory with the given order of axes, outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)

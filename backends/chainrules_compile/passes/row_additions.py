@@ -1,35 +1,23 @@
-"""Scattered rows: consecutive additions to rows of an array become one call.
-
-The call adds to one column at a time, in the order of the rows. `np.add.at` has a fast path for
-vectors, which does not read and write an array of indices for each element.
-"""
+"""Scattered rows: consecutive additions to rows of an array become one addition."""
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from chainrules_compile.internal_functions import added_rows
-from chainrules_compile.passes.analysis import (
-    changed,
-    contiguous,
-    counts,
-    is_array,
-    is_contiguous,
-    size,
-    value_of,
-)
+from chainrules_compile.passes.analysis import changed, contiguous, counts, is_array, size, value_of
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_py.ops import add_at, copy, full_like, scatter_add, zeros_like
+from chainrules_py.ops import add_at, copy, scatter_add
 from chainrules_py.ops.engine_operations import Index, duplicate
 from chainrules_py.program import Call, Program, Value
 
 _ADDS = (add_at, scatter_add)
 _FEWEST = 200
 """Minimum number of indices."""
-_WIDEST, _WIDEST_SPREAD = 32, 16
-"""Maximum length of a row, and of a row that is added at several indices."""
+_WIDEST = 32
+"""Maximum length of a row."""
 _AT_ROWS = Index((Index.HOLE,))
 
 
@@ -37,118 +25,58 @@ def with_added_rows(program: Program) -> Program:
     """Return the program with one call for consecutive additions to rows of an array."""
     if program.functions.isdisjoint(_ADDS):
         return program
-    walk = _Walk(program)
-    calls = [each for call in reversed(program.calls) for each in walk.at_once(call)]
+    made, uses = program.definitions(), counts(program)
+    taken, calls = set[int](), list[Call]()
+    for call in reversed(program.calls):
+        run = [] if id(call) in taken else [*_run(call, made, uses)][::-1]
+        n = sum([size(each.operands[2]) for each in run])
+        if len(run) > 1 and n >= _FEWEST:
+            taken.update(map(id, run))
+            calls += _at_once(run)[::-1]
+        else:
+            calls.append(call)
     return without_dead_code(changed(program, calls=tuple(calls[::-1])))
 
 
-@final
-class _Walk:
-    def __init__(self, program: Program) -> None:
-        self._made = program.definitions()
-        self._constants = program.constants
-        self._uses = counts(program)
-        self._taken = set[int]()
-
-    def at_once(self, call: Call) -> list[Call]:
-        """Return one call for the additions to rows of which this is the last, and the sum.
-
-        The calls are in reverse order.
-        """
-        if id(call) in self._taken or not adds_to_rows(call):
-            return [call]
-        ys: list[Value] = []
-        places: list[Value] = []
-        each: Call | None = call
-        buffer = z = call.results[0]
-        while each is not None and adds_to_rows(each) and self._fits(z, *each.operands[1:]):
-            buffer, y, place = each.operands
-            self._taken.add(id(each))
-            ys.append(y)
-            places.append(place)
-            each = self._before(buffer)
-        if not ys:
-            return [call]
-        ys, places = ys[::-1], places[::-1]
-        rows, times = self._spread(ys, places)
-        shape: tuple[int, ...] = z.shape or ()
-        width = shape[1] if len(shape) > 1 else 1
-        several = len(ys) > 1 or width > 1 or times > 1
-        widest = _WIDEST if times == 1 else _WIDEST_SPREAD
-        n, zeros = sum(map(size, places)), self._starts(buffer)
-        if width > widest or n < _FEWEST or not several or not (zeros or 4 * n * width > size(z)):
-            return [call]
-        options = {"shape": z.shape, "times": times}
-        if zeros:
-            return [Call(added_rows, (tuple(rows), tuple(places)), options, (z,))]
-        layout = contiguous(z.shape or (), z.dtype.itemsize)
-        more = value_of(f"{z.name}_rows", np.ndarray, z.shape, z.dtype, None, layout)
-        of_rows = Call(added_rows, (tuple(rows), tuple(places)), options, (more,))
-        return [Call(np.add, (buffer, more), {}, (z,)), of_rows]
-
-    def _before(self, buffer: Value) -> Call | None:
-        """Return the addition that gave a buffer, also through copies, if only this one uses it."""
-        made = self._made.get(buffer)
-        while made is not None and self._uses[buffer] == 1 and made.function in (copy, duplicate):
-            buffer = made.operands[0]
-            made = self._made.get(buffer)
-        return made if made is not None and adds(made) and self._uses[buffer] == 1 else None
-
-    def _starts(self, buffer: Value) -> bool:
-        """Return whether a buffer is zeros that only the additions use."""
-        made, array = self._made.get(buffer), self._constants.get(buffer)
-        if made is not None:
-            return is_zeros(made) and self._uses[buffer] == 1
-        return type(array) is np.ndarray and not any(array.tobytes())
-
-    def _fits(self, z: Value, y: Any, place: Any) -> bool:
-        if not (is_array(y) and is_array(place)) or y.dtype != z.dtype or place.dtype.kind != "i":
-            return False
-        return bool(place.shape) and y.shape == (*place.shape, *(z.shape or ())[1:])
-
-    def _spread(self, ys: list[Value], places: list[Value]) -> tuple[list[Value], int]:
-        """Return rows before they were repeated at several indices, if all were repeated alike."""
-        times, rows = set(), []
-        for y, place in zip(ys, places, strict=True):
-            made, shape = self._made.get(y), (place.shape or ())
-            if made is None or getattr(made.function, "__name__", None) != "sum_transpose_numpy":
-                return ys, 1
-            row, axis = made.operands[0], made.options["axis"]
-            last = len(shape) - 1
-            if axis not in (last, (last,)) or made.options["keepdims"] or not is_array(row):
-                return ys, 1
-            if row.shape != (*shape[:last], *(y.shape or ())[last + 1 :]) or row.dtype != y.dtype:
-                return ys, 1
-            times.add(shape[last])
-            rows.append(row)
-        return (rows, times.pop()) if len(times) == 1 else (ys, 1)
+def _run(call: Call, made: Mapping[Value, Call], uses: Mapping[Value, int]) -> Iterator[Call]:
+    """Yield an addition to rows, and those before it, also through copies, if only it uses them."""
+    last, each = call, made.get(call.results[0]) if call.results else None
+    while each is not None and _adds_to_rows(each) and _is_alike(each, last):
+        yield each
+        buffer = each.operands[0]
+        each = made.get(buffer)
+        while each is not None and uses[buffer] == 1 and each.function in (copy, duplicate):
+            buffer = each.operands[0]
+            each = made.get(buffer)
+        each = each if uses[buffer] == 1 else None
 
 
-def adds(call: Call) -> bool:
-    """Return whether a call adds to a part of an array of double precision."""
-    if call.function not in _ADDS or len(call.operands) != 3 or len(call.results) != 1:
+def _adds_to_rows(call: Call) -> bool:
+    """Return whether a call adds to short rows of a matrix, or to elements of a vector."""
+    if call.function not in _ADDS or len(call.operands) != 3 or call.options["index"] != _AT_ROWS:
         return False
-    (z,) = call.results
-    return is_array(z) and z.dtype == np.float64
-
-
-def adds_to_rows(call: Call) -> bool:
-    """Return whether a call adds to rows of a matrix, or elements of a vector."""
-    if not adds(call) or call.options["index"] != _AT_ROWS:
+    (z,), (_, y, places) = call.results, call.operands
+    if not (is_array(z) and is_array(y) and is_array(places)) or places.dtype.kind != "i":
         return False
-    shape: Any = call.results[0].shape
-    return len(shape) == 1 or (len(shape) == 2 and shape[1] > 0)
+    rows = bool(places.shape) and y.shape == (*places.shape, *z.shape[1:])
+    alike = z.dtype == y.dtype == np.float64
+    return rows and alike and (len(z.shape) == 1 or (len(z.shape) == 2 and z.shape[1] <= _WIDEST))
 
 
-def is_zeros(call: Call) -> bool:
-    """Return whether a call gives an array of real zeros."""
-    if call.function is zeros_like:
-        fill: Any = 0
-    elif call.function is full_like:
-        fill = call.options["fill"]
-    else:
-        return False
-    if type(fill) not in (int, float) or fill != 0 or str(fill)[0] == "-":
-        return False
-    (y,) = call.results
-    return y.type is np.ndarray and y.dtype.kind == "f" and size(y) > 0 and is_contiguous(y)
+def _is_alike(call: Call, other: Call) -> bool:
+    """Return whether the indices of two additions can be joined along their first axis."""
+    x, y = call.operands[2], other.operands[2]
+    return bool(x.dtype == y.dtype and x.shape[1:] == y.shape[1:])
+
+
+def _at_once(run: list[Call]) -> list[Call]:
+    """Return the calls that join the rows of additions, and their indices, and add them."""
+    z = run[-1].results[0]
+    joins, both = list[Call](), list[Value]()
+    for i, part in ((1, "rows"), (2, "places")):
+        xs: Any = [call.operands[i] for call in run]
+        shape = (sum([x.shape[0] for x in xs]), *xs[0].shape[1:])
+        layout = contiguous(shape, xs[0].dtype.itemsize)
+        both.append(value_of(f"{z.name}_{part}", np.ndarray, shape, xs[0].dtype, None, layout))
+        joins.append(Call(np.concatenate, (tuple(xs),), {}, (both[-1],)))
+    return [*joins, Call(add_at, (run[0].operands[0], *both), {"index": _AT_ROWS}, (z,))]

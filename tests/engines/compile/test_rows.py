@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.internal_functions import added_rows
 from chainrules_compile.passes import FOR_NUMPY, PASSES
 from chainrules_compile.passes.row_additions import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
@@ -211,15 +210,14 @@ def compared(f, shape, dtype):
         alike(f, x, (i - shape[0] * (i % 2)).astype(dtype), (-j - 1).astype(dtype))
 
 
-def test_rows_are_counted_where_all_come_back_to_zeros():
+def test_rows_and_their_places_are_joined():
     x, i = numbers(30, 3), RNG.integers(0, 30, (2, 300))
-    for f in (twice, spread, bags, once):
-        assert alike(f, x, *i)[1].count("added_rows(") == 1
-    assert alike(beside, x, *i)[1].count("added_rows(") == 1
-    assert alike(beside_constants, x, *i)[1].count("added_rows(") == 2
-    assert "added_rows" not in alike(once, x, *i[:, :20])[1]
-    assert "added_rows" not in alike(columns, x, *i)[1]
-    assert "added_rows" not in alike(once, numbers(30, 40), *i)[1]
+    for f in (twice, spread, beside):
+        assert alike(f, x, *i)[1].count("concatenate(") == 2
+    for f in (once, bags, columns):
+        assert "concatenate(" not in alike(f, x, *i)[1]
+    assert "concatenate(" not in alike(twice, x, *i[:, :20])[1]
+    assert "concatenate(" not in alike(twice, numbers(30, 40), *i)[1]
 
 
 def test_places_outside_raise_what_numpy_raises():
@@ -231,8 +229,6 @@ def test_places_outside_raise_what_numpy_raises():
         j[7] = wrong
         with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0"):
             f(x, j, j)
-        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
-            added_rows((x[i],), (j,), shape=(30, 3), times=1)
 
 
 def lookups(x, i, j):
@@ -247,24 +243,7 @@ def test_many_rows_are_added_at_once(shape):
     i, j = RNG.integers(0, 50, (2, 7200))
     source = alike(lookups, numbers(*shape), i, j - 50 * (j % 2))[1]
     alike(lookups, numbers(*shape), i[:3000], j)
-    if shape[-1] < 40:
-        assert source.count("added_rows(") == 1
-
-
-def test_pieces_are_of_arrays_of_all_forms():
-    rows, places = numbers(40, 2, 3), RNG.integers(0, 9, (40, 2))
-    wanted = np.zeros((9, 3))
-    np.add.at(wanted, places, rows)
-    forms = ([*rows], [*places]), ([rows[:7], *rows[7:]], [places[:7], *places[7:]])
-    for ys, ks in (*forms, ([*rows[0], *rows[1:]], [*places[0], *places[1:]])):
-        ks = [np.asarray(k).astype(np.int32) for k in ks]
-        assert added_rows(ys, ks, shape=(9, 3), times=1).tobytes() == wanted.tobytes()
-    for width in (2, 8, 9, 16):
-        ys, ks = [*numbers(300, width)], [*RNG.integers(-9, 9, (300, 25))]
-        z = np.zeros((9, width))
-        for y, k in zip(ys, ks, strict=True):
-            np.add.at(z, k, y)
-        assert added_rows(ys, ks, shape=(9, width), times=25).tobytes() == z.tobytes()
+    assert source.count("concatenate(") == 2
 
 
 def pairs(x, y):
