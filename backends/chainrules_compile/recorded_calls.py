@@ -66,10 +66,6 @@ class Notes:
         All recorded values of this run.
     failed : Exception or None
         The error of a recorded call, if one failed; the function may have caught it.
-    sums : set of Value
-        Sums over the iterations of a scan.
-    gone : dict
-        For stacked outputs of a scan, the rows that are zeros because the output was absent.
     overlaps : bool
         Whether the function tests two arrays for common elements.
     quiet : bool
@@ -92,8 +88,7 @@ class Notes:
         self.living: list[weakref.ref[Noted]] = []
         self.failed: Exception | None = None
         self._writes: dict[int, int] = {}
-        self.overlaps, self.sums = False, set[Value]()
-        self.gone: dict[Value, frozenset[int]] = {}
+        self.overlaps = False
         self.given: list[Any] = []
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters

@@ -122,7 +122,6 @@ def turns(
     rows: Leaves,
     length: int,
     backwards: bool,
-    between: tuple[int, int] = (0, 0),
 ) -> Any:
     """Return the final carry of all iterations, and arrays of their outputs.
 
@@ -136,17 +135,11 @@ def turns(
         The number of iterations.
     backwards : bool
         Whether the last row comes first; its outputs are then the last.
-    between : tuple of int
-        How many of the last rows, and of the last outputs, pass only from scan to scan. A leaf
-        that is absent in some iterations of one scan, such as the tangent of a state that does not
-        vary yet, is absent there in the other: zeros would be multiplied by factors that may be
-        infinite.
     """
     f = closed(f)
     if find_tracers((f, carry, rows)):
-        ways: Any = {"length": length, "backwards": backwards, "between": between}
-        return scan_turns(f, carry, rows, **ways)
-    return Turns(f, carry, rows, length, backwards, between[0]).result()
+        return scan_turns(f, carry, rows, length=length, backwards=backwards)
+    return Turns(f, carry, rows, length, backwards).result()
 
 
 @HigherOrder
@@ -158,10 +151,9 @@ def scan_turns(
     *,
     length: int,
     backwards: bool,
-    between: tuple[int, int],
 ) -> Any:
     """Compute `turns` for values that an engine traces."""
-    return turns(f, carry, rows, length, backwards, between)  # another engine may trace below
+    return turns(f, carry, rows, length, backwards)  # another engine may trace below
 
 
 def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
@@ -227,13 +219,11 @@ def scan_turns_frule(
     *,
     length: int,
     backwards: bool,
-    between: tuple[int, int],
 ) -> Any:
     """Push tangents through all iterations, in one scan with the values."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
-    m, n, own = len(parts), len(given[1]), between[0]
-    k = len(given[2]) - own
+    m, n, k = len(parts), len(given[1]), len(given[2])
     pushed = _Pushed()
     part_dots, carry_dots, row_dots = _split(_dots(given[0 if m else 1 :], tangents), m, n)
 
@@ -243,25 +233,20 @@ def scan_turns_frule(
         return (*new, *ys)
 
     def turn(state: Leaves, row: Leaves) -> Any:
-        (carry, dots), (x, x_dots, y, y_dots) = _split(state, n), _split(row, k, k, own)
-        operands = (*parts, *carry, *x, *y)
-        moved = _of_numbers(operands, (*part_dots, *dots, *x_dots, *y_dots))
+        (carry, dots), (x, x_dots) = _split(state, n), _split(row, k)
+        operands = (*parts, *carry, *x)
+        moved = _of_numbers(operands, (*part_dots, *dots, *x_dots))
         traced = apart(pushed.noting(flat, operands))
         with sharing():
             out, out_dot = config.frule_via_ad(moved, traced, *operands)
-        found = _entries(out_dot, len(out))
-        h, now = len(out) - between[1], pushed.now(found)
-        found = now
-        ys = (*out[n:h], *found[n:h], *out[h:], *found[h:])
-        return (*out[:n], *now[:n]), ys
+        now = pushed.now(_entries(out_dot, len(out)))
+        return (*out[:n], *now[:n]), (*out[n:], *now[n:])
 
-    rows_now = (*given[2][:k], *row_dots[:k], *given[2][k:], *row_dots[k:])
-    twice = own * 2, between[1] * 2
-    end, ys = turns(turn, (*given[1], *carry_dots), rows_now, length, backwards, twice)
-    h = len(ys) // 2 - between[1]
-    y, dots, last, last_dots = _split(ys, h, h, between[1])
-    found = pushed.ever((*dots, *last_dots))
-    return (end[:n], (*y, *last)), (tuple(map(_zero, end[n:])), tuple(map(_zero, found)))
+    rows_now = (*given[2], *row_dots)
+    end, ys = turns(turn, (*given[1], *carry_dots), rows_now, length, backwards)
+    y, dots = _split(ys, len(ys) // 2)
+    found = pushed.ever(dots)
+    return (end[:n], y), (tuple(map(_zero, end[n:])), tuple(map(_zero, found)))
 
 
 @rrule.register(scan_turns, requires=ReverseMode)
@@ -273,37 +258,31 @@ def scan_turns_rrule(
     *,
     length: int,
     backwards: bool,
-    between: tuple[int, int],
 ) -> Any:
     """Run the pullbacks from the last iteration to the first, at the states kept on the way."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
-    m, n, own = len(parts), len(given[1]), between[0]
-    k = len(given[2]) - own
+    m, n, k = len(parts), len(given[1]), len(given[2])
 
     def forward(state: Leaves, row: Leaves) -> Any:
         new, ys = around(parts)(state, row)
         return new, (*ys, *state)
 
-    kept = own, between[1] + n
-    end, found = turns(forward, given[1], given[2], length, backwards, kept)
+    end, found = turns(forward, given[1], given[2], length, backwards)
     if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
         raise Changing  # they would become NumPy numbers as elements of an array
-    ys, states = found[: len(found) - n], found[len(found) - n :]
-
-    h = len(ys) - between[1]
+    ys, states = _split(found, len(found) - n)
 
     def flat(*xs: Any) -> Any:
         captured, carry, x = _split(xs, m, n)
         new, ys = around(captured)(carry, x)
-        return (*new, *ys, *carry, *captured)  # the cotangents of these are sums so far
+        return (*new, *ys, *captured)  # the cotangents of these are sums so far
 
     def back(bars: Leaves, row: Leaves) -> Any:
-        x, first_bars, before, y, state, last_bars = _split(row, k, h, n, own, n)
-        y_bars = (*first_bars, *last_bars)
+        x, state, y_bars = _split(row, k, n)
         new_bars, part_bars = _split(bars, n)
-        out, pull = config.rrule_via_ad(flat, *parts, *state, *x, *y)
-        found = pull(_of_numbers(out, (*new_bars, *y_bars, *before, *part_bars)))
+        out, pull = config.rrule_via_ad(flat, *parts, *state, *x)
+        found = pull(_of_numbers(out, (*new_bars, *y_bars, *part_bars)))
         found = tuple([_dense(t) if _flows(t) else None for t in found])
         parts_now, carry_now, x_bars = _split(found, m, n)
         return (*carry_now, *parts_now), x_bars
@@ -312,15 +291,8 @@ def scan_turns_rrule(
         both = _entries(bars, 2)
         end_bars, y_bars = _entries(_zero(both[0]), n), _entries(_zero(both[1]), len(ys))
         begin = (*end_bars, *[None] * m)
-        rows_now = (
-            *(*given[2][:k], *y_bars[:h], *[None] * n),
-            *(*given[2][k:], *states, *y_bars[h:]),
-        )
-        back_again = own + n + between[1], own
-        last, x_bars = turns(back, begin, rows_now, length, not backwards, back_again)
-        for x in last:
-            if isinstance(x, Noted):
-                x.recorder.sums.add(x.current)
+        rows_now = (*given[2], *states, *y_bars)
+        last, x_bars = turns(back, begin, rows_now, length, not backwards)
         carry_bars, part_bars = _split(last, n)
         f_bar = _unflatten(f, part_bars) if m else ZeroTangent()
         return f_bar, _unflatten(carry, carry_bars), _unflatten(rows, x_bars)

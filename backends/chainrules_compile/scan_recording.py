@@ -6,7 +6,6 @@ for the carry and for a row. All other operands of its calls are the same in eac
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Iterable
 from typing import Any, final
@@ -26,7 +25,7 @@ from chainrules_compile.scan_iteration import Leaves, Run, Turn, renamed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
-from chainrules_py.ops import concat, copy, getitem, stack
+from chainrules_py.ops import stack
 from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.program import Call, Program, Value
 
@@ -34,10 +33,6 @@ LONG = 4096
 """Maximum length of a scan that is recorded one by one if an iteration guards numbers."""
 _PEELED = 4
 """Number of iterations after which the carry must keep its form."""
-_FEW = 4
-"""Maximum length of a part of a scan that is recorded one by one."""
-
-_NONE: frozenset[int] = frozenset()
 
 
 class Unsteady(Exception):  # noqa: N818 (not an error: iterations are recorded one by one)
@@ -62,8 +57,6 @@ class Turns:
         The indices of the rows, in the order of the iterations.
     back : bool
         Whether the order is backwards.
-    gone : list of frozenset
-        For each array the rows that are absent: they begin and end parts of the scan.
     results : list
         The outputs so far: leaves for one iteration, or a `Run` for a loop.
     recorder : Recorder or None
@@ -77,45 +70,27 @@ class Turns:
         rows: Leaves,
         length: int,
         backwards: bool,
-        between: int,
     ) -> None:
-        self.f, self.carry, self.back = f, carry, backwards
-        self.arrays = self.rows = rows
+        self.f, self.carry, self.rows, self.back = f, carry, rows, backwards
         self.order = range(length)[::-1] if backwards else range(length)
         found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
-        self.results: list[Leaves | Run] = []
+        self.results: list[Any] = []
         self.recorder: Recorder | None = found[0].recorder if found else None
-        first = len(rows) - between
-        self.gone = [_gone(x) if i >= first else _NONE for i, x in enumerate(rows)]
 
     def result(self) -> Any:
         """Return the final carry and the stacked outputs."""
-        for part in self._parts():
-            missing = [part[0] in gone for gone in self.gone]
-            self.rows = tuple([
-                None if out else x for out, x in zip(missing, self.arrays, strict=True)
-            ])  # fmt: skip
-            self._record(part)
+        self._record()
         first = self.results[0]
         n = len(first.lists if isinstance(first, Run) else first)
         return self.carry, tuple(map(self._whole, range(n)))
 
-    def _parts(self) -> list[range]:
-        """Return the iterations in parts; in each part the same rows are absent."""
-        order = self.order
-        if not any(self.gone):
-            return [order]
-        there = [[i in gone for gone in self.gone if gone] for i in order]
-        cuts = [k for k in range(1, len(there)) if there[k] != there[k - 1]]
-        return [order[i:j] for i, j in itertools.pairwise((0, *cuts, len(order)))]
-
-    def _record(self, part: range) -> None:
-        """Record iterations of a part one by one, until the rest becomes a loop."""
-        for done, i in enumerate(part):
-            if self.results and self.recorder is not None and len(part) > _FEW:
+    def _record(self) -> None:
+        """Record iterations one by one, until the rest becomes a loop."""
+        for done, i in enumerate(self.order):
+            if self.results and self.recorder is not None:
                 if done > _PEELED:
                     raise Changing
-                if self._looped(part[done:]):
+                if self._looped(self.order[done:]):
                     return
             rows = [_row(x, i) for x in self.rows]
             carry, ys = self.f(self._noting(self.carry), self._noting(rows))
@@ -136,43 +111,20 @@ class Turns:
 
     def _whole(self, j: int) -> Any:
         """Return an output of all iterations as an array, zero where absent; None if all are."""
-        pieces = self._pieces(j)
-        there = [y for _, y in pieces if y is not None]
-        if not there or len(pieces) == 1:
-            return there[0] if there else None
-        if len({str(_form(plain_one(y)[0])) for y in there}) > 1:
+        last = self.results[-1]
+        kept = last.lists[j] if isinstance(last, Run) else None
+        rows = [each[j] for each in self.results if not isinstance(each, Run)]
+        there = [plain_one(y) for y in rows if y is not None]
+        if kept is None and not there:
+            return None
+        if kept is None and isinstance(last, Run):
             raise Changing
-        like, gone, end = plain_one(there[0]), set[int](), 0
-        arrays = []
-        for n, y in pieces[::-1] if self.back else pieces:
-            arrays.append(np.zeros((n, *like.shape[1:]), like.dtype) if y is None else y)
-            gone.update(range(end, end + n) if y is None else ())
-            end += n
-        whole = concat(*arrays)
-        if isinstance(whole, Noted):
-            whole.recorder.gone[whole.current] = frozenset(gone)
-        return whole
-
-    def _pieces(self, j: int) -> list[tuple[int, Any]]:
-        """Return an output as consecutive arrays with their lengths; None for absent rows."""
-        pieces: list[tuple[int, Any]] = []
-        straight: list[Any] = []
-        for each in (*self.results, None):
-            if isinstance(each, Run) and (found := each.lists[j]) is not None:
-                pieces.append((len(straight) + each.turns, self._stacked(straight, *found)))
-                straight = []
-                continue
-            x = None if each is None or isinstance(each, Run) else each[j]
-            if x is not None:
-                straight.append(x)
-                continue
-            if straight:
-                rows = straight[::-1] if self.back else straight
-                pieces.append((len(straight), stack(*rows)))
-                straight = []
-            if each is not None:
-                pieces.append((each.turns if isinstance(each, Run) else 1, None))
-        return pieces
+        like = there[0] if kept is None else kept[1][0]
+        zeros = np.zeros(np.shape(like), getattr(like, "dtype", float))[()]
+        rows = [zeros if y is None else y for y in rows]
+        if kept is None:
+            return stack(*rows[:: -1 if self.back else 1])
+        return self._stacked(rows, *kept)
 
     def _looped(self, left: range) -> bool:
         """Record the rest as a loop; return False if the body changes the form of the carry."""
@@ -190,20 +142,13 @@ class Turns:
         if not all([_same_form(*each) for each in forms]):
             recorder._asked = asked
             return False
-        pairs = [xs for ys in self._known_rows() for xs in zip(ys, turn.ys, strict=True)]
+        pairs = [xs for ys in self.results for xs in zip(ys, turn.ys, strict=True)]
         if not all([_same_rows(x, y) for x, y in pairs]):
             raise Changing
         self._check_questions(turn.calls)
         payloads = payloads_of(recorder, before, turn)
         self._note(left, turn, payloads)
         return True
-
-    def _known_rows(self) -> list[Leaves]:
-        """Return the outputs of each iteration so far, and of the last iteration of each loop."""
-        return [
-            tuple([x and x[1][0] for x in ys.lists]) if isinstance(ys, Run) else ys
-            for ys in self.results
-        ]
 
     def _turn(self, recorder: Any, at: int) -> Turn:
         """Record the loop body on placeholders."""
@@ -313,33 +258,6 @@ class Turns:
         value = recorder._value(payload, recorder._name(), None)
         recorder.calls.append(Call(stacked_rows, operands, {"back": self.back}, (value,)))
         return recorder._noted(payload, value, None, None)
-
-
-def _gone(x: Any) -> frozenset[int]:
-    """Return the absent rows of an array, also if it is a copy of the outputs of a scan.
-
-    Tangents that are pushed together, such as those of a Hessian, are stacked and then indexed.
-    """
-    if not isinstance(x, Noted) or not x.recorder.gone:
-        return _NONE
-    known: dict[Any, frozenset[int]] = x.recorder.gone
-    y: Any = x.current
-    if y in known:
-        return known[y]
-    made: dict[Any, Call] = {z: call for call in x.recorder.calls for z in call.results}
-    while y not in known and (call := made.get(y)) is not None:
-        f, (first, *rest) = call.function, call.operands or (None,)
-        if f is getitem and not rest:
-            place, call = call.options["index"], made.get(first, call)  # the `stack` of tangents
-            if len(place) != 1 or type(place[0]) is not int or call.function is not stack:
-                return _NONE
-            if call.options.get("axis", 0) != 0:
-                return _NONE
-            first = call.operands[place[0]]
-        elif f not in (copy, duplicate):
-            return _NONE
-        y = first
-    return known.get(y, _NONE)
 
 
 def _row(x: Any, i: int) -> Any:
