@@ -7,7 +7,7 @@ and, backwards, of its pullback at the states that were kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -106,16 +106,6 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     return unflatten(tree, end), unflatten(of_results[0], results)
 
 
-def _level(x: Any) -> Any:
-    """Return the level of the differentiation that traces a value; -1 if none does."""
-    return x.level if isinstance(x, Tracer) else -1
-
-
-def _depth(x: Any) -> int:
-    """Return the number of differentiations that trace a value."""
-    return 1 + _depth(x.__payload__) if isinstance(x, Tracer) else 0
-
-
 def turns(
     f: Any,
     carry: Leaves,
@@ -193,10 +183,14 @@ def _of_numbers(xs: Leaves, ts: Leaves) -> Leaves:
     return tuple([_zero(None if x is None else t) for x, t in zip(xs, ts, strict=True)])
 
 
+def _flowing(ts: Iterable[Any]) -> Leaves:
+    """Return the derivatives that were computed, None for the plain zeros of an engine."""
+    return tuple([t if _flows(t) else None for t in ts])
+
+
 def _flows(t: Any) -> bool:
-    """Return whether a cotangent was computed; engines give plain zeros for unused operands."""
     x = plain(t)
-    return isinstance(t, Tracer) or isinstance(x, Noted) or (not is_zero(t) and bool(np.any(x)))
+    return isinstance(t, Tracer) or isinstance(x, Noted) or (not (t is None or is_zero(t)) and bool(np.any(x)))
 
 
 def _unflatten(x: Any, bars: Leaves) -> Any:
@@ -224,7 +218,6 @@ def scan_turns_frule(
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
     m, n, k = len(parts), len(given[1]), len(given[2])
-    pushed = _Pushed()
     part_dots, carry_dots, row_dots = _split(_dots(given[0 if m else 1 :], tangents), m, n)
 
     def flat(*xs: Any) -> Any:
@@ -236,17 +229,15 @@ def scan_turns_frule(
         (carry, dots), (x, x_dots) = _split(state, n), _split(row, k)
         operands = (*parts, *carry, *x)
         moved = _of_numbers(operands, (*part_dots, *dots, *x_dots))
-        traced = apart(pushed.noting(flat, operands))
         with sharing():
-            out, out_dot = config.frule_via_ad(moved, traced, *operands)
-        now = pushed.now(_entries(out_dot, len(out)))
+            out, out_dot = config.frule_via_ad(moved, apart(flat), *operands)
+        now = _flowing(_entries(out_dot, len(out)))
         return (*out[:n], *now[:n]), (*out[n:], *now[n:])
 
     rows_now = (*given[2], *row_dots)
     end, ys = turns(turn, (*given[1], *carry_dots), rows_now, length, backwards)
     y, dots = _split(ys, len(ys) // 2)
-    found = pushed.ever(dots)
-    return (end[:n], y), (tuple(map(_zero, end[n:])), tuple(map(_zero, found)))
+    return (end[:n], y), (tuple(map(_zero, end[n:])), tuple(map(_zero, dots)))
 
 
 @rrule.register(scan_turns, requires=ReverseMode)
@@ -283,8 +274,7 @@ def scan_turns_rrule(
         new_bars, part_bars = _split(bars, n)
         out, pull = config.rrule_via_ad(flat, *parts, *state, *x)
         found = pull(_of_numbers(out, (*new_bars, *y_bars, *part_bars)))
-        found = tuple([_dense(t) if _flows(t) else None for t in found])
-        parts_now, carry_now, x_bars = _split(found, m, n)
+        parts_now, carry_now, x_bars = _split(_flowing(found), m, n)
         return (*carry_now, *parts_now), x_bars
 
     def pullback(bars: Any) -> Any:
@@ -298,37 +288,3 @@ def scan_turns_rrule(
         return f_bar, _unflatten(carry, carry_bars), _unflatten(rows, x_bars)
 
     return (end, ys), pullback
-
-
-class _Pushed:
-    """Record of which results of an iteration have a tangent, shared by its closures.
-
-    The engine gives zeros for the others.
-    """
-
-    __slots__ = ("_ever", "_now")
-
-    def __init__(self) -> None:
-        self._now: list[bool] = []
-        self._ever: list[bool] = []
-
-    def noting(self, f: Callable[..., Leaves], operands: Leaves) -> Callable[..., Leaves]:
-        """Return the function of an iteration, which notes the traced results when it is called."""
-
-        def noted(*xs: Any) -> Leaves:
-            out = f(*xs)
-            own = max([_level(a) for a, b in zip(xs, operands, strict=True) if a is not b] or [0])
-            self._now = [_level(y) >= own for y in out]
-            before = self._ever or [False] * len(out)
-            self._ever = [a or b for a, b in zip(before, self._now, strict=True)]
-            return out
-
-        return noted
-
-    def now(self, ts: list[Any]) -> list[Any]:
-        """Return the tangents of all results, None where the last iteration has none."""
-        return [t if has else None for t, has in zip(ts, self._now, strict=True)]
-
-    def ever(self, ts: Leaves) -> list[Any]:
-        """Return the tangents of the last results, None where no iteration has one."""
-        return [t if has else None for t, has in zip(ts, self._ever[-len(ts) :], strict=False)]
