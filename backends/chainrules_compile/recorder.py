@@ -16,13 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from chainrules_compile.errors import MISS, RecordingError, Unfit
-from chainrules_compile.internal_functions import Through, Written, laid_out, name_of
+from chainrules_compile.internal_functions import Through, Written, laid_out
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.passes.analysis import flat
 from chainrules_compile.recorded_calls import UNSURE, Notes
 from chainrules_compile.recorded_types import METADATA
 from chainrules_compile.recorded_values import Noted, Reading, plain
-from chainrules_compile.recording_refusals import parts_of
 from chainrules_compile.statistics_steps import in_steps
 from chainrules_py.extend import flatten, type_info
 from chainrules_py.ops.engine_operations import Index, duplicate, read, read_whole, store
@@ -65,9 +64,14 @@ class Recorder(Notes):
             return self.write_result(function, "", operands, keywords)
         if function in WRITERS:
             return self.write_by(function, operands, keywords)
+        if function is np.nan_to_num and not (*operands[1:2], keywords.get("copy", True))[0]:
+            raise RecordingError(
+                "nan_to_num(x, copy=False) writes to an array that it is given, in a function that "
+                "is being compiled; use what np.nan_to_num(x) gives"
+            )
         if (y := in_steps(function, operands, keywords)) is not None:
             return y
-        return self.compute(function, watched(function), operands, keywords)
+        return self.compute(function, function, operands, keywords)
 
     def call_method(self, name: str, member: Any, operands: Any, keywords: dict[str, Any]) -> Any:
         """Compute and record a method call."""
@@ -80,7 +84,7 @@ class Recorder(Notes):
                 f"{name}() changes an array of a function that is being compiled; write "
                 f"{REFUSED_METHODS[name]}"
             )
-        return self.compute(member, watched(member), operands, keywords)
+        return self.compute(member, member, operands, keywords)
 
     def attribute(self, x: Noted, name: str) -> Any:
         """Compute and record a property."""
@@ -250,14 +254,10 @@ class Recorder(Notes):
         self.check_errors()
         parent = self.mine(x)
         while (reading := parent.reading) is not None:
-            shape, strides = parent.payload.shape, parent.payload.strides
-            held = parent.payload.size > 0
-            twice = held and any([n > 1 and not s for n, s in zip(shape, strides, strict=True)])
-            if reading.place is None or twice:
-                what = "an array that holds elements twice" if twice else "a view of several arrays"
+            if reading.place is None:
                 raise RecordingError(
-                    f"{what} is written to in a function that is being compiled; write to a copy, "
-                    f"or to the array itself"
+                    "a view of several arrays is written to in a function that is being compiled; "
+                    "write to a copy, or to the array itself"
                 )
             parent = reading.parent
         if parent.current.memory not in (None, UNSURE) or parent.current in self.inputs:
@@ -338,42 +338,6 @@ def are_apart(*arrays: Any) -> bool:
     """Return whether no two arrays may share memory."""
     share = np.may_share_memory
     return not any([share(x, y) for i, x in enumerate(arrays) for y in arrays[:i]])
-
-
-def watched(function: Any) -> Any:
-    """Return a function that gets read-only operands, and raises if it writes to them.
-
-    If the result is read-only, the function is called again with the original operands.
-    """
-
-    def call(*operands: Any, **options: Any) -> Any:
-        if not any([type(x) is np.ndarray and x.flags.writeable for x in operands]):
-            return function(*operands, **options)
-        given = list(map(read_only, operands))
-        try:
-            y = function(*given, **{k: read_only(x) for k, x in options.items()})
-        except ValueError as error:
-            if "read-only" not in str(error):
-                raise
-            raise RecordingError(
-                f"{name_of(function)} writes to an array that it is given, in a function that is "
-                f"being compiled; use what it gives, or name the array in out="
-            ) from error
-        found = parts_of(function, y)[0] if type(y) is not np.ndarray else [y]
-        if any([isinstance(x, np.ndarray) and not x.flags.writeable for x in found]):
-            return function(*operands, **options)
-        return y
-
-    return call
-
-
-def read_only(x: Any) -> Any:
-    """Return a read-only view of an array; other values unchanged."""
-    if type(x) is not np.ndarray or not x.flags.writeable:
-        return x
-    x = x.view()
-    x.flags.writeable = False
-    return x
 
 
 def copied(x: Any) -> Any:

@@ -189,8 +189,9 @@ def _flowing(ts: Iterable[Any]) -> Leaves:
 
 
 def _flows(t: Any) -> bool:
-    x = plain(t)
-    return isinstance(t, Tracer) or isinstance(x, Noted) or (not (t is None or is_zero(t)) and bool(np.any(x)))
+    if t is None or is_zero(t):
+        return False
+    return isinstance(t, Tracer) or isinstance(plain(t), Noted) or bool(np.any(plain(t)))
 
 
 def _unflatten(x: Any, bars: Leaves) -> Any:

@@ -98,4 +98,4 @@ STEPS: dict[Any, tuple[Callable[..., Any], int]] = {
     np.linalg.norm: (_norm, 4),
     v.vector_norm: (_vector_norm, 1),
 }
-"""The steps of operations and of NumPy's functions, and how many arguments by position they take."""
+"""The steps of operations and of NumPy's functions, and how many positional arguments they take."""
