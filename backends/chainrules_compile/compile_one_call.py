@@ -22,7 +22,7 @@ from chainrules_compile.recording_refusals import defects
 from chainrules_compile.result_checks import check_results, raise_first
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.interface import Writer
-from chainrules_py.extend import Lock, TreeDef, flatten, joined, map_leaves
+from chainrules_py.extend import TreeDef, flatten, joined, map_leaves
 from chainrules_py.program import Program
 
 
@@ -177,7 +177,6 @@ class Making:
         scope.threads = setting.threads
         self.name = setting.name if setting.name.isidentifier() else "program"
         scope[self.name] = None  # reserves the name
-        self._lock = Lock()  # of the names, which two writers may look up at once
         self.recorder = Recorder()
         self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
@@ -239,8 +238,7 @@ class Making:
                 program = step(program)
             clean = program if step is without_dead_code else clean
             steps.append((title, len(program)))
-        with self._lock:
-            body = self.setting.write(program, entry.names, scope)
+        body = self.setting.write(program, entry.names, scope)
         source = self._source(
             [*entry.lines, *lines, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
         )

@@ -233,13 +233,7 @@ class Recorder(Notes):
             function = getattr(function, method)
         y = self.call(function, operands, keywords)
         pairs = list(zip(outs, y if len(outs) > 1 else (y,), strict=True))
-        casting = keywords.get("casting", "same_kind")
-        into = [(out, z) for out, z in pairs if out is not None]
-        if not all([np.can_cast(plain(z).dtype, plain(out).dtype, casting) for out, z in into]):
-            rest = {k: plain(x) for k, x in keywords.items()}
-            copies = [None if out is None else out.payload.copy() for out in outs]
-            function(*map(plain, operands), out=(*copies,), **rest)  # which raises
-        for out, z in into:
+        for out, z in [pair for pair in pairs if pair[0] is not None]:
             self.write(out, ..., z if where is True else self.call(np.where, (where, z, out), {}))
         results = tuple([z if out is None else out for out, z in pairs])
         return results if len(outs) > 1 else results[0]

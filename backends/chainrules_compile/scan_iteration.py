@@ -1,4 +1,4 @@
-"""Records of one scan iteration, and of the outputs of a loop."""
+"""Record of one scan iteration."""
 
 from __future__ import annotations
 
@@ -45,21 +45,6 @@ class Turn(NamedTuple):
         calls = tuple([call.replaced(instead) for call in self.calls])
         outputs = Call(None, self.outputs, {}, ()).replaced(instead).operands
         return Program("turn", (*instead.values(), *given), calls, outputs), same
-
-
-class Run(NamedTuple):
-    """Outputs of the iterations of a loop.
-
-    Attributes
-    ----------
-    turns : int
-        The number of iterations.
-    lists : list
-        For each output the value of the list and its payload; None if it is absent.
-    """
-
-    turns: int
-    lists: list[tuple[Value, list[Any]] | None]
 
 
 def renamed(x: Value, name: str) -> Value:

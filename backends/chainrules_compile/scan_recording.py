@@ -21,7 +21,7 @@ from chainrules_compile.recorded_calls import ELSEWHERE
 from chainrules_compile.recorded_types import classes
 from chainrules_compile.recorded_values import Noted
 from chainrules_compile.recorder import Recorder
-from chainrules_compile.scan_iteration import Leaves, Run, Turn, renamed
+from chainrules_compile.scan_iteration import Leaves, Turn, renamed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
@@ -58,7 +58,10 @@ class Turns:
     back : bool
         Whether the order is backwards.
     results : list
-        The outputs so far: leaves for one iteration, or a `Run` for a loop.
+        The outputs of each iteration that was recorded by itself.
+    kept : list or None
+        For each output of the loop the value of the list and its payload, None if it is absent;
+        None before there is a loop.
     recorder : Recorder or None
         The recorder of the calls; None until a recorded value is found.
     """
@@ -74,15 +77,14 @@ class Turns:
         self.f, self.carry, self.rows, self.back = f, carry, rows, backwards
         self.order = range(length)[::-1] if backwards else range(length)
         found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
-        self.results: list[Any] = []
+        self.results: list[Leaves] = []
+        self.kept: list[Any] | None = None
         self.recorder: Recorder | None = found[0].recorder if found else None
 
     def result(self) -> Any:
         """Return the final carry and the stacked outputs."""
         self._record()
-        first = self.results[0]
-        n = len(first.lists if isinstance(first, Run) else first)
-        return self.carry, tuple(map(self._whole, range(n)))
+        return self.carry, tuple(map(self._whole, range(len(self.results[0]))))
 
     def _record(self) -> None:
         """Record iterations one by one, until the rest becomes a loop."""
@@ -111,13 +113,12 @@ class Turns:
 
     def _whole(self, j: int) -> Any:
         """Return an output of all iterations as an array, zero where absent; None if all are."""
-        last = self.results[-1]
-        kept = last.lists[j] if isinstance(last, Run) else None
-        rows = [each[j] for each in self.results if not isinstance(each, Run)]
+        kept = None if self.kept is None else self.kept[j]
+        rows = [each[j] for each in self.results]
         there = [plain_one(y) for y in rows if y is not None]
         if kept is None and not there:
             return None
-        if kept is None and isinstance(last, Run):
+        if kept is None and self.kept is not None:
             raise Changing
         like = there[0] if kept is None else kept[1][0]
         zeros = np.zeros(np.shape(like), getattr(like, "dtype", float))[()]
@@ -233,7 +234,7 @@ class Turns:
         pairs = zip(turn.held, turn.new, strict=True)
         self.carry = tuple([x if h is None else next(last) for h, x in pairs])
         kept = iter(zip(keeps, found[len(ends) :], strict=True))
-        self.results.append(Run(n, [None if y is None else next(kept) for y in turn.ys]))
+        self.kept = [None if y is None else next(kept) for y in turn.ys]
 
     def _sequences(self, left: range) -> tuple[list[Value], list[Any]]:
         """Record the lists of the remaining rows; return their values and payloads."""

@@ -58,9 +58,10 @@ def _adds_to_rows(call: Call) -> bool:
     (z,), (_, y, places) = call.results, call.operands
     if not (is_array(z) and is_array(y) and is_array(places)) or places.dtype.kind != "i":
         return False
-    rows = bool(places.shape) and y.shape == (*places.shape, *z.shape[1:])
-    alike = z.dtype == y.dtype == np.float64
-    return rows and alike and (len(z.shape) == 1 or (len(z.shape) == 2 and z.shape[1] <= _WIDEST))
+    shape: Any = z.shape
+    rows = bool(places.shape) and y.shape == (*places.shape, *shape[1:])
+    alike = bool(z.dtype == y.dtype == np.float64)
+    return rows and alike and (len(shape) == 1 or (len(shape) == 2 and shape[1] <= _WIDEST))
 
 
 def _is_alike(call: Call, other: Call) -> bool:

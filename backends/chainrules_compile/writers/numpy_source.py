@@ -109,7 +109,7 @@ class NumpyWriting:
         if type(call.function) is Loop:
             _LoopWriting(self, call, dying).write()
         elif not call.results:
-            self._guard(call)
+            self.lines.append(guard_line(self, call))
         elif len(call.results) > 1:
             targets = [self.new(x) if uses[x] else self.local("_") for x in call.results]
             self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
@@ -181,9 +181,6 @@ class NumpyWriting:
             self.scope.locals.add(name)
         self.names[x] = name
         return name
-
-    def _guard(self, call: Call) -> None:
-        self.lines.append(guard_line(self, call))
 
     def _one(self, call: Call) -> None:
         (result,), function = call.results, call.function
