@@ -14,11 +14,10 @@ from chainrules_compile.passes.analysis import (
     ends,
     is_array,
     is_contiguous,
-    replaced,
     roots,
 )
-from chainrules_py.ops import add_along_axis, add_at, copy, scatter_add
-from chainrules_py.ops.engine_operations import duplicate, store
+from chainrules_py.ops import add_along_axis, add_at, scatter_add
+from chainrules_py.ops.engine_operations import store
 from chainrules_py.program import Call, Program, Value
 
 WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at))
@@ -43,8 +42,6 @@ class Into:
 
 def with_buffers(program: Program) -> Program:
     """Return the program with results written into operands that die at the call."""
-    if not program.functions.isdisjoint((duplicate, copy)):
-        program = without_copies(program)
     known = {f: into for f in program.functions if (into := _into(f)) is not None}
     calls = list(program.calls)
     at = [i for i, call in enumerate(calls) if call.function in known]
@@ -70,27 +67,6 @@ def _into(f: Any) -> dict[int, Into] | None:
     if isinstance(f, np.ufunc):
         return {} if f.nout == 1 and f.signature is None else None
     return {} if writes(f) else None
-
-
-def without_copies(program: Program) -> Program:
-    """Return the program without copies of arrays that are not used after the copy."""
-    of = roots(program)
-    last = ends(program, of)
-    foreign = {of[x] for x in (*program.inputs, *program.constants)}
-    instead: dict[Value, Any] = {}
-    kept = []
-    for i, call in enumerate(program.calls):
-        call = replaced(call, instead) if instead else call
-        if call.function in (duplicate, copy):
-            (x,), (y,) = call.operands, call.results
-            alone = is_array(x) and x.memory is None and of[x] not in foreign
-            if alone and alike(x, y) and x.layout == y.layout and last[of[x]] == i:
-                instead[y] = x
-                last[of[x]] = last[of[y]]
-                continue
-        kept.append(call)
-    outputs = Call(None, program.outputs, {}, ()).replaced(instead).operands
-    return changed(program, calls=tuple(kept), outputs=outputs)
 
 
 def _place(

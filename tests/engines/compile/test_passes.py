@@ -87,13 +87,6 @@ def test_product_with_one_that_broadcasts_stays():
     assert len(simplified(program([X], calls, [wide]))) == 1
 
 
-def test_copies_of_what_dies_are_left_out():
-    calls = [Call(np.sin, (X,), {}, (A,)), Call(duplicate, (A,), {}, (B,))]
-    assert functions(with_buffers(program([X], calls, [B]))) == [np.sin]
-    assert functions(with_buffers(program([X], calls, [A, B]))) == [np.sin, duplicate]
-    assert functions(with_buffers(program([A], calls[1:], [B]))) == [duplicate]
-
-
 def test_signs_of_zeros_are_kept():
     zeros = np.array([0.0, -0.0, 1.0, -1.0])
     x, y = [a.ravel() for a in np.meshgrid(zeros, zeros)]
