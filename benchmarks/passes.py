@@ -18,7 +18,7 @@ from benchmarks.timing import medians
 from chainrules_compile.passes import PASSES
 
 LEFT_OUT = ("recomputation", "dead code", "parts", "turns", "plain numbers", "short sums", "rows")
-LEFT_OUT = ("simplify", *LEFT_OUT, "lifetimes")
+LEFT_OUT = ("zeros", "simplify", *LEFT_OUT, "lifetimes")
 """Passes without which a program is still right."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from chainrules_compile.passes.buffer_reuse import with_buffers
 from chainrules_compile.passes.checkpoint_marks import without_marks
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.known_zeros import with_diagonals
 from chainrules_compile.passes.output_copies import with_own_outputs
 from chainrules_compile.passes.python_scalars import with_plain_numbers
 from chainrules_compile.passes.row_additions import with_added_rows
@@ -24,6 +25,7 @@ PASSES: dict[str, Pass] = {
     "dead code": without_dead_code,
     "parts": with_parts,
     "dead parts": without_dead_code,
+    "zeros": with_diagonals,
     "turns": with_own_turns,
     "plain numbers": with_plain_numbers,
     "short sums": with_short_sums,

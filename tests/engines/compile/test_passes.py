@@ -266,7 +266,7 @@ def test_parameters_keep_their_names_from_functions():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "simplify recomputation dead code parts dead parts turns plain numbers "
+        "simplify recomputation dead code parts dead parts zeros turns plain numbers "
         "short sums rows own outputs lifetimes"
     )
 
