@@ -28,9 +28,8 @@ from chainrules_compile.passes.analysis import (
     value_of,
 )
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.row_additions import is_zeros
 from chainrules_compile.passes.simplify import uniform
-from chainrules_py.ops import add_at, copy, permute_dims, reshape
+from chainrules_py.ops import add_at, copy, full_like, permute_dims, reshape, zeros_like
 from chainrules_py.ops.engine_operations import Index, duplicate, read
 from chainrules_py.program import Call, Program, Value
 
@@ -175,11 +174,11 @@ class _Walk:
         """Return the diagonals of the result of a call, or None."""
         f, xs = call.function, call.operands
         if any([is_array(x) and x.dtype != y.dtype for x in xs]):
-            return {} if is_zeros(call) else None
+            return {} if _is_zeros(call) else None
         if f is add_at and len(xs) == 2 and not any(e is Index.HOLE for e in call.options["index"]):
             return self._placed(call, y)
         if call.options or f not in _ON_DIAGONALS:
-            return {} if is_zeros(call) else None
+            return {} if _is_zeros(call) else None
         first, second = self.of(xs[0]), self.of(xs[-1])
         if f in (copy, duplicate):
             return first
@@ -279,6 +278,17 @@ class _Walk:
         self.calls.append(Call(reshape, (a,), {"shape": (n, 1)}, (column,)))
         self.calls.append(Call(np.multiply, (column, self._dense(w)), {}, (y,)))
         return True
+
+
+def _is_zeros(call: Call) -> bool:
+    """Return whether a call gives an array of real zeros."""
+    if call.function not in (zeros_like, full_like):
+        return False
+    fill: Any = call.options.get("fill", 0)
+    if type(fill) not in (int, float) or fill != 0 or str(fill)[0] == "-":
+        return False
+    (y,) = call.results
+    return is_array(y) and y.dtype.kind == "f" and size(y) > 0 and is_contiguous(y)
 
 
 def _suits(x: Value) -> bool:
