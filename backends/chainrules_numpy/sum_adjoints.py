@@ -38,7 +38,7 @@ def mean_transpose_numpy(y_bar: Any, x: Any, *, axis: Any, keepdims: bool) -> An
 
 def weighted_pull_numpy(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: Any) -> Any:
     """Spread a cotangent by weights, which are conjugated only if they are complex."""
-    weighted = array_types.half.get(weights, weights)(*saved, axis)
+    weighted = (array_types.half.get(weights) or weights)(*saved, axis)
     weighted = weighted.conj() if weighted.dtype.kind == "c" else weighted
     return weighted * _reductions.kept(y_bar, axis, keepdims)
 

@@ -502,7 +502,7 @@ TOPICS = {
     "tests/engines/compile/test_scan.py": "scans recorded by one turn: rules, passes and writer",
     "tests/engines/compile/c/test_long.py": "straight lines of many calls in C",
     "tests/engines/compile/test_strong_zeros.py": "zeros known by structure, at several points",
-    "tests/engines/compile/test_known_zeros.py": "passes/known_zeros.py, with infinite and NaN factors",
+    "tests/engines/compile/test_known_zeros.py": "passes/known_zeros.py, with infinite factors",
     "tests/engines/compile/c/test_accuracy.py": "the table of accuracy of native programs",
     "tests/engines/compile/c/test_complex.py": "native programs with complex numbers between",
     "tests/engines/compile/c/test_layouts.py": "operations in any layout, a generator",
