@@ -209,7 +209,7 @@ def lookups(operation: Primitive[..., Any]) -> tuple[Any, ...]:
         return operation._cache.table[lookups]  # type: ignore[no-any-return]
     except KeyError:
         table = operation._cache.open()
-        own = [s for s in rules_for(operation) if s.recipe and not s.source.is_ours]
+        own = [s for s in rules_for(operation) if s.recipe]
         found = (
             (operation.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
         )

@@ -73,7 +73,7 @@ def enter(statement: Statement) -> None:
     # A primal that was never looked up is in no cache: functions that are repeatedly created
     # and given a rule do not invalidate the caches of others.
     asked = statement.primal in _asked
-    tell = (invalidate, *on_change * (not statement.source.is_ours)) if asked else ()
+    tell = (invalidate, *on_change) if asked else ()
     _put(statement.primal, (*kept, statement), tell)
 
 

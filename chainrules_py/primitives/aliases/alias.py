@@ -184,11 +184,6 @@ class Alias:
         return frozenset(lost)
 
     @property
-    def is_ours(self) -> bool:
-        """Whether these packages made the row."""
-        return self.module.startswith("chainrules_")
-
-    @property
     def __name__(self) -> str:
         name = str(getattr(self.native, "__name__", self.native))
         owner = getattr(self.native, "__self__", None)  # of np.add.reduce
@@ -402,7 +397,7 @@ class Contested(Alias):
 def _enter(row: Alias) -> None:
     """Add a row by precedence: a user's first, then those of packages of rules."""
     native, known = row.native, aliases.get(row.native)
-    if known is None or (known.is_ours and row.is_ours):
+    if known is None:
         aliases[native] = row
         return
     if layer_of(row.module) is Layer.THIRD_PARTY:
