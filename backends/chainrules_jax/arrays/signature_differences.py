@@ -70,9 +70,9 @@ _SPELLED: dict[Any, Callable[..., Any]] = {
     v.diagonal: lambda x, *, offset=0: jnp.diagonal(x, offset, -2, -1),
     v.trace: lambda x, *, offset=0: jnp.trace(x, offset, -2, -1),
     v.qr_raw: lambda x: tuple(jnp.linalg.qr(x, "raw")),
-    # JAX symmetrizes its input by default.
+    # JAX symmetrizes its input by default, and reads the lower triangle for the upper factor too.
     v.cholesky: lambda x, *, upper=False: jnp.linalg.cholesky(
-        x, upper=upper, symmetrize_input=False
+        jnp.conj(x).mT if upper else x, upper=upper, symmetrize_input=False
     ),
     v.eigh: lambda x, *, upper=False: jnp.linalg.eigh(
         x, "U" if upper else "L", symmetrize_input=False

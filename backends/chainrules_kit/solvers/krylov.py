@@ -41,7 +41,7 @@ def iterated(
         nonlocal left, largest
         y = on_host(coordinates.flat(apply(coordinates.vector(coordinates.lent(x)))))
         left, largest = left - 1, max(largest, np.linalg.norm(y) / (np.linalg.norm(x) or 1.0))
-        return y
+        return np.array(y)  # SciPy writes to it, and an array of JAX is read-only
 
     operator = linalg.LinearOperator((n, n), matvec=product, dtype=rhs.dtype)
     before: Any = math.inf

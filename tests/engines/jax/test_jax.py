@@ -586,6 +586,20 @@ def test_compiled_programs_factor_as_often_as_those_of_jax(name):
     assert 0 < have <= lapack_calls(jax.value_and_grad(loss(theirs)), *operands)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_reads_the_triangle_that_numpy_reads(upper):
+    a = np.array([[4.0, 0.3 + 0.2j, 0.1], [0.5 - 0.1j, 3.0, 0.2j], [0.4, 0.7j, 2.0]])
+    ours = v.cholesky(jnp.asarray(a), upper=upper)
+    np.testing.assert_allclose(ours, np.linalg.cholesky(a, upper=upper), rtol=1e-6)
+
+
+def test_gmres_takes_products_that_jax_computes():
+    a = jnp.asarray([[4.0, 1.0, 0.0], [0.5, 3.0, 1.0], [0.0, 0.2, 2.0]])
+    b = jnp.asarray([1.0, 2.0, 3.0])
+    found = v.linear_solve(lambda x: a @ x, b, solver="gmres")
+    np.testing.assert_allclose(found, jnp.linalg.solve(a, b), rtol=1e-5)
+
+
 # --------------------------------------------------------------------------------- what it can do
 
 
