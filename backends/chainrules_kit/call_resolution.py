@@ -201,9 +201,9 @@ def _row(f: Any) -> Alias | None:
 
 
 def lookups(operation: Primitive[..., Any]) -> tuple[Any, ...]:
-    """Return a primitive's body and its user-defined rules, if any of them captured values.
+    """Return a primitive's body and the functions of its rules, if any of them captured values.
 
-    The tuple is empty if none captured values, or if there are no user-defined rules.
+    The tuple is empty if none captured values, or if there are no rules.
     """
     try:
         return operation._cache.table[lookups]  # type: ignore[no-any-return]
