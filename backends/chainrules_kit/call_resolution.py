@@ -197,7 +197,7 @@ def _row(f: Any) -> Alias | None:
         return None
 
 
-# ------------------------------------------------------------------- user-defined functions
+# ------------------------------------------------------------- values that functions captured
 
 
 def lookups(operation: Primitive[..., Any]) -> tuple[Any, ...]:
@@ -209,9 +209,11 @@ def lookups(operation: Primitive[..., Any]) -> tuple[Any, ...]:
         return operation._cache.table[lookups]  # type: ignore[no-any-return]
     except KeyError:
         table = operation._cache.open()
-        own = [s for s in rules_for(operation) if s.recipe]
+        stated = [s for s in rules_for(operation) if s.recipe]
         found = (
-            (operation.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+            (operation.__wrapped__, *[f for s in stated for f in s.recipe.functions])
+            if stated
+            else ()
         )
         table[lookups] = found = found if any(map(parts_of, found)) else ()
         return found
