@@ -29,16 +29,25 @@ from chainrules_compile.passes.analysis import (
 )
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.simplify import uniform
-from chainrules_py.ops import add_at, copy, full_like, permute_dims, reshape, zeros_like
+from chainrules_py.ops import (
+    add_at,
+    copy,
+    full_like,
+    permute_dims,
+    reshape,
+    scatter_add,
+    zeros_like,
+)
 from chainrules_py.ops.engine_operations import Index, duplicate, read
 from chainrules_py.program import Call, Program, Value
 
 _NUMBERS = (int, float, np.float64)
 _SUMS = (np.add, np.subtract)
+_ADDS = (add_at, scatter_add)
 _PRODUCTS = (np.multiply, np.divide)
 _ON_DIAGONALS = frozenset((*_SUMS, *_PRODUCTS, np.negative, copy, duplicate))
 _MATMULS = (np.matmul, operator.matmul)
-_KEEP = _ON_DIAGONALS.union((*_MATMULS, add_at, permute_dims, reshape)) - {np.divide}
+_KEEP = _ON_DIAGONALS.union((*_MATMULS, *_ADDS, permute_dims, reshape)) - {np.divide}
 """Functions whose results are infinite or NaN somewhere if an operand is."""
 _FEWEST, _MOST = 64, 1 << 22
 """Minimum and maximum number of elements of an array with diagonals."""
@@ -175,7 +184,7 @@ class _Walk:
         f, xs = call.function, call.operands
         if any([is_array(x) and x.dtype != y.dtype for x in xs]):
             return {} if _is_zeros(call) else None
-        if f is add_at and len(xs) == 2 and not any(e is Index.HOLE for e in call.options["index"]):
+        if f in _ADDS and len(xs) == 2 and not any(e is Index.HOLE for e in call.options["index"]):
             return self._placed(call, y)
         if call.options or f not in _ON_DIAGONALS:
             return {} if _is_zeros(call) else None
@@ -265,7 +274,7 @@ class _Walk:
             return False
         x, w = call.operands
         found = self.of(x)
-        if not found or len(found) > 1 or not is_array(w) or not is_contiguous(w):
+        if not found or len(found) > 1 or not is_array(w) or w.layout is None:
             return False
         if len(w.shape or ()) != 2 or not x.dtype == w.dtype == y.dtype:
             return False
@@ -273,10 +282,17 @@ class _Walk:
         n = x.shape[0]
         if x.shape != (n, n) or places != range(0, n * n, n + 1) or not is_contiguous(y):
             return False
+        w = given = self._dense(w)
+        if not is_contiguous(given):  # the product would be laid out as it
+            w = self._new(y.shape, y)
+            self.calls.append(Call(copy, (given,), {}, (w,)))
+        if type(a) is np.ndarray and (a == 1).all():
+            self._instead[y] = w
+            return True
         a = self._value(a)
         column = value_of(f"{y.name}_column", np.ndarray, (n, 1), y.dtype, a, a.layout)
         self.calls.append(Call(reshape, (a,), {"shape": (n, 1)}, (column,)))
-        self.calls.append(Call(np.multiply, (column, self._dense(w)), {}, (y,)))
+        self.calls.append(Call(np.multiply, (column, w), {}, (y,)))
         return True
 
 

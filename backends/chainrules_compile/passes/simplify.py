@@ -37,6 +37,7 @@ from chainrules_py.ops import (
     strong_multiply,
 )
 from chainrules_py.ops import pow as power
+from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Call, Program, Value
 
 UFUNCS = {
@@ -82,6 +83,7 @@ _MAYBE_SAME = frozenset(
         real,
         reshape,
         astype,
+        read,
     )
 )
 _MARK, _PRODUCT, _STRONG, _OPERATOR, _SAME, _FACTOR, _CHEAPER = [1 << k for k in range(7)]
@@ -216,9 +218,10 @@ class _Walk:
     def _same(self, call: Call) -> Any:
         """Return the operand that equals the result of a call, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
-        if f not in (reshape, astype) and call.options:
-            return None
-        if f in _FACTORS and not self._may_be_one(call):
+        if f is read:
+            return self._part(call)
+        with_options = bool(call.options) and f not in (reshape, astype)
+        if with_options or (f in _FACTORS and not self._may_be_one(call)):
             return None
         if f in (np.multiply, operator.mul):
             for x, y in (xs, xs[::-1]):
@@ -238,6 +241,22 @@ class _Walk:
             return xs[0]
         elif f in (reshape, astype) and _stays(xs[0], result):
             return xs[0] if is_array(xs[0]) and is_contiguous(xs[0]) else None
+        return None
+
+    def _part(self, call: Call) -> Any:
+        """Return the array of a concatenation that a slice of it is, or None."""
+        joined = self._source(call.operands[0], np.concatenate)
+        index = call.options["index"]
+        if joined is None or joined.operands[1:] not in ((), (0,)) or joined.options:
+            return None
+        if len(index) != 1 or type(index[0]) is not tuple or index[0][0] is not slice:
+            return None
+        n, end = joined.results[0].shape[0], 0  # type: ignore[index]
+        places = range(*slice(*index[0][1:]).indices(n))
+        for x in joined.operands[0]:
+            start, end = end, end + (x.shape or (1,))[0]
+            if places == range(start, end) and _stays(x, call.results[0]):
+                return x
         return None
 
     def _cheaper(self, call: Call) -> Call:

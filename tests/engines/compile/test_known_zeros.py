@@ -17,6 +17,10 @@ def rosenbrock(x):
     return np.sum(100.0 * (b - a * a) ** 2 + (1.0 - a) ** 2)
 
 
+def rosenbrock_of_powers(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
 def neighbours(x):
     zero = np.zeros(1)
     y = np.concatenate([zero, x[:-1]]) - 2.0 * np.concatenate([x[1:], zero])
@@ -25,6 +29,7 @@ def neighbours(x):
 
 CASES = {
     "rosenbrock": hessian(rosenbrock),
+    "rosenbrock of powers": hessian(rosenbrock_of_powers),
     "products of slices": hessian(lambda x: np.sum(x[1:] ** 2 * x[:-1] + np.exp(x[1:]))),
     "differences": hessian(lambda x: np.sum(np.diff(x) ** 3) + np.sum(np.cos(x))),
     "layer": jacobian(lambda x: np.tanh(W @ x), mode="reverse"),
@@ -65,11 +70,16 @@ def test_zeros_of_values_are_no_zeros_of_derivatives(bad, target):
     np.testing.assert_array_equal(compiled(v), np.eye(N) * v)
 
 
-def test_diagonals_are_computed_with_and_not_matrices():
-    compiled = compile(CASES["rosenbrock"])
+@pytest.mark.parametrize("name", ["rosenbrock", "rosenbrock of powers"])
+def test_diagonals_are_computed_with_and_not_matrices(name):
+    compiled = compile(CASES[name])
     compiled(np.linspace(0.0, 1.0, N))
     (program,) = compiled.programs
     elementwise = (np.add, np.multiply, np.negative)
-    calls = [c for c in program.program if getattr(c.function, "function", None) in elementwise]
+    calls = [
+        call
+        for call in program.program
+        if getattr(call.function, "function", call.function) in elementwise
+    ]
     assert calls
     assert all([len(y.shape) == 1 for call in calls for y in call.results])

@@ -133,6 +133,32 @@ def changing_a_part(ufunc):
     return calls, part, total
 
 
+def test_slices_of_a_concatenation_are_what_was_concatenated():
+    whole = array("w", (6,))
+    read_at = lambda where, y: Call(read, (whole,), {"index": Index.split(where)[0]}, (y,))
+    joined = Call(np.concatenate, ((X, Y), 0), {}, (whole,))
+    first, last = read_at(slice(None, 3), A), read_at(slice(-3, None), B)
+    middle, turned = read_at(slice(1, 4), C), read_at(slice(2, None, -1), D)
+    p = simplified(program([X, Y], [joined, first, last, middle, turned], [A, B, C, D]))
+    assert p.outputs == (X, Y, C, D)
+    assert without_dead_code(simplified(program([X, Y], [joined, first], [A]))).calls == ()
+
+
+def test_slices_of_a_concatenation_own_their_memory():
+    def state(x, v):
+        y = np.concatenate([x, np.sin(v)])
+        return y[:3], y[3:], np.concatenate([x, v], dtype=np.float32)[:3], y
+
+    x, v = np.arange(3.0), np.ones(3)
+    compiled = compile(state)
+    for a, b in zip(compiled(x, v), state(x, v), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+        a[...] = 7.0
+    np.testing.assert_array_equal(x, np.arange(3.0))
+    np.testing.assert_array_equal(compiled(x, v)[0], x)
+
+
 def test_addition_to_a_part():
     calls, _, total = changing_a_part(np.add)
     p = with_parts(program([X], calls, [A]))
