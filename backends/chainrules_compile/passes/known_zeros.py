@@ -284,7 +284,7 @@ class _Walk:
             return False
         w = given = self._dense(w)
         if not is_contiguous(given):  # the product would be laid out as it
-            w = self._new(y.shape, y)
+            w = self._new(w.shape or (), y)
             self.calls.append(Call(copy, (given,), {}, (w,)))
         if type(a) is np.ndarray and (a == 1).all():
             self._instead[y] = w
