@@ -143,8 +143,8 @@ def together(calls: Iterable[Call]) -> dict[Value, Value]:
         found[y] = of
 
     for x, of in found.items():
-        while found[of] is not of:
-            of = found[of]
+        while (above := found[of]) is not of:
+            found[of] = of = found[above]
         found[x] = of
     return found
 

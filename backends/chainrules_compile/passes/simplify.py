@@ -71,6 +71,8 @@ _REWRITTEN = frozenset((*UFUNCS, operator.pow))
 _FACTORS = frozenset((np.multiply, operator.mul, np.divide, operator.truediv))
 _LEFT = {np.divide: 1, operator.truediv: 1, np.subtract: 0, operator.sub: 0}
 """The right operand, one or zero, with which a function returns its left operand."""
+_REAL_PARTS = (conj, real, float.conjugate, np.generic.conjugate, np.ndarray.conjugate)
+"""Functions that return real numbers as they are."""
 _MAYBE_SAME = frozenset(
     (
         *_FACTORS,
@@ -78,9 +80,7 @@ _MAYBE_SAME = frozenset(
         np.negative,
         operator.neg,
         matrix_transpose,
-        conj,
-        float.conjugate,
-        real,
+        *_REAL_PARTS,
         reshape,
         astype,
         read,
@@ -234,7 +234,7 @@ class _Walk:
             source = self._source(xs[0], f)
             if source is not None and _stays(source.operands[0], result):
                 return source.operands[0]
-        elif f in (conj, float.conjugate, real):
+        elif f in _REAL_PARTS:
             if is_real(result) and _stays(xs[0], result):
                 return xs[0]
         elif f is reshape and result.memory is not None and _stays(xs[0], result):

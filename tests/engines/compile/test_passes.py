@@ -117,6 +117,10 @@ def test_a_real_number_is_its_own_conjugate():
     compiled = compile(f, target="numpy")
     assert compiled(1.2, 0.7) == f(1.2, 0.7)
     assert "conjugate" not in compiled.source
+    f = value_and_grad(lambda x, k: np.sum(np.stack([x[1], k * (1 - x[0] * x[0]) * x[1]])), (0, 1))
+    compiled = compile(f, target="numpy")
+    compiled(np.array([1.0, 0.5]), 0.7)
+    assert "conjugate" not in compiled.source
     of_complex = compile(value_and_grad(lambda z: (z * z * 2j).real), target="numpy")
     assert of_complex(1.2 + 0.3j) == value_and_grad(lambda z: (z * z * 2j).real)(1.2 + 0.3j)
     assert "conjugate" in of_complex.source
