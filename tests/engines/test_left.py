@@ -65,18 +65,24 @@ def of_torch_backward(f, mode):
     return torch.autograd.grad(export(f, to="torch")(x).sum(), x)[0]
 
 
-def of_jax(f, mode):
+def of_jax(f, mode, compiled=lambda derivative: derivative):
     jax = pytest.importorskip("jax", reason="JAX is not installed")
-    f, x = export(f, to="jax"), jax.numpy.asarray(X)
-    if mode == "forward":
-        return jax.jvp(f, (x,), (jax.numpy.ones_like(x),))[1]
-    return jax.vjp(f, x)[1](jax.numpy.ones_like(x))[0]
+    f = export(f, to="jax")
+
+    def derivative(_):
+        x = jax.numpy.asarray(X)
+        if mode == "forward":
+            return jax.jvp(f, (x,), (jax.numpy.ones_like(x),))[1]
+        return jax.vjp(f, x)[1](jax.numpy.ones_like(x))[0]
+
+    # Always: JAX keeps NumPy's arrays that it has met in the precision that it met them in.
+    with jax.enable_x64(True):
+        return compiled(derivative)(0)
 
 
 def of_jax_compiled(f, mode):
     jax = pytest.importorskip("jax", reason="JAX is not installed")
-    with jax.enable_x64(True):
-        return jax.jit(lambda _: of_jax(f, mode))(0)
+    return of_jax(f, mode, jax.jit)
 
 
 def of_autograd(f, mode):
