@@ -65,8 +65,10 @@ def is_traced(x: Any) -> bool:
 
 def alike(y: Any, plain: Plain, programs: Iterable[CompiledProgram]) -> bool:
     """Return whether the result of one of the programs equals that of the function to rounding."""
-    moved = functools.partial(moved_results, plain.f, plain.args, plain.keywords)
-    return close(y, plain.result(), moved, max([coarsest(made.recorded) for made in programs]))
+    given = plain.args, plain.keywords
+    moved = functools.partial(moved_results, plain.f, *given)
+    rounding = max([coarsest(made.recorded) for made in programs])
+    return close(y, plain.result(), moved, rounding, given)
 
 
 @final

@@ -59,14 +59,19 @@ def check_results(leaves: list[Any], guards: Guards) -> None:
 
 @np.errstate(all="ignore")
 def close(
-    y: Any, expected: Any, moved: Callable[[], list[Any]] = list, rounding: float = 0.0
+    y: Any,
+    expected: Any,
+    moved: Callable[[], list[Any]] = list,
+    rounding: float = 0.0,
+    given: Any = (),
 ) -> bool:
     """Return whether the result of a program equals that of the function up to rounding.
 
     Results in double precision may be rounded in single precision on the way, so `rounding` is that
     of the least precise value of the program.
     Cancellation may leave no digit that two roundings share. Such numbers are compared within the
-    spread of the function's results for arguments perturbed by about their rounding.
+    spread of the function's results for arguments perturbed by about their rounding. Where all of a
+    result has cancelled, as a gradient that is zero, only the arguments `given` have a scale.
     """
     (xs, tree), (wanted, of) = flatten(y), flatten(expected)
     if tree != of:
@@ -90,7 +95,8 @@ def close(
                 others = [each for each, tree in leaves if tree == of]
             noise = max([_apart(other[i], want) for other in others], default=0.0)
             top = largest(wanted)  # what cancels to 0 in one order of additions may not in another
-            if not _near(x, want, step, max(step * step * top, min(_NOISE * noise, step * top))):
+            most = max(step * top, _NOISE * step * step * largest(flatten(given)[0]))
+            if not _near(x, want, step, max(step * step * top, min(_NOISE * noise, most))):
                 return False
         elif not np.array_equal(x, want):
             return False
