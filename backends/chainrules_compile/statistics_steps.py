@@ -1,4 +1,4 @@
-"""Statistics: means, variances, norms and differences as the sums and products that they are.
+"""Statistics: means, variances, norms, differences and softmaxes as the operations that they are.
 
 NumPy's functions have an overhead of 4 to 10 us, and every target supports the steps.
 """
@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.internal_functions import is_finite
 from chainrules_compile.passes.analysis import axes_of
 from chainrules_compile.recorded_values import Noted
 from chainrules_py import ops as v
+from chainrules_py.extend import entropy_rules
 
 _OPTIONS = frozenset(("axis", "keepdims", "ord", "n", "correction", "ddof"))
 
@@ -85,6 +87,20 @@ def _diff(x: Any, n: Any = 1, axis: Any = -1) -> Any:
         return None
     return x[(*lead, slice(1, None))] - x[(*lead, slice(None, -1))]
 
+
+def weighted_pull(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: Any) -> Any:
+    """Return the pullback of `logsumexp` by its steps; None for others, and for infinite sums."""
+    if weights is not _shares or not all([isinstance(x, Noted) for x in saved[:2]]):
+        return None
+    x, y, _ = saved
+    if x.dtype.char not in "fd" or not y.recorder.call(is_finite, (y,), {"like": np.ndarray}):
+        return None
+    return np.exp(x - _kept(y, axis, keepdims)) * _kept(y_bar, axis, keepdims)
+
+
+_rules: Any = entropy_rules  # rules have no type annotations
+_shares = _rules.shares
+_kept = _rules.kept
 
 STEPS: dict[Any, tuple[Callable[..., Any], int]] = {
     np.sum: (_sum, 2),

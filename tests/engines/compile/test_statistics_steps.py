@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_tape import value_and_grad
+from chainrules_py.ops import logsumexp
+from chainrules_tape import grad, value_and_grad
 
 AXES = {
     "all": None, "first": 0, "last": -1, "two": (0, 2), "others": (-1, 1), "every": (0, 1, 2),
@@ -19,6 +20,8 @@ STATISTICS = {
     "unbiased": lambda x, axis: np.var(x, axis, ddof=1, keepdims=True) * x,
     "std": lambda x, axis: np.std(x, axis=axis, ddof=0.5),
     "total": lambda x, axis: np.sum(x, axis) * np.prod(x, axis=axis),
+    "logsumexp": lambda x, axis: logsumexp(x, axis=axis),
+    "logsumexp kept": lambda x, axis: x - logsumexp(x, axis=axis, keepdims=True),
     "largest": lambda x, axis: np.max(x, axis=axis) - np.min(x, axis),
 }
 OF_ONE_AXIS = {
@@ -79,6 +82,23 @@ def test_steps_are_shared():
     compiled(np.arange(6.0))
     assert compiled.source.count("add_reduce(") == 4
     assert "mean(" not in compiled.source
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_gradients_of_logsumexp_are_operations_also_where_sums_are_infinite(target):
+    if target == "c" and shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    g = grad(lambda x: np.sum(np.sin(logsumexp(x, axis=0))))
+    compiled, x = compile(g, target=target), np.arange(6.0).reshape(2, 3)
+    first = compiled(x)
+    (program,) = compiled.programs
+    assert not [c for c in program.recorded if "pull" in getattr(c.function, "__name__", "")]
+    for column in ([-np.inf, 1.0], [-np.inf, -np.inf], [np.inf, 0.0], [np.nan, 0.0], x[:, 0]):
+        y = x.copy()
+        y[:, 0] = column
+        np.testing.assert_allclose(compiled(y), g(y), rtol=1e-12)
+    np.testing.assert_array_equal(compiled(x), first)
 
 
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
