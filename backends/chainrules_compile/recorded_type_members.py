@@ -46,6 +46,13 @@ def refuse_setting(name: str, instead: str) -> Any:
     return refuse
 
 
+def refuse_strides(x: Noted) -> NoReturn:
+    """Raise because functions that read strides, such as `as_strided`, go on to read memory."""
+    raise RecordingError(
+        f"a program reads strides of {describe(x.payload)}; take x.T, x[::2] or sliding_window_view"
+    )
+
+
 def set_part(name: str, x: Noted, y: Any) -> None:
     """Write to the real or the imaginary part of an array."""
     member_of(x, name)[...] = y
@@ -60,9 +67,7 @@ OF_ARRAYS = {
 """Attributes of arrays that cannot be set, and what to write instead."""
 PARTS = ("real", "imag")
 
-STATIC = frozenset(
-    ("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "strides", "device")
-)
+STATIC = frozenset(("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "device"))
 """Attributes that are determined by the class, the dtype, the shape and the layout."""
 
 
@@ -83,6 +88,7 @@ def fields_of(cls: type) -> dict[str, Any]:
     if type_info(cls).is_array:
         for name, instead in OF_ARRAYS.items():
             of = fields.get(name, property(functools.partial(member_of, name=name)))
+            of = property(refuse_strides) if name == "strides" else of
             fields[name] = of.setter(refuse_setting(name, instead))
         for name in PARTS:
             of = property(functools.partial(member_of, name=name))

@@ -371,20 +371,23 @@ def replace_value(x: Any, z: Any) -> None:
     before = plain_holder(x).payload
     x._become(z)
     holder = plain_holder(x)
-    memory = type_info(type(before)).memory
-    if memory is None or memory.layout(holder.payload) == memory.layout(before):
+    if _layout(before) in (None, _layout(holder.payload)):
         return
     if type(holder.payload) is type(before):
+        memory: Any = type_info(type(before)).memory
         holder.payload = memory.laid_out(holder.payload, before)
     _compare(x, before)
 
 
 def _compare(x: Any, before: Any) -> None:
     """Note whether the memory layout of a tracer differs from the previous one."""
-    memory = type_info(type(before)).memory
-    if memory is not None and memory.layout(plain_holder(x).payload) != memory.layout(before):
-        view = view_of(x)
-        view.layout = max(view.layout, UNLIKE)
+    if _layout(before) not in (None, _layout(plain_holder(x).payload)):
+        view_of(x).layout = max(view_of(x).layout, UNLIKE)
+
+
+def _layout(x: Any) -> Any:
+    """Return the memory layout of a value by the library of its own class, if it has memory."""
+    return (memory := type_info(type(x)).memory) and memory.layout(x)
 
 
 def write_back(x: Any) -> None:
