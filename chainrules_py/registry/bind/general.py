@@ -698,10 +698,9 @@ def _is_whole(x: Any) -> bool:
 def functions_in(request: Request) -> frozenset[int]:
     """Return the indices of operands that are functions with differentiated values in them.
 
-    These packages' own operations on functions are excluded, as they may never call one.
+    Operations on functions, such as `scan`, are excluded: they may never call one.
     """
-    statement = request.statement
-    if isinstance(statement.primal, HigherOrder) and statement.source.is_ours:
+    if isinstance(request.statement.primal, HigherOrder):
         return frozenset()
     known = Closure, Operator
     return frozenset([i for i in request.active if issubclass(request.operands[i], known)])
