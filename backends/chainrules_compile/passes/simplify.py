@@ -253,7 +253,7 @@ class _Walk:
             return None
         n, end = joined.results[0].shape[0], 0  # type: ignore[index]
         places = range(*slice(*index[0][1:]).indices(n))
-        for x in joined.operands[0]:
+        for x in joined.values if joined.operands[0] == joined.values else ():  # no lists
             start, end = end, end + (x.shape or (1,))[0]
             if places == range(start, end) and _stays(x, call.results[0]):
                 return x

@@ -148,6 +148,34 @@ def test_slices_of_a_concatenation_are_what_was_concatenated():
     assert without_dead_code(simplified(program([X, Y], [joined, first], [A]))).calls == ()
 
 
+JOINED = {
+    "a list before": lambda x: np.concatenate([[1.0], x])[1:],
+    "of a list": lambda x: np.concatenate([x, [2.0, 3.0]])[3:],
+    "rows of an array": lambda x: np.concatenate(x * M)[3:6],
+    "beside a matrix": lambda x: np.concatenate([M, x[None]])[4:],
+    "an element": lambda x: np.concatenate([M, x[None]])[4],
+    "columns": lambda x: np.concatenate([x[:, None], x[:, None]], axis=1)[0:3],
+    "another dtype": lambda x: np.concatenate([x.astype(np.float32), x])[:3],
+    "nothing": lambda x: np.concatenate([np.zeros(0), x])[0:0],
+    "beside nothing": lambda x: np.concatenate([np.zeros(0), x])[:3],
+    "turned": lambda x: np.concatenate([x[::-1], x])[:3],
+    "flat": lambda x: np.concatenate([M, M * x], axis=None)[12:],
+}
+M = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.mark.parametrize("f", JOINED.values(), ids=JOINED)
+def test_slices_of_any_concatenation(f):
+    x = np.arange(3.0) + 1.0
+    for g in (f, value_and_grad(lambda x: np.sum(f(x) ** 3))):
+        compiled = compile(g)
+        for z in (x, 2.0 * x):
+            for found, wanted in zip([*compiled(z)], [*g(z)], strict=True):
+                np.testing.assert_allclose(found, wanted, rtol=1e-13)
+                assert found.dtype == wanted.dtype
+        assert compiled.programs
+
+
 def test_slices_of_a_concatenation_own_their_memory():
     def state(x, v):
         y = np.concatenate([x, np.sin(v)])
