@@ -21,9 +21,6 @@ HOLE, _END = "\0", "\1"
 _FEWEST = 4
 """Minimum number of iterations of a loop."""
 
-_TRIES = 20_000
-"""Maximum number of statements from which a loop is searched."""
-
 _NEXT = 12
 """Maximum number of recurrences of a statement that are tried as the second iteration."""
 
@@ -90,7 +87,7 @@ def rolled(statements: list[str]) -> list[Line]:
 
 
 class _Tries:
-    """Search for loops among statements of given kinds, with a limited number of tries."""
+    """Search for loops among statements of given kinds."""
 
     def __init__(self, kinds: Any, first: Any, flat: Any) -> None:
         self._kinds = kinds
@@ -98,22 +95,18 @@ class _Tries:
         self._flat = flat
         self._known = kinds.tolist()
         self._later = [_later(each).tolist() for each in (_windows(kinds), kinds)]
-        self._left = _TRIES
+        self._uneven: dict[int, int] = {}  # for each period the last statement that breaks it
 
     def best(self, i: int) -> tuple[int, int]:
         """Return the period and the iterations of the longest loop that starts at a statement."""
         best, kinds = (1, 1), self._known
-        if not self._left:
-            return best
-        self._left -= 1
         for j in chain.from_iterable([self._places(later, i) for later in self._later]):
             period = j - i
-            if i + _FEWEST * period > len(kinds):
+            if i + _FEWEST * period > len(kinds) or i <= self._uneven.get(period, -1):
                 continue
             # The first two statements of an iteration rule out most candidates.
-            if not kinds[i] == kinds[j + period] == kinds[j + 2 * period]:
-                continue
-            if kinds[i + 1] != kinds[j + 1]:
+            first = kinds[i] == kinds[j + period] == kinds[j + 2 * period]
+            if not first or kinds[i + 1] != kinds[j + 1]:
                 continue
             turns = self._turns(i, period)
             if turns * period > best[0] * best[1] and turns >= _FEWEST:
@@ -127,24 +120,29 @@ class _Tries:
                 return
             yield i
 
-    def _turns(self, i: int, period: int) -> int:
+    def _turns(self, i: int, period: int, looked_at: int = _FEWEST) -> int:
         """Count the iterations of a period from a statement on."""
-        most, looked_at = (len(self._known) - i) // period, _FEWEST
-        while True:
-            looked_at = min(looked_at, most)
-            turns = self._alike(i, period, looked_at)
-            if turns < looked_at or looked_at == most:
-                return turns
-            looked_at *= 8
+        most = (len(self._known) - i) // period
+        turns = self._alike(i, period, min(looked_at, most))
+        return turns if turns < looked_at else self._turns(i, period, 8 * looked_at)
 
     def _alike(self, i: int, period: int, most: int) -> int:
-        """Count the equal iterations, up to a maximum."""
+        """Count the equal iterations, up to a maximum; note what breaks the first ones."""
         kinds = self._kinds[i : i + period * most].reshape(most, period)
-        most = _before((kinds != kinds[0]).any(axis=1))
+        uneven = kinds != kinds[0]
+        most = _before(uneven.any(axis=1))
+        if most < _FEWEST:
+            self._uneven[period] = i + int(np.flatnonzero(uneven[:_FEWEST].any(axis=0))[-1])
+            return most
         begin, step = self._first[i], self._first[i + period] - self._first[i]
         numbers = self._flat[begin : begin + step * most].reshape(most, step)
         grow = np.diff(numbers, axis=0)
-        return 1 + _before((grow != grow[:1]).any(axis=1))
+        uneven = grow != grow[:1]
+        most = 1 + _before(uneven.any(axis=1))
+        if most < _FEWEST:
+            last = begin + np.flatnonzero(uneven[: _FEWEST - 1].any(axis=0))[-1]
+            self._uneven[period] = int(np.searchsorted(self._first, last, "right")) - 1
+        return most
 
 
 def _before(wrong: Any) -> int:

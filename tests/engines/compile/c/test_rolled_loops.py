@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.c import kernels
+from chainrules_compile.c import kernels, rolled_loops
 from chainrules_compile.c.rolled_loops import rolled
 from chainrules_tape import value_and_grad
 from tests.engines.compile.c.near import near
@@ -50,6 +50,24 @@ def test_nothing_and_one_statement():
     assert rolled([]) == []
     assert rolled(["f();"]) == [("f();", [], 1)]
     assert rolled(["f();"] * 9) == [("for (long t = 0; t < 9; t++) {\n    f();\n  }", [], 1)]
+
+
+def test_a_statement_that_repeats_unevenly_rules_out_all_loops_around_it(monkeypatch):
+    """Of 300 turns with an index that is read from a table, each start was tried again."""
+    rng, tries, look = np.random.default_rng(0), [], rolled_loops._Tries._alike
+    monkeypatch.setattr(
+        rolled_loops._Tries, "_alike", lambda *given: tries.append(1) or look(*given)
+    )
+    turns = [
+        [
+            *(f"run{k}(w + {8 * (30 * t + k)});" for k in range(29)),
+            f"run29(w + {rng.integers(99)});",
+        ]
+        for t in range(300)
+    ]
+    statements = [x for turn in turns for x in turn]
+    assert list(written_out(rolled(statements))) == statements
+    assert len(tries) < len(statements) / 2
 
 
 @pytest.mark.usefixtures("native")
