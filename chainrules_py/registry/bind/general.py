@@ -698,9 +698,10 @@ def _is_whole(x: Any) -> bool:
 def functions_in(request: Request) -> frozenset[int]:
     """Return the indices of operands that are functions with differentiated values in them.
 
-    Operations on functions, such as `scan`, are excluded: they may never call one.
+    These packages' own operations on functions are excluded, as they may never call one.
     """
-    if isinstance(request.statement.primal, HigherOrder):
+    statement = request.statement
+    if isinstance(statement.primal, HigherOrder) and statement.source.is_ours:
         return frozenset()
     known = Closure, Operator
     return frozenset([i for i in request.active if issubclass(request.operands[i], known)])
