@@ -35,6 +35,7 @@ CASES = {
     "layer": jacobian(lambda x: np.tanh(W @ x), mode="reverse"),
     "layer of a transpose": jacobian(lambda x: np.tanh(W.T @ x), mode="reverse"),
     "layer forward": jacobian(lambda x: np.tanh(W @ x), mode="forward"),
+    "layer of a transpose forward": jacobian(lambda x: np.tanh(W.T @ x), mode="forward"),
     "neighbours": jacobian(neighbours, mode="forward"),
     "neighbours backward": jacobian(neighbours, mode="reverse"),
     "every second": jacobian(lambda x: np.sin(x[::2]) * x[1::2], mode="forward"),
@@ -83,3 +84,10 @@ def test_diagonals_are_computed_with_and_not_matrices(name):
     ]
     assert calls
     assert all([len(y.shape) == 1 for call in calls for y in call.results])
+
+
+@pytest.mark.parametrize("name", ["layer forward", "layer of a transpose forward"])
+def test_a_product_with_an_identity_is_none(name):
+    compiled = compile(CASES[name])
+    compiled(np.linspace(0.0, 1.0, N))
+    assert compiled.source.count(".dot(") == 1
