@@ -86,9 +86,9 @@ def fields_of(cls: type) -> dict[str, Any]:
     for name in STATIC.intersection(dir(cls)):
         fields[name] = property(operator.attrgetter(f"payload.{name}"))
     if type_info(cls).is_array:
+        fields["strides"] = property(refuse_strides)
         for name, instead in OF_ARRAYS.items():
             of = fields.get(name, property(functools.partial(member_of, name=name)))
-            of = property(refuse_strides) if name == "strides" else of
             fields[name] = of.setter(refuse_setting(name, instead))
         for name in PARTS:
             of = property(functools.partial(member_of, name=name))

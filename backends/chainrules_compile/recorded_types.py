@@ -17,18 +17,9 @@ import numpy as np
 from chainrules_compile.internal_functions import dot_to, is_finite, sum_to
 from chainrules_compile.recorded_type_members import fields_of, opaque_fields
 from chainrules_compile.recorded_values import Noted, Subscripts
-from chainrules_compile.statistics_steps import weighted_pull
+from chainrules_compile.statistics_steps import PULLBACKS
 from chainrules_py import Primitive
-from chainrules_py.extend import (
-    Library,
-    Lock,
-    Memory,
-    aliases,
-    reduction_rules,
-    register_array_type,
-    see,
-    type_info,
-)
+from chainrules_py.extend import Library, Lock, Memory, aliases, register_array_type, see, type_info
 from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Value
 
@@ -184,9 +175,6 @@ def has_form(function: Any, values: tuple[Value, ...]) -> bool:
     return True
 
 
-_WEIGHTED = reduction_rules.weighted_pull
-
-
 class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
     """Mapping from functions of rules to library functions that are recorded as one call."""
 
@@ -194,8 +182,7 @@ class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):
         self.functions = functions  # which may grow
 
     def __getitem__(self, key: Callable[..., Any]) -> Callable[..., Any]:
-        function = self.functions[key]
-        steps = weighted_pull if key is _WEIGHTED else None
+        function, steps = self.functions[key], PULLBACKS.get(key)
 
         def noting(*operands: Any, **options: Any) -> Any:
             if steps is not None and (y := steps(*operands)) is not None:

@@ -15,7 +15,7 @@ from chainrules_compile.internal_functions import is_finite
 from chainrules_compile.passes.analysis import axes_of
 from chainrules_compile.recorded_values import Noted
 from chainrules_py import ops as v
-from chainrules_py.extend import entropy_rules
+from chainrules_py.extend import entropy_rules, reduction_rules
 
 _OPTIONS = frozenset(("axis", "keepdims", "ord", "n", "correction", "ddof"))
 
@@ -88,7 +88,7 @@ def _diff(x: Any, n: Any = 1, axis: Any = -1) -> Any:
     return x[(*lead, slice(1, None))] - x[(*lead, slice(None, -1))]
 
 
-def weighted_pull(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: Any) -> Any:
+def _weighted_pull(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: Any) -> Any:
     """Return the pullback of `logsumexp` by its steps; None for others, and for infinite sums."""
     if weights is not _shares or not all([isinstance(x, Noted) for x in saved[:2]]):
         return None
@@ -98,10 +98,10 @@ def weighted_pull(y_bar: Any, weights: Any, axis: Any, keepdims: bool, *saved: A
     return np.exp(x - _kept(y, axis, keepdims)) * _kept(y_bar, axis, keepdims)
 
 
-_rules: Any = entropy_rules  # rules have no type annotations
-_shares = _rules.shares
-_kept = _rules.kept
-
+_shares: Any = entropy_rules.shares
+_kept: Any = reduction_rules.kept
+PULLBACKS: dict[Any, Callable[..., Any]] = {reduction_rules.weighted_pull: _weighted_pull}
+"""The steps of pullbacks, by those of the rules."""
 STEPS: dict[Any, tuple[Callable[..., Any], int]] = {
     np.sum: (_sum, 2),
     np.max: (_reduction(v.max), 2),

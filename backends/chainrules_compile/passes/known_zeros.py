@@ -282,11 +282,11 @@ class _Walk:
         n = x.shape[0]
         if x.shape != (n, n) or places != range(0, n * n, n + 1) or not is_contiguous(y):
             return False
-        w = given = self._dense(w)
-        if not is_contiguous(given):  # the product would be laid out as it
-            w = self._new(w.shape or (), y)
+        w = self._dense(w)
+        if not is_contiguous(w):  # the product would be laid out as it
+            given, w = w, self._new(w.shape or (), y)
             self.calls.append(Call(copy, (given,), {}, (w,)))
-        if type(a) is np.ndarray and (a == 1).all():
+        if uniform(a) == 1:
             self._instead[y] = w
             return True
         a = self._value(a)
