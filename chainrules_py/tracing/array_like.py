@@ -93,9 +93,9 @@ class ArrayLike(PythonProtocols):
 
     @classmethod
     def make_lifted(
-        cls, site: Site, classes: tuple[type, ...], scalar: type
+        cls, site: Site, classes: tuple[type, ...], scalars: dict[type, type]
     ) -> Callable[..., Any] | None:
-        """Return the step of a call on Python floats, computed by a library's scalars, or None."""
+        """Return the step of a call on Python numbers, computed by a library's scalars, or None."""
         return None
 
     @classmethod

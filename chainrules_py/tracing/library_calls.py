@@ -92,8 +92,9 @@ class Site:
             and all([type_info(cls).is_python_number for cls in classes])
         ):
             if len({getattr(type(t), "engine", None) for t in tracers}) == 1:
-                scalar = type(scalar_at_home(1.0, number_home(self.primal)))
-                step = type(tracers[0]).make_lifted(self, classes, scalar)
+                home = number_home(self.primal)
+                scalars = {kind: type(scalar_at_home(kind(1), home)) for kind in (float, complex)}
+                step = type(tracers[0]).make_lifted(self, classes, scalars)
             step = step or self.lifted
         elif (between := beside(self.primal, classes, self.general)) is not None:
             step = between

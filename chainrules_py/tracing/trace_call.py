@@ -242,20 +242,19 @@ class Trace(ABC):
         primitive: Primitive[..., Any],
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
-        scalar: type | None = None,
+        scalars: Mapping[type, type] | None = None,
     ) -> Settled | None:
         """Determine what follows from operand types, if all tracers of this mode share one level.
 
-        Return None if there is no rule, or if there are structures. With ``scalar``, Python floats
-        are treated as values of that class.
+        Return None if there is no rule, or if there are structures. Values of a class in
+        ``scalars`` are treated as values of the class beside it.
         """
         if any(map(is_structure_type, classes)):
             return None
         mine = tuple([issubclass(cls, self.tracer) for cls in classes])
         own: list[Any] = [*classes]
         payloads = tuple([c.payload_type if m else c for c, m in zip(own, mine, strict=True)])
-        if scalar is not None:
-            payloads = tuple([scalar if c is float else c for c in payloads])
+        payloads = tuple([(scalars or {}).get(c, c) for c in payloads])
         found, bound = self.find(primitive, primal, payloads, mine)
         return Settled(payloads, classes, mine, bound) if found else None
 
@@ -516,31 +515,32 @@ class SettledCalls(ArrayLike):
 
     @classmethod
     def make_lifted(
-        cls, site: Site, classes: tuple[type, ...], scalar: Any
+        cls, site: Site, classes: tuple[type, ...], scalars: dict[type, type]
     ) -> Callable[..., Any] | None:
-        """Return the step of an elementwise call on floats, computed with a library's scalars.
+        """Return the step of an elementwise call on numbers, computed with a library's scalars.
 
-        The cotangent of a float is then such a scalar as well.
+        The cotangent of a Python number is then such a scalar as well.
         """
-        kinds = {getattr(c, "payload_type", c) for c in classes}
-        if site.primitive.options or not kinds <= {float, scalar}:
+        kinds = [getattr(c, "payload_type", c) for c in classes]
+        if site.primitive.options or not {*kinds} <= {*scalars, *scalars.values()}:
             return None
         if type(site.primal) is FunctionType or len(classes) != len(site.primitive.operands):
             return None
-        settled = cls.tracing.settle(site.primitive, site.primal, classes, scalar)
+        settled = cls.tracing.settle(site.primitive, site.primal, classes, scalars)
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return None
         if not bound.recipe.is_elementwise or bound.may_share or len(classes) > 2:
             return None
         run: Any = bound.run
-        floats = [getattr(c, "payload_type", c) is float for c in classes]
-        if len(floats) == 1:
-            lifted: Any = lambda links, a: run(links, scalar(a))
-        elif all(floats):
-            lifted = lambda links, a, b: run(links, scalar(a), scalar(b))
+        lifts: list[Any] = [scalars.get(kind) for kind in kinds]
+        first, second = lifts[0], lifts[-1]
+        if len(lifts) == 1:
+            lifted: Any = lambda links, a: run(links, first(a))
+        elif all(lifts):
+            lifted = lambda links, a, b: run(links, first(a), second(b))
         else:
-            lifted = _lifting(run, scalar, floats[0])
+            lifted = _lifting(run, first or second, first is not None)
         return cls.short_step(settled.mine, lifted, site.general)
 
     @classmethod
@@ -552,9 +552,9 @@ class SettledCalls(ArrayLike):
 
 
 def _lifting(run: Any, scalar: Any, first: bool) -> Callable[..., Any]:
-    """Return a function that runs calls of a float, ``first`` or second operand, and a scalar.
+    """Return a function that runs calls of a number, ``first`` or second operand, and a scalar.
 
-    A float that occurs in several successive calls is one scalar, which their records share.
+    A number that occurs in several successive calls is one scalar, which their records share.
     """
     last: tuple[Any, Any] = (None, None)
 

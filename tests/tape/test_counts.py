@@ -256,3 +256,20 @@ def test_what_five_operations_on_a_float_cost():
     for _ in range(3):
         f(1.3)
     assert counts.calls(lambda: f(1.3)) <= 54 + looked_for()
+
+
+@pytest.mark.parametrize("x", [0.5, 0.5 + 0.25j], ids=["float", "complex"])
+def test_what_a_function_of_numpy_costs_on_a_python_number(x):
+    def waves(n):
+        def total(x):
+            y = 0.0
+            for _ in range(n):
+                y = y + np.sin(x * 2.0)  # an operator gives Python's number again
+            return abs(y)
+
+        f = grad(total)
+        for _ in range(3):
+            f(x)
+        return counts.calls(lambda: f(x))
+
+    assert waves(11) - waves(1) <= 360

@@ -201,7 +201,7 @@ class FastSteps(SettledCalls, BareVariable):
         kinds = {getattr(c, "payload_type", c) for c in classes}
         for scalar in kinds - {float} if float in kinds else ():
             known = issubclass(scalar, float) and hasattr(scalar, "dtype")
-            if known and (lifted := cls.make_lifted(site, classes, scalar)) is not None:
+            if known and (lifted := cls.make_lifted(site, classes, {float: scalar})) is not None:
                 return lifted
         settled = cls.tracing.settle(primitive, site.primal, classes)
         if settled is None or settled.others or settled.views:

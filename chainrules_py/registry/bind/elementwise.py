@@ -242,12 +242,13 @@ class ElementwiseRecipe(SharedRun):
         """
         infos = list(map(type_info, request.operands))
         scalars = {info.dispatch_type for info in infos if not info.is_plain_number}
+        active = {request.operands[i] for i in request.active}
         if not scalars:
             if complex not in [info.dispatch_type for info in infos]:
                 return float, pulls.fast("real")
-            if self.complex is not None and {*request.operands} == {complex}:
+            if self.complex is not None and active == {complex}:
                 return complex, pulls.fast("complex")
-        elif len(scalars) == 1 and scalars == {request.operands[i] for i in request.active}:
+        elif len(scalars) == 1 and scalars == active:
             (cls,) = scalars
             if type_info(cls).is_number and number_home(cls) is not None:
                 zero: Any = cls()

@@ -5,7 +5,8 @@ undefined, infinite or zero, with arrays that lie otherwise or cannot be written
 array for several arguments, and from eight threads at once. It gives what it gives without
 `compile`, to rounding; what it is given stays as it is.
 
-Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300 0``.
+Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300 0``,
+and with ``c`` after these for the programs in C.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tests.fuzz.programs import programs
 
 ERRORS = (ArithmeticError, ValueError, TypeError, ChainRulesError)
 SAID = collections.Counter()
+TARGET = "numpy"
 
 
 def moved(x, factor):
@@ -153,7 +155,7 @@ def compared(f, compiled, xs, equal=None):
 def check_compiled(program):
     """Compare a program and its derivatives, compiled, with those that it has otherwise."""
     for f in forms(program):
-        compiled = compile(f)
+        compiled = compile(f, target=TARGET)
         given = itertools.chain(arguments(program.leaves), extremes(program.leaves))
         if not all(compared(f, compiled, xs) for xs in given):
             continue
@@ -162,7 +164,7 @@ def check_compiled(program):
 def check_loose(program):
     """Compare a program that need not have the bits: with half of the digits, of the largest."""
     for f in forms(program):
-        compiled = compile(f)
+        compiled = compile(f, target=TARGET)
         for xs in arguments(program.leaves):
             try:
                 wanted = f(*xs)
@@ -181,7 +183,7 @@ def check_in_threads(program):
             wanted = [f(*xs) for xs in given]
         except ERRORS:
             continue
-        compiled = compile(f)
+        compiled = compile(f, target=TARGET)
 
         def work(i, f=f, compiled=compiled, wanted=wanted):
             for k in range(len(given)):
@@ -216,6 +218,7 @@ def run(check, n, start=0):
 
 
 if __name__ == "__main__":
+    TARGET = sys.argv[3] if len(sys.argv) > 3 else TARGET
     end, turn, begun = time.monotonic() + float(sys.argv[1]), int(sys.argv[2]), 0
     checks = {0: check_in_threads, 5: check_loose}
     while time.monotonic() < end:

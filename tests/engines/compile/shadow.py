@@ -45,7 +45,7 @@ def same(a: Any, b: Any) -> bool:
 def alike(f: Any, args: Any, keywords: Any, found: Any, wanted: Any) -> bool:
     """Tell whether a program's answer is its function's to rounding: of all terms that cancel."""
     moved = functools.partial(moved_results, f, args, keywords)
-    return same(found, wanted) or close(found, wanted, moved)
+    return same(found, wanted) or close(found, wanted, moved, given=(args, keywords))
 
 
 def _same(x: Any, y: Any) -> bool:
