@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any, Generic, Never, ParamSpec, TypeVar, cast, final, overload
 
+from numpy.linalg import LinAlgError
+
 from chainrules_compile import recording_refusals
 from chainrules_compile.compile_one_call import CompiledProgram, Making, Plain, Setting
 from chainrules_compile.entry_and_exit_source import checked_static
-from chainrules_compile.error_origin import blame, place
+from chainrules_compile.error_origin import blame, is_not_finite, place
 from chainrules_compile.errors import (
     MISS,
     RecordingError,
@@ -196,7 +198,10 @@ class Compiled(Generic[P, R]):
         expected = plain.result()
         if is_traced(expected):  # through an object that an argument holds
             return expected
-        if y is MISS and recording_refusals.may_fit_others(raised, self._target):
+        # A program that fails may fit other numbers, as where a matrix has no factor.
+        if y is MISS and (
+            isinstance(raised, LinAlgError) or (raised is None and self._target != "numpy")
+        ):
             self._unkept += 1
             self._why = (
                 f"ran as it is, and is not a program yet: {recording_refusals.OF_OTHER_NUMBERS}"
@@ -204,7 +209,7 @@ class Compiled(Generic[P, R]):
             return expected
         if y is MISS or not alike(y, plain, [made]):
             if age == self._age:  # no rule was redefined meanwhile
-                self._stay(recording_refusals.another_result(raised))
+                self._differing(raised)
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")
@@ -243,6 +248,20 @@ class Compiled(Generic[P, R]):
         else:
             self._why = f"changed {names}, and ran as it is; the next call is recorded"
         return y
+
+    def _differing(self, raised: Exception | None) -> None:
+        """Note that a program gave another result than the function.
+
+        In C the last digits differ, which are all that is left where numbers cancel: other numbers
+        may leave more, so the function runs uncompiled from the second time on.
+        """
+        once = recording_refusals.another_result(raised, "runs as it is in this call")
+        if self._strict or raised is not None or self._target == "numpy" or once in self._told:
+            self._stay(recording_refusals.another_result(raised))
+        else:
+            self._unkept += 1
+            self._why = once
+            self._warn(once)
 
     def _stay(self, why: str) -> None:
         """Warn that the function runs uncompiled from now on, and why; raise if `strict`."""
@@ -288,7 +307,7 @@ class Compiled(Generic[P, R]):
                         for name in getattr(each, "arguments", ())
                         if name not in self._static
                     }
-                    if self._strict or not needed:
+                    if self._strict or not needed or is_not_finite(error):
                         raise
                     self._static |= needed
                     found.clear()

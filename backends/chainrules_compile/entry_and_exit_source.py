@@ -263,7 +263,7 @@ class Entry:
             if type_info(cls).library.namespace is None:
                 raise Unfit(
                     f"{name} is a {cls.__name__}, a class of arrays of which no library says how "
-                    f"it computes; pass np.asarray({name})",
+                    f"it computes; where its plain numbers are meant, pass np.asarray({name})",
                     once=True,
                     tell=True,
                 )

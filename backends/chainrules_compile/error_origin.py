@@ -33,9 +33,9 @@ def place(traceback: types.TracebackType | None) -> str:
     return found
 
 
-def functions_of(traceback: types.TracebackType | None) -> set[str]:
-    """Return the names of the functions in a traceback."""
-    return {frame.f_code.co_name for frame, _ in walk_tb(traceback)}
+def is_not_finite(error: BaseException) -> bool:
+    """Return whether an exception comes from the pass that a gradient takes if not finite."""
+    return "strong_pass" in [frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)]
 
 
 def raised_in(traceback: types.TracebackType | None) -> str:

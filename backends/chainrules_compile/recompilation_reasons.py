@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chainrules_compile.compile_one_call import CompiledProgram
-from chainrules_compile.internal_functions import expect, expect_form, name_of
+from chainrules_compile.internal_functions import expect, expect_form, is_finite, name_of
 from chainrules_compile.writers.call_source import OPERATORS
 from chainrules_py.ops.engine_operations import read
 from chainrules_py.program import Call, Program, Value
@@ -102,10 +102,11 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yield the guards of a program, by kind and text, with the answers."""
+    """Yield the guards of a program that a person wrote, by kind and text, with the answers."""
     made = {y: call for call in program.calls for y in call.results}
     for call in program.calls:
-        if call.function is expect:
+        asked = made.get(call.operands[0]) if call.function is expect else call
+        if call.function is expect and getattr(asked, "function", None) is not is_finite:
             kind: Callable[[Any], Any] = call.options["kind"]
             name = "int" if kind.__name__ == "index" else kind.__name__
             yield (name, _text(call.operands[0], made, 3)), call.operands[1]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.error_origin import functions_of, raised_in
+from chainrules_compile.error_origin import is_not_finite, raised_in
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.internal_functions import name_of
 from chainrules_compile.recorded_values import Noted
@@ -123,8 +123,13 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     It is `Unfit` if a library raises the exception, as the user cannot rewrite that line, and for
     this call alone if a gradient is not finite.
     """
-    if "strong_pass" in functions_of(error.__traceback__):
-        return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
+    if is_not_finite(error):
+        return Unfit(
+            "a gradient is not finite here, and which of it is zero by structure is found by its "
+            "numbers; calls where it is finite are compiled: as with np.log(np.where(x > 0, x, 1)) "
+            "for a logarithm of zeros that np.where leaves out",
+            once=True,
+        )
     if isinstance(error, Unfit):
         return error
     found = behind(error)
@@ -163,18 +168,13 @@ OF_OTHER_NUMBERS = (
 )
 
 
-def may_fit_others(raised: Exception | None, target: str) -> bool:
-    """Return whether a failed program may fit other numbers, as where a matrix has no factor."""
-    return isinstance(raised, np.linalg.LinAlgError) or (raised is None and target != "numpy")
-
-
-def another_result(raised: Exception | None) -> str:
+def another_result(raised: Exception | None, how: str = "runs as it is") -> str:
     """Return the message that a program and its function give different results."""
     return (
-        f"gives another result than the program that was recorded of it, and runs as it is: it "
-        f"computes otherwise each time, or looks at the class of an argument, or asks whether two "
-        f"are one object, or a number between is too large or too small"
-        f"{'' if raised is None else f' (the program raised {raised!r})'}"
+        f"gives another result than the program that was recorded of it, and {how}: it computes "
+        f"otherwise each time, or looks at the class of an argument, or asks whether two are one "
+        f"object, or a number between is too large or too small, or so much cancels that few "
+        f"digits are left{'' if raised is None else f' (the program raised {raised!r})'}"
     )
 
 

@@ -14,7 +14,7 @@ from chainrules_py import (
     is_zero,
     unthunk,
 )
-from chainrules_py.extend import any_engine, bind, deliver, demand_rule, see
+from chainrules_py.extend import any_engine, bind, deliver, demand_rule, find_rule, see
 
 
 def pulled_on_arrays(
@@ -31,7 +31,7 @@ def pulled_on_arrays(
     list
         The cotangents of the operands, zero for operands that are not in ``wanted``.
     """
-    bound = _bound(operation, operands, wanted, "reverse")
+    bound, operands = _bound(operation, operands, wanted, "reverse")
     if bound is None:
         return [ZeroTangent()] * len(operands)
     _, record = bound.run(None, *operands, **options)
@@ -48,7 +48,7 @@ def pushed_on_arrays(
     tangents: list[Any],
 ) -> Any:
     """Push the tangents of the wanted operands by the rule, run on NumPy arrays."""
-    bound = _bound(operation, operands, wanted, "forward")
+    bound, operands = _bound(operation, operands, wanted, "forward")
     if bound is None:
         return ZeroTangent()
     given = tuple([t for t, w in zip(tangents, bound.wanted, strict=True) if w])
@@ -57,11 +57,16 @@ def pushed_on_arrays(
 
 def _bound(
     operation: Primitive[..., Any], operands: tuple[Any, ...], wanted: tuple[bool, ...], mode: str
-) -> Any:
+) -> tuple[Any, tuple[Any, ...]]:
+    """Bind the rule for arrays, or for numbers if there is none for the arrays without axes."""
+    see(operation, (np.ndarray, *map(type, operands)))
+    if find_rule(operation, tuple(map(type, operands)), any_engine) is None:
+        operands = tuple(
+            [x.item() if isinstance(x, np.ndarray) and not x.ndim else x for x in operands]
+        )
     classes = tuple(map(type, operands))
-    see(operation, (np.ndarray, *classes))
     rule = demand_rule(operation, classes, any_engine, mode)
-    return bind(rule, classes, wanted, mode, config=any_engine)
+    return bind(rule, classes, wanted, mode, config=any_engine), operands
 
 
 def array_like(t: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -97,5 +102,5 @@ def refused_half(
     return AskedError(
         f"the rule of {operation.__name__} computes with NumPy, or asks for numbers{shown}, which "
         f"{engine} does not differentiate: state an frule for forward mode; for second "
-        f"derivatives write the rule in words, or in primitives that have rules"
+        f"derivatives write the rule in operations of chainrules_py.ops, or primitives with rules"
     )

@@ -305,7 +305,8 @@ def view(x: Any, *args: Any, **keywords: Any) -> Any:
         )
     if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:
         raise TracerError(
-            f"view of {describe(x)} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
+            f"view of {describe(x)} as {dtype} reads its bytes; write x.astype(dtype) for "
+            f"numbers, x[::2] + 1j * x[1::2] for pairs, np.stack([z.real, z.imag], -1) for parts"
         )
     return x[...]
 

@@ -144,6 +144,8 @@ INSTEAD: dict[Any, Any] = {
     np.float32: "use np.full_like({0}, {0}, dtype=np.float32)",
     np.complex128: "use {0} + 0j",
     np.arange: _arange,
+    type(np.r_).__getitem__: "use np.concatenate([np.atleast_1d(a), b]) for np.r_[a, b], and "
+    "np.stack([a, b], axis=-1) for np.c_[a, b]",
     np.polynomial.polynomial.polyfit: "use np.polyfit({all})[::-1]",
     np.polynomial.Polynomial.fit: "use np.polyval(np.polyfit({all}), t) for its value at t",
 }

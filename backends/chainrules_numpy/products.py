@@ -52,8 +52,13 @@ def adjugate_numpy(x: np.ndarray) -> Any:
 
 
 def _adjugate_as(x: np.ndarray, small: bool) -> Any:
-    """Return the adjugate in the layout of the inverse, so that values do not affect the layout."""
-    y = adjugate_by_svd(x)
+    """Return the adjugate in the layout of the inverse, so that values do not affect the layout.
+
+    It is NaN for a matrix with an element that is not finite, of which there is no SVD.
+    """
+    finite = np.isfinite(x).all((-2, -1), keepdims=True)
+    y = adjugate_by_svd(x if finite.all() else np.where(finite, x, 0))
+    y = y if finite.all() else np.where(finite, y, np.nan)
     return np.asfortranarray(y) if small else y
 
 

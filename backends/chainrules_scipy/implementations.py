@@ -175,13 +175,9 @@ def _of_matrix(operation: Primitive[..., Any], function: Callable[..., Any]) -> 
     operation.implement(implementation, types=(np.ndarray,))
 
 
-def _logm(x: Any) -> Any:
-    """Compute in double precision: in single, SciPy takes rounding errors for imaginary parts."""
-    return scipy.linalg.logm(x.astype(np.result_type(x, np.float64)))
-
-
 _of_matrix(v.expm, scipy.linalg.expm)
-_of_matrix(v.logm, _logm)
+# In double precision: in single, SciPy takes rounding errors for imaginary parts.
+_of_matrix(v.logm, lambda x: scipy.linalg.logm(x.astype(np.result_type(x, np.float64))))
 _of_matrix(v.sqrtm, scipy.linalg.sqrtm)
 
 

@@ -201,7 +201,7 @@ def _dispatching(
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        args = joined(args)  # arrays of objects that are differentiated
+        args, options = _joined(args, options)
         run = function if always else choose(native, function, args, options, bound)
         if run is function:
             return _ended(host_computation.run, native, (function, args, options), {})
@@ -209,6 +209,11 @@ def _dispatching(
 
     _originals[dispatching] = native
     return dispatching
+
+
+def _joined(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return arguments with one traced array for each array of traced objects."""
+    return joined(args), dict(zip(options, joined([*options.values()]), strict=True))
 
 
 def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
@@ -298,6 +303,7 @@ def place_constructor(cls: type, function: F) -> F:
     make: Any = cls.__new__
 
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
+        args, options = _joined(args, options)
         if made is not cls or choose(plainly, function, args, options) is not function:
             return plainly(made, *args, **options)
         with host_computation.in_our_words((args, options)):

@@ -448,9 +448,13 @@ class Spline(PiecewisePolynomial):
         c, axis = first(c, axis)
         t, k = np.asarray(t, float), int(k)
         knots, c = t[k : len(t) - k], c[: len(t) - k - 1]
-        basis = native.BSpline(t, np.eye(len(c)), k)
-        parts = [basis(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
-        super().__init__(times(np.stack(parts), c), knots, extrapolate, axis)
+        # Between two knots k + 1 basis functions are not zero: one of each sum of every k + 1st.
+        sums = native.BSpline(t, np.eye(k + 1)[np.arange(len(c)) % (k + 1)], k)
+        of = np.clip(np.searchsorted(t, knots[:-1], "right") - 1, k, len(c) - 1)[:, None] - k
+        near = v.take(c, of + (np.arange(k + 1) - of) % (k + 1), axis=0)
+        parts: Any = [sums(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
+        parts = np.reshape(parts, (k + 1, *near.shape[:2], *(1,) * (c.ndim - 1)))
+        super().__init__(v.sum(parts * near, axis=2), knots, extrapolate, axis)
         self.t, self.c, self.k, self.tck = t, c, k, (t, c, k)
         del self.x  # SciPy's spline has none
 

@@ -93,10 +93,6 @@ def _asarray(x: Any, dtype: Any = None, *_: Any, copy: Any = None, **__: Any) ->
     return _array(x, dtype, copy=bool(copy))
 
 
-def _either(of_numbers: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *xs: (of_numbers if next(traced(xs), None) is None else function)(*xs)
-
-
 def _made(native: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that creates arrays to which traced values can be written."""
 
@@ -271,9 +267,10 @@ INSTEAD: dict[Any, Any] = {
     np.r_: _Joined(np.r_, columns=False),
     np.c_: _Joined(np.c_, columns=True),
 } | {
-    f: _either(f, getattr(np, name))
+    f: lambda *xs, f=f, g=g: (f if next(traced(xs), None) is None else g)(*xs)
     for name, f in (*vars(cmath).items(), *vars(math).items())
     if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
+    for g in [getattr(np, name)]
 }
 # Replacements in copies for functions in SciPy's private packages, by their names.
 HELPERS: dict[str | None, Any] = {

@@ -522,10 +522,6 @@ def _probability(p: Any) -> Any:
     return v.where(v.logical_and(p > 0, p < 1), p, math.nan)
 
 
-def _tukey(p: Any, lam: Any) -> Any:
-    return v.exp((lam - 1) * v.log(p)) + v.exp((lam - 1) * v.log1p(-p))
-
-
 def _tukey_shape(p: Any, lam: Any) -> Any:
     """Differentiate (p^λ - (1 - p)^λ) / λ in λ; about λ = 0 by its series."""
     a, b = v.log(p), v.log1p(-p)
@@ -543,7 +539,8 @@ def _in_support(slope: Any) -> Any:
     def partial(p: Any, x: Any, lmbda: Any) -> Any:
         outside = (v.abs(x) * lmbda > 1) | ((p > 0) ^ (p < 1))
         inside = v.where(outside, 0.5, p)
-        return v.where(outside, 0.0, slope(inside, lmbda) / _tukey(inside, lmbda))
+        of, rest = v.exp((lmbda - 1) * v.log(inside)), v.exp((lmbda - 1) * v.log1p(-inside))
+        return v.where(outside, 0.0, slope(inside, lmbda) / (of + rest))
 
     return partial
 

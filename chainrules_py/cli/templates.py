@@ -7,6 +7,8 @@ import keyword
 import re
 import textwrap
 
+from chainrules_py.primitives.signature import result_name
+
 KINDS = ("scalar", "linear", "bilinear", "rule", "constant")
 
 
@@ -59,12 +61,12 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
     str
         A module, with gaps for the mathematics.
     """
-    takes = ", ".join(operands)
+    takes, y = ", ".join(operands), result_name(operands)
     of = {
         "scalar": "\n".join(
             [
                 f"scalar_rule(\n    {name},",
-                *[f"    lambda y, {takes}: ...,  # ∂y/∂{x}, elementwise" for x in operands],
+                *[f"    lambda {y}, {takes}: ...,  # ∂{y}/∂{x}, elementwise" for x in operands],
                 '    complex="holomorphic",  # or "real"; without it complex is refused\n)',
             ]
         ),

@@ -36,7 +36,14 @@ from chainrules_py.primitives.plugins import (
     see_about,
     see_helpers,
 )
-from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
+from chainrules_py.primitives.signature import (
+    REQUIRED,
+    bind_call,
+    of_operands,
+    parameters_of,
+    result_name,
+    told,
+)
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer
 from chainrules_py.values.find_tracers import (
@@ -197,7 +204,8 @@ class Primitive(Generic[P, R]):
                         if self.__module__.startswith("chainrules_")
                         else f"\n  {where_defined(self)}\n  write def {of}({xs}), without the *, "
                         f"and scalar_rule({of}"
-                        + f", lambda y, {xs}: ..." * (1 + len(self.operands))
+                        + f", lambda {result_name(xs.split(', '))}, {xs}: ..."
+                        * (1 + len(self.operands))
                         + ") as its only rule"
                     )
                 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 from chainrules_py.errors import RuleError, describe
@@ -65,6 +65,11 @@ class Parameters(NamedTuple):
         variadic = () if self.variadic is None else (self.variadic,)
         keywords = () if self.keywords is None else (self.keywords,)
         return (*self.positional, *variadic, *self.keyword_only, *keywords)
+
+
+def result_name(operands: Sequence[str]) -> str:
+    """Return the name of the result in a line to write: y, or z beside an operand y."""
+    return next(name for name in ("y", "z", "w", "result") if name not in operands)
 
 
 def parameters_of(function: Callable[..., Any]) -> Parameters:

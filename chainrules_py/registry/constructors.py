@@ -20,7 +20,7 @@ from chainrules_py.primitives.method_table import (
 )
 from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.signature import parameters_of
+from chainrules_py.primitives.signature import parameters_of, result_name
 from chainrules_py.registry.bind.bind import Recipe
 from chainrules_py.registry.bind.elementwise import ElementwiseRecipe
 from chainrules_py.registry.bind.general import (
@@ -125,13 +125,13 @@ def scalar_rule(
         raise RuleError(
             f"scalar_rule({name}) cannot take self, which is not a number; write @rule({name})"
         )
-    n = -1 if primal.variadic else len(primal.operands)
+    n, y = -1 if primal.variadic else len(primal.operands), result_name(primal.operands)
     instead = (
         f"write @rule({name}) and def rule_of_{name}(*xs): return {name}(*xs), "
         f"[LinearMap(lambda t, x=x: D * t, lambda c, x=x: D * c) for x in xs], D the partial in x"
         if primal.variadic
         else f"give one for each: scalar_rule({name}"
-        + f", lambda y, {', '.join(primal.operands)}: ..." * n
+        + f", lambda {y}, {', '.join(primal.operands)}: ..." * n
         + ")"
     )
     check_number(
@@ -142,12 +142,12 @@ def scalar_rule(
             f"{said}: {name} has options ({', '.join(primal.options)}), which partials do not "
             f"get; write @rule({name}), or make operands of them"
         )
-    first = ("y",) if setup is None else ("u", "y")
+    first = (y,) if setup is None else ("u", y)
     for k, partial in enumerate(partials):
         if partial is not None:
             check_half(f"partial {k} of {said}", partial, primal, *first)
     if setup is not None:
-        check_half(f"setup of {said}", setup, primal, "y")
+        check_half(f"setup of {said}", setup, primal, y)
     check_option(said, "singular", singular, isinstance(singular, bool), "True or False")
     choices = "'holomorphic' or 'real', or leave it out"
     check_option(said, "complex", complex, _is_one(complex, None, "holomorphic", "real"), choices)

@@ -6,6 +6,7 @@ classes: strict arrays and ``array += ...`` raise, and the ``__add__`` of a user
 first.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -105,8 +106,25 @@ def add_tangents(a: Any, b: Any) -> Any:
     length = common_length(a, b)
     entries = dict(a._entries)
     for key, value in b._entries.items():
-        entries[key] = add_tangents(entries[key], value) if key in entries else value
+        entries[key] = _add_entries(entries[key], value) if key in entries else value
     return a._of(entries, length)
+
+
+# Users get the entries of a gradient that belong to a list, tuple or dict as the same container.
+
+
+def _add_entries(a: Any, b: Any) -> Any:
+    """Add entries of two `Tangent`s, field by field in plain containers."""
+    if type(a) is type(b) and type(a) in PLAIN:
+        given = dict(fields_of(b))
+        if given.keys() == dict(fields_of(a)).keys():
+            return rebuild(a, [_add_entries(x, given[key]) for key, x in fields_of(a)])
+    return add_tangents(a, b)
+
+
+def _each(f: Callable[[Any], Any], t: Any) -> Any:
+    """Call a function on an entry of a `Tangent`, field by field in a plain container."""
+    return rebuild(t, [_each(f, x) for _, x in fields_of(t)]) if type(t) in PLAIN else f(t)
 
 
 def scale(t: Any, c: Any) -> Any:
@@ -140,7 +158,7 @@ def scale(t: Any, c: Any) -> Any:
     if not isinstance(t, Tangent):
         return t * c
     _check_factor(t, c)
-    return map_fields(lambda entry: scale(entry, c), t)
+    return map_fields(lambda entry: _each(lambda x: scale(x, c), entry), t)
 
 
 def _divide(t: Any, c: Any) -> Any:
@@ -158,7 +176,7 @@ def _divide(t: Any, c: Any) -> Any:
     if not isinstance(t, Tangent):
         return t / c
     _check_factor(t, c)
-    return map_fields(lambda entry: _divide(entry, c), t)
+    return map_fields(lambda entry: _each(lambda x: _divide(x, c), entry), t)
 
 
 def move(primal: Any, t: Any) -> Any:

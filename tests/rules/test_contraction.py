@@ -178,3 +178,11 @@ def test_cotangents_of_two_operands_are_sums_whichever_axes_they_share(part):
             for axis, n in enumerate(np.shape(mine)):
                 expected = expected if n != 1 else expected.sum(axis, keepdims=True)
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13, err_msg=pattern)
+
+
+def test_the_gradient_of_the_determinant_of_a_matrix_with_nan_is_nan():
+    x = np.stack([2.0 * np.eye(2), np.full((2, 2), np.nan), np.ones((2, 2))])
+    with np.errstate(invalid="ignore"):
+        found = grad(lambda x: np.sum(np.linalg.det(x)))(x)
+    wanted = [[[2, 0], [0, 2]], np.full((2, 2), np.nan), [[1, -1], [-1, 1]]]
+    np.testing.assert_allclose(found, wanted, atol=1e-14)

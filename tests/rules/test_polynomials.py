@@ -232,3 +232,11 @@ def test_float32_is_kept():
     assert [a.dtype for a in (y, *pullback(y))] == [np.float32] * 3
     y, pullback = rrule(np.vander, x)
     assert [a.dtype for a in (y, *pullback(y))] == [np.float64, np.float32]  # as NumPy's
+
+
+def test_polymul_of_zeros_in_front_says_what_leaves_out_none():
+    p, q = np.array([0.0, 1.5, 2.0]), np.array([1.0, 2.0])
+    with pytest.raises(NotDifferentiableError, match=r"np\.convolve\(p, q\)"):
+        grad(lambda p: np.sum(np.polymul(p, q)))(p)
+    found = grad(lambda p: np.sum(np.convolve(p, q)))(p)
+    np.testing.assert_array_equal(found, np.full(3, q.sum()))

@@ -26,7 +26,8 @@ from chainrules_compile.save import write_module
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py.program import Program, Value
 
-REMEDY = "compile it for the target 'numpy', and save that"
+REMEDY = """compile it for the target 'numpy', and save that if its calls are NumPy's, or keep the \
+compiled function itself"""
 _OPERATORS = {
     "add": "{0} + {1}",
     "multiply": "{0} * {1}",

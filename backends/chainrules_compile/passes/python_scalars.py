@@ -160,24 +160,17 @@ def is_plain(call: Call) -> bool:
     if call.function not in _POWERS:
         return True
     x, n = call.operands
-    return _has_range(n) and not is_array(x)  # powers of arrays have other last bits
-
-
-def _has_range(n: Any) -> bool:
-    """Return whether a power has a range in which Python computes it."""
-    return type(n) is not Value and power_range(float(n))[1] > 0.0
+    # Python computes it in a range; powers of arrays have other last bits.
+    return type(n) is not Value and power_range(float(n))[1] > 0.0 and not is_array(x)
 
 
 def _is_number(x: Any) -> bool:
     cls = type(x)
     if cls is not Value:
         return cls in (float, np.float64) or (cls is int and abs(x) < _SIGNIFICANT)
-    return x.type in (float, np.float64) or is_point(x)
-
-
-def is_point(x: Value) -> bool:
-    """Return whether a value is a zero-dimensional array of double precision."""
-    return is_array(x) and x.shape == () and x.dtype == np.float64
+    return x.type in (float, np.float64) or (
+        is_array(x) and x.shape == () and x.dtype == np.float64
+    )
 
 
 def is_element(call: Call) -> bool:

@@ -77,6 +77,8 @@ LEAVES = (
     jax.errors.NonConcreteBooleanIndexError,
 )
 """The errors that JAX raises if code reads the value of a tracer."""
+# Errors that come from JAX or the body itself, not from failed tracing.
+_OWN = (ArithmeticError, KeyError, NameError, jax.errors.JaxRuntimeError)
 
 
 _EMPTY = (Space, StructureSpace, str, int, float, complex, bool, type(None), type)
@@ -203,7 +205,7 @@ class Program:
         try:
             return self.opened(self._run(f, *given, **self.options), leaves)
         except UNFIT as error:
-            if not (traced and self._is_body(f)) or _is_own(error):
+            if not (traced and self._is_body(f)) or isinstance(error, _OWN):
                 raise
             return self._called_back(leaves, error)
 
@@ -233,8 +235,9 @@ class Program:
                 return f(*operands, **options)
             with hosted(config):  # a solver reads numbers, to choose its steps
                 return f(*operands, **options)
-        except LEAVES as error:
-            if self._is_body(f):
+        except (*LEAVES, ValueError) as error:
+            # NumPy raises a ValueError from JAX's error for a write into an element of an array.
+            if self._is_body(f) or not isinstance(error.__cause__ or error, LEAVES):
                 raise
             if not isinstance(self.operation, HigherOrder):
                 raise refused_half(self.operation, "JAX") from error
@@ -341,7 +344,10 @@ class Program:
             stated = asks and rule.forward is not None and not rule.forward.transposed
             if not (asks and (stated or any(map(is_traced, leaves)))):
                 raise
-            ys, self._asks = self.value(*leaves), True
+            try:
+                ys, self._asks = self.value(*leaves), True
+            except ValueError:  # of JAX, which does not differentiate the callback that computes it
+                raise error from None
             push, pull, saved = self._asking, self._asking, list[Any]()
             if stated and (onward := bind(rule, classes, bound.wanted, "forward", config=config)):
                 options = self.options
@@ -426,7 +432,7 @@ class Program:
                     where = getattr(getattr(stated, "statement", None), "where", "unknown")
                     error.add_note(f"while {what} {name}\n  rule: {where}")
                     raise
-                if self._asks is None and any(map(is_traced, (*res, *values))):
+                if self._asks is None and all(map(is_traced, (*res[:count], *values))):
                     self._asks = False
                 return found
 
@@ -454,11 +460,10 @@ class Program:
         self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]
     ) -> list[Any]:
         """Run half of the rule on NumPy arrays, called back from a traced program."""
-        n = len(leaves)
 
         def kernel(*arrays: Any) -> list[Any]:
-            given = [np.asarray(x) for x in arrays]
-            found = half(unflatten(self.treedef, given[:n]), given[n:])
+            xs = [*map(np.asarray, arrays)]
+            found = half(unflatten(self.treedef, xs[: len(leaves)]), xs[len(leaves) :])
             return [array_like(t, a.shape, a.dtype) for t, a in zip(found, avals, strict=True)]
 
         @jax.custom_jvp
@@ -470,11 +475,6 @@ class Program:
 
     def __repr__(self) -> str:
         return self.operation.__name__
-
-
-def _is_own(error: BaseException) -> bool:
-    """Return whether an error comes from JAX or the body itself, not from failed tracing."""
-    return isinstance(error, (ArithmeticError, KeyError, NameError, jax.errors.JaxRuntimeError))
 
 
 def _number(x: Any) -> type:

@@ -198,3 +198,11 @@ def test_the_line_for_any_number_of_operands_gives_each_its_own_partial():
     rule(squares)(names["rule_of_squares"])
     partials = rrule(squares, 1.0, 3.0, 5.0)[1](1.0)
     assert partials == pytest.approx((2.0, 6.0, 10.0))
+
+
+def test_lines_to_write_name_the_result_unlike_the_operands():
+    two, of_y = primitive(lambda x, y: x * y), primitive(lambda y: 2.0 * y)
+    with pytest.raises(ChainRulesError, match=r"lambda z, x, y: \.\.\., lambda z, x, y: \.\.\."):
+        scalar_rule(two, lambda z, x, y: y)
+    with pytest.raises(ChainRulesError, match=r"has to take \(z, y\)"):
+        scalar_rule(of_y, lambda z: 2.0)

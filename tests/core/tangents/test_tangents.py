@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 import pytest
 
+import chainrules_tape as ct
 from chainrules_py.errors import NotDifferentiableError, ProjectionError
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents import arithmetic, structural
@@ -1115,3 +1116,41 @@ def test_a_class_registered_later_is_no_longer_added_as_a_leaf():
     register_structure(Point, lambda p: [("x", p.x)], lambda p, values: Point(*values))
     with pytest.raises(ProjectionError, match="is a structure"):
         add_tangents(Point(1.0), Point(2.0))
+
+
+@dataclasses.dataclass
+class Net:
+    layers: Any
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [np.ones(2), np.ones(1)],
+        (np.ones(2), [3.0, np.ones(1)]),
+        {"a": np.ones(2), "b": (np.ones(1), "relu")},
+        [Net(np.ones(2)), Net(np.ones(1))],
+        {"a": Net([np.ones(2)])},
+    ],
+)
+def test_gradients_of_containers_in_objects_add_scale_and_move(layers):
+    def total(x):
+        if isinstance(x, dict):
+            return total([*x.values()])
+        if isinstance(x, (list, tuple)):
+            return sum(map(total, x))
+        if isinstance(x, Net):
+            return total(x.layers)
+        return 0.0 if isinstance(x, str) else np.sum(x**2)
+
+    net = Net(layers)
+    g = ct.grad(total)(net)
+    assert type(g.layers) is type(layers)
+    for moved, factor in (
+        (net - 0.25 * g, 0.5),
+        (net + g / 2, 2.0),
+        (net + (g + g), 5.0),
+        (net + (g - g), 1.0),
+        (net + -g / 4, 0.5),
+    ):
+        np.testing.assert_allclose(total(moved), factor**2 * total(net))

@@ -115,3 +115,18 @@ def test_a_cache_that_missed_is_not_shown():
 def test_all_frames_are_there_on_demand(monkeypatch):
     monkeypatch.setenv("CHAINRULES_TRACEBACK", "full")
     assert len(frames(refused, 1.0)) > 4
+
+
+@pytest.mark.parametrize(
+    "mistake, error",
+    [
+        (lambda z, p: z[3] * p[0], IndexError),
+        (lambda z, p: None * p[0], TypeError),
+        (lambda z, p: z.foo * p[0], AttributeError),
+    ],
+)
+def test_a_mistake_in_what_a_library_calls_is_left_as_it_is(mistake, error):
+    optimize = pytest.importorskip("chainrules_scipy.optimize", reason="SciPy is not installed")
+    with pytest.raises(error) as raised:
+        grad(lambda p: optimize.minimize(lambda z: mistake(z, p), [0.0]).x[0])(X)
+    assert not isinstance(raised.value, TracerError)

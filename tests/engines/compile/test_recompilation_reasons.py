@@ -177,3 +177,10 @@ def test_a_function_with_too_many_programs_says_so_once(monkeypatch):
     with pytest.warns(RecordingWarning, match="has 32 programs"):
         call_each(step, [(np.ones(n),) for n in range(36)])
     assert asked == [1]
+
+
+def test_layouts_and_what_is_not_finite_are_no_branches(clock):
+    step = compile(value_and_grad(lambda x: np.sum(x * np.tanh(x))))
+    xs = np.ones(4), np.ones(8)[::2], np.full(4, np.nan), np.ones(4)[::-1]
+    call_each(step, [(x,) for x in xs])
+    assert not step.as_it_is

@@ -258,3 +258,23 @@ print(np.abs(grad(f)(a) - truth).max() < 1e-6)
 """
     run = [sys.executable, "-c", program]
     assert subprocess.run(run, check=True, capture_output=True, text=True).stdout == "True\n"
+
+
+OF_OBJECTS = {
+    "solve": lambda p: np.sum(scipy.linalg.solve(np.eye(2), b=np.array([p[1], 1.0]))),
+    "logpdf": lambda p: scipy.stats.norm.logpdf(0.3, loc=np.array([p[0], 1.0])).sum(),
+    "CubicSpline": lambda p: scipy.interpolate.CubicSpline(
+        np.arange(4.0), np.array([p[0], p[1], 1.0, 2.0])
+    )(1.5),
+    "quad": lambda p: scipy.integrate.quad(
+        lambda x, q: x * q[0] * q[1], 0, 1, args=(np.array([p[0], p[1]]),)
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", OF_OBJECTS)
+def test_arrays_of_objects_are_taken_as_keywords_and_by_classes(name):
+    f, p = OF_OBJECTS[name], np.array([0.7, 1.3])
+    wanted = [(f(p + e) - f(p - e)) / 2e-6 for e in 1e-6 * np.eye(2)]
+    with chainrules_scipy.install():
+        np.testing.assert_allclose(grad(f)(p), wanted, rtol=1e-6, atol=1e-8)

@@ -161,3 +161,16 @@ def test_a_value_outside_of_the_simplices_is_differentiated():
     np.testing.assert_allclose(slope, 0.5 + 2 * 0.2 + 3 * 0.3 + 2 * 1.5)
     made = theirs.LinearNDInterpolator(corners, y, 7.0)
     np.testing.assert_allclose(made(places), [1.8, 7.0])
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+@pytest.mark.parametrize("inner", [[0.3, 0.6], [0.3, 0.5, 0.5, 0.5, 0.8]])
+def test_splines_of_many_coefficients_are_of_the_few_beside_a_point(k, inner):
+    """SciPy's matrix of the basis functions is the truth; 30,000 squared would fill the memory."""
+    for t in (np.r_[[0.0] * (k + 1), inner, [1.0] * (k + 1)], np.arange(30_000.0)):
+        x = np.linspace(t[k], t[-k - 1], 41)[1:-1]
+        weights = np.sin(np.arange(len(x)))
+        c = np.cos(np.arange(len(t) - k - 1))
+        found = grad(lambda c, t=t, x=x, w=weights: np.dot(w, ours.BSpline(t, c, k)(x)))(c)
+        wanted = theirs.BSpline.design_matrix(x, t, k).T @ weights
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)

@@ -94,7 +94,9 @@ enter_calls(
 for _order in (None, 2, -2):
     enter_calls("linalg.cond", *(Sample(_m(*s), complex=True, p=_order) for s in _SHAPES))
 for _order in (1, -1, np.inf, -np.inf, "fro", "nuc"):
-    enter_calls("linalg.cond", *(Sample(regular(*s), complex=True, p=_order) for s in _SQUARE))
+    enter_calls(  # of one number it is 1, and its second differences are rounding
+        "linalg.cond", *(Sample(regular(*s), complex=s != (1, 1), p=_order) for s in _SQUARE)
+    )
 enter_calls(
     "linalg.cond",
     Sample(Draw((3, 3), make=np.zeros_like), smooth=False),

@@ -14,7 +14,6 @@ _Q = Draw((2,), 0.5, 2.0)
 _POINT = Draw(())
 _LINE = Draw((3,))
 _FLAT = Draw((2, 3))
-_ZEROS_IN_FRONT = Draw((2,), 0.5, 2.0, make=lambda x: np.append(0.0, x))
 
 enter_calls(
     "polyval",
@@ -40,7 +39,6 @@ for _name in ("polyadd", "polysub", "polymul"):
         Sample(2.0, _P),
         Sample([1], Draw((1,))),
     )
-enter_calls("polymul", Sample(_ZEROS_IN_FRONT, [1.0, 2.0], smooth=False))
 enter_calls("polymul", Sample(_P, [0.0, 0.0, 1.0]), Sample(_P, [0.0]))
 
 

@@ -681,3 +681,14 @@ def test_cotangents_of_factors_that_are_spread(left, right, dtype):
     loss = value_and_grad(lambda x, y: np.sum(np.sin(x * y) * w), (0, 1))
     check(loss, x, y)
     check(loss, y, x)
+
+
+def test_a_call_that_cancels_does_not_decide_for_the_others():
+    """Of the first variance four digits are left, in which C's order of additions differs."""
+    variance = compile(lambda x: np.mean(x * x) - np.mean(x) ** 2, target="c")
+    with pytest.warns(RecordingWarning, match="in this call: .* few digits"):
+        variance(RNG.standard_normal(1000) + 1e6)
+    for _ in range(2):
+        x = RNG.standard_normal(1000)
+        np.testing.assert_allclose(variance(x), np.var(x), rtol=1e-12)
+    assert len(variance.programs) == 1
