@@ -11,6 +11,7 @@ import csv
 import functools
 import inspect
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,21 @@ def _cells(listed: Listed) -> dict[str, str]:
     return cells
 
 
+def _stays_complex(call: SurfaceCall) -> bool:
+    """Tell whether a call can be made complex, and does not cast its operands to real numbers."""
+    twin = complex_twin(call)
+    if twin is None:
+        return False
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        point = Point(twin)
+        try:
+            point.value(*point.xs)
+        except np.exceptions.ComplexWarning:
+            return False
+    return True
+
+
 def _reason(listed: Listed, column: str, kind: str) -> str | None:
     """Why nothing was checked, if that is as it has to be."""
     calls = [*calls_of(listed.name)]
@@ -170,7 +186,7 @@ def _reason(listed: Listed, column: str, kind: str) -> str | None:
         return None
     if listed.answer == "constant":
         return "n/a constant"
-    if kind == "complex" and not any(c.complex or complex_twin(c) is not None for c in calls):
+    if kind == "complex" and not any(c.complex or _stays_complex(c) for c in calls):
         return "n/a real"
     points = [Point(c) for c in calls if c.sample.smooth]
     if column in ("frule", "rrule"):

@@ -52,28 +52,6 @@ def _check_zero_tangents(case: Case) -> None:
         each = [(*zeros[:i], dense[i], *zeros[i + 1 :]) for i in active]
         total = sum([case.seen_tangent(case.frule(tangents)[1]) for tangents in each])
         _same(case, "push", total, case.pushed()[:, -1], "the pushes one by one do not add up")
-    for i in active:
-        t, fields = dense[i], fields_of(case.operands[i]) if isinstance(dense[i], Tangent) else ()
-        keys = [key for key, _ in fields if not is_zero(t[key])]
-        if len(keys) > 1:
-            want = case.seen_tangent(case.frule((*zeros[:i], t, *zeros[i + 1 :]))[1])
-            total = sum([_pushed_alone(case, zeros, i, t, keys, key) for key in keys])
-            _same(case, "push", total, want, "the pushes of the fields one by one do not add up")
-
-
-def _pushed_alone(
-    case: Case, zeros: tuple[Any, ...], i: int, t: Tangent[Any], keys: list[Any], key: Any
-) -> Any:
-    """Push the tangent of one field of an operand, with zeros for the others."""
-    x, name = case.operands[i], f"{case.operand_names()[i]}_dot"
-    entries = {k: t[k] if k == key else ZeroTangent() for k, _ in fields_of(x)}
-    alone = Tangent.of(type(x), entries, t._length)
-    try:
-        return case.seen_tangent(case.frule((*zeros[:i], alone, *zeros[i + 1 :]))[1])
-    except Exception as error:
-        raise _absent(
-            error, f"only {key} of an operand moves, the push", name, keys, key
-        ) from error
 
 
 def _same(case: Case, half: str, have: Any, want: Any, text: str) -> None:
@@ -106,23 +84,15 @@ def _pulled_alone(case: Case, pullback: Any, y_bar: Any, keys: list[Any], key: A
     try:
         return case.bars_vector(pullback(Tangent.of(type(case.y), entries, y_bar._length)))
     except Exception as error:
-        only = f"only {key} of the result is used, the pull"
-        raise _absent(error, only, "y_bar", keys, key) from error
-
-
-def _absent(error: Exception, only: str, name: str, keys: list[Any], key: Any) -> WrongError:
-    """Return the error for half of a rule that raises where some entries are zero."""
-    absent = [f"{name}.{k}" if isinstance(k, str) else f"{name}[{k}]" for k in keys if k != key]
-    is_one = len(absent) == 1
-    return WrongError(
-        f"where {only} raises {type(error).__name__}: "
-        f"{error}\n  {', '.join(absent)} {'is' if is_one else 'are'} ZeroTangent() then: it "
-        f"adds and scales, and has no shape; write zeros_like(...) in its place where "
-        f"is_zero({absent[0] if is_one else 'entry'})",
-        "fails where a result is not used"
-        if name == "y_bar"
-        else "fails where a field is constant",
-    )
+        absent = [f"y_bar.{k}" if isinstance(k, str) else f"y_bar[{k}]" for k in keys if k != key]
+        is_one = len(absent) == 1
+        raise WrongError(
+            f"where only {key} of the result is used, the pull raises {type(error).__name__}: "
+            f"{error}\n  {', '.join(absent)} {'is' if is_one else 'are'} ZeroTangent() then: it "
+            f"adds and scales, and has no shape; write zeros_like(...) in its place where "
+            f"is_zero({absent[0] if is_one else 'entry'})",
+            "fails where a result is not used",
+        ) from error
 
 
 # ---------------------------------------------------------------------------------- ownership

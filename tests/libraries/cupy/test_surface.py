@@ -10,6 +10,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from chainrules_py import MutationError
 from chainrules_py.testing import to_numpy
 from chainrules_py.testing.cases.coordinates import Coordinates
 from chainrules_py.testing.cases.unsupported_operations import REASONS, UNSUPPORTED
@@ -88,7 +89,11 @@ def test_random_programs_give_the_gradients_of_numpy(examples, on):
         judged.append(not computes_another(there, program))
         if not judged[-1]:
             return
-        for have, want in zip(found, grad(program, places)(*program.leaves), strict=True):
+        try:
+            wanted = grad(program, places)(*program.leaves)
+        except MutationError:  # an array of NumPy's is read-only where CuPy's is compared
+            return
+        for have, want in zip(found, wanted, strict=True):
             np.testing.assert_allclose(to_numpy(have), to_numpy(want), rtol=1e-6, atol=1e-8)
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
