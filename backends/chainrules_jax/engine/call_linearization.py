@@ -237,7 +237,7 @@ class Program:
                 return f(*operands, **options)
         except (*LEAVES, ValueError) as error:
             # NumPy raises a ValueError from JAX's error for a write into an element of an array.
-            if self._is_body(f) or not isinstance(error.__cause__ or error, LEAVES):
+            if self._is_body(f) or not any(isinstance(x, LEAVES) for x in (error, error.__cause__)):
                 raise
             if not isinstance(self.operation, HigherOrder):
                 raise refused_half(self.operation, "JAX") from error
