@@ -21,7 +21,6 @@ from chainrules_py.extend import (
     beside,
     closed,
     flatten,
-    joined,
     kind_of,
     objects,
     type_info,
@@ -33,6 +32,7 @@ from chainrules_scipy.installation import (
     DATA,
     F,
     is_asked_again,
+    joined_call,
     original,
     place,
     taken_from,
@@ -104,7 +104,7 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
         @functools.wraps(function)
         def precise(*args: Any, **options: Any) -> Any:
             if objects:  # an array of objects may hold traced values
-                args, options = joined(args), {name: joined(x) for name, x in options.items()}
+                args, options = joined_call(args, options)
             y = function(*args, **options)
             if not (_is_other(args) or (options and _is_other(options.values()))):
                 return y

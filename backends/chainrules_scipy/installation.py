@@ -201,7 +201,7 @@ def _dispatching(
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        args, options = _joined(args, options)
+        args, options = joined_call(args, options)
         run = function if always else choose(native, function, args, options, bound)
         if run is function:
             return _ended(host_computation.run, native, (function, args, options), {})
@@ -211,7 +211,7 @@ def _dispatching(
     return dispatching
 
 
-def _joined(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def joined_call(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return arguments with one traced array for each array of traced objects."""
     return joined(args), dict(zip(options, joined([*options.values()]), strict=True))
 
@@ -303,7 +303,7 @@ def place_constructor(cls: type, function: F) -> F:
     make: Any = cls.__new__
 
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
-        args, options = _joined(args, options)
+        args, options = joined_call(args, options)
         if made is not cls or choose(plainly, function, args, options) is not function:
             return plainly(made, *args, **options)
         with host_computation.in_our_words((args, options)):

@@ -14,7 +14,7 @@ import scipy.interpolate as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, joined, varies
+from chainrules_py.extend import advise, varies
 from chainrules_scipy.composites_and_operand_conversions import (
     along,
     anchored,
@@ -26,7 +26,12 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installation import place_constructor, place_method, taken_from
+from chainrules_scipy.installation import (
+    joined_call,
+    place_constructor,
+    place_method,
+    taken_from,
+)
 from chainrules_scipy.result_checks import Beside, agreeing, of_both, plainly
 from chainrules_scipy.source_copies import follow_all, follow_class
 
@@ -107,7 +112,7 @@ def constructs(
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(cls, updated=())
         def made(*args: Any, **options: Any) -> Any:
-            args, options = joined(args), {k: joined(x) for k, x in options.items()}
+            args, options = joined_call(args, options)
             theirs = cls(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
             found = function(theirs, *args, **options)
             if not isinstance(found, Beside):
@@ -452,8 +457,10 @@ class Spline(PiecewisePolynomial):
         sums = native.BSpline(t, np.eye(k + 1)[np.arange(len(c)) % (k + 1)], k)
         of = np.clip(np.searchsorted(t, knots[:-1], "right") - 1, k, len(c) - 1)[:, None] - k
         near = v.take(c, of + (np.arange(k + 1) - of) % (k + 1), axis=0)
-        parts: Any = [sums(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
-        parts = np.reshape(parts, (k + 1, *near.shape[:2], *(1,) * (c.ndim - 1)))
+        parts = np.reshape(
+            [sums(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)],
+            (k + 1, len(of), k + 1, *(1,) * (c.ndim - 1)),
+        )
         super().__init__(v.sum(parts * near, axis=2), knots, extrapolate, axis)
         self.t, self.c, self.k, self.tck = t, c, k, (t, c, k)
         del self.x  # SciPy's spline has none

@@ -16,7 +16,6 @@ from chainrules_py.extend import (
     Tracer,
     flatten,
     inside,
-    joined,
     map_leaves,
     refuse_type,
     type_info,
@@ -33,7 +32,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
 )
 from chainrules_scipy.host_computation import in_our_words
-from chainrules_scipy.installation import as_recorded, is_asked_again
+from chainrules_scipy.installation import as_recorded, is_asked_again, joined_call
 
 # Fields of floats that are not functions of real numbers.
 _CONSTANT = {"execution_time", "active_mask"}
@@ -220,7 +219,7 @@ def of_both(
     tolerance: float = 1e-6,
 ) -> Any:
     """Return our result with SciPy's value."""
-    args, options = joined(args), {k: joined(x) for k, x in options.items()}
+    args, options = joined_call(args, options)
     known = theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
     with in_our_words((function, args, options)):
         return alike(function(*args, **options), known, theirs, tolerance)

@@ -16,7 +16,7 @@ from scipy.stats import contingency
 
 from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import ops as v
-from chainrules_py.extend import advise, joined, varies
+from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     adjoint,
@@ -28,7 +28,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
     stands_for,
 )
-from chainrules_scipy.installation import choose, taken_from
+from chainrules_scipy.installation import choose, joined_call, taken_from
 from chainrules_scipy.source_copies import (
     follow,
     follow_all,
@@ -141,7 +141,7 @@ class Multivariate:
             return found
 
         def method(*args: Any, **options: Any) -> Any:
-            args, options = joined(args), {k: joined(x) for k, x in options.items()}
+            args, options = joined_call(args, options)
             run = choose(found, getattr(of_followed(self.native), name), args, options)
             return run(*args, **options)
 
@@ -149,7 +149,7 @@ class Multivariate:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Fix the parameters."""
-        args, options = joined(args), {k: joined(x) for k, x in options.items()}
+        args, options = joined_call(args, options)
         if choose(self.native, of_followed, args, options) is of_followed:
             return of_followed(self.native)(*args, **options)
         return Multivariate(self.native(*args, **options))
