@@ -76,9 +76,9 @@ def _explain(error: BaseException, held: bool) -> None:
         raise cause.with_traceback(error.__traceback__)
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # objects may cause any error
-    # A library that calls the program, in which the error is then, was not given what it is about.
+    # A library that ours called, and that calls the program, was not given what the error is about.
     of = ["our" if _is_ours(t) else str(is_of_library(t.tb_frame)) for t in tracebacks_of(error)]
-    theirs = cause is None and re.search("True(our)*False(our|False)*$", "".join(of))
+    theirs = cause is None and re.search("our(True)+(our)*False(our|False)*$", "".join(of))
     broken = isinstance(error, kinds) and not (theirs or isinstance(error, ChainRulesError))
     if broken and not re.search(_MISCALLED, str(error)) and (found := instead_for(error, held)):
         line, write = found
