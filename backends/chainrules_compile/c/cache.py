@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import functools
 import hashlib
 import os
 import sys
@@ -47,57 +47,58 @@ double probe(const double* x, long n) {
 """
 
 
+_tested: list[Compiler] = []
+"""The compiler that is used, once a library of its has run."""
+
+
 def library(text: str, *flags: str) -> Path:
     """Return the shared library of a C text, cached or compiled.
+
+    The first compiler of this machine is used whose libraries compute correctly.
 
     Raises
     ------
     CompilerError
         If it is not in the cache and cannot be compiled.
     """
-    return _library(compiler(), text, flags)
-
-
-def _library(by: Compiler, text: str, flags: tuple[str, ...]) -> Path:
-    key = _key(by, text, flags)
-    try:
-        for path in FOLDER.found(key):
-            FOLDER.hits += 1
-            return path
-        FOLDER.misses += 1
-        with FOLDER.private() as private:
-            source, target = private / "program.c", private / "program.so"
-            source.write_text(text, encoding="utf-8")
-            by.build(source, target, *flags)
-            return FOLDER.put(key, target)
-    except OSError as error:
-        raise CompilerError(str(error)) from error
-
-
-@functools.cache
-def compiler() -> Compiler:
-    """Return the first compiler of this machine whose output runs correctly.
-
-    Raises
-    ------
-    CompilerError
-        If there is none.
-    """
+    if found := cached(text, *flags):
+        return found
+    FOLDER.misses += 1
     said = []
-    for found in compilers():
+    for by in _tested or compilers():
         try:
-            probe = ctypes.CDLL(str(_library(found, _PROBE, ()))).probe
+            return _built(by, text, flags)
         except (CompilerError, OSError) as error:
             said.append(str(error))
-            continue
-        probe.restype = ctypes.c_double
-        if probe((ctypes.c_double * 3)(1.0, 4.0, 9.0), ctypes.c_long(3)) == 12.0:
-            return found
-        said.append(f"{' '.join(found.command)} makes what computes otherwise")
     known = os.environ.get("CHAINRULES_NATIVE_CC") or f"{', '.join(NAMES)}, or zig of its wheel"
     raise CompilerError(
         "; ".join(said) or f"no C compiler is found: {known}; install one, as gcc or ziglang"
     )
+
+
+def cached(text: str, *flags: str) -> Path | None:
+    """Return the shared library of a C text if it is in the cache."""
+    with contextlib.suppress(OSError):
+        for by in _tested or compilers():
+            for path in FOLDER.found(_key(by, text, flags)):
+                FOLDER.hits += 1
+                return path
+    return None
+
+
+def _built(by: Compiler, text: str, flags: tuple[str, ...]) -> Path:
+    """Compile a text, and what tests the compiler if it has not been tested."""
+    with FOLDER.private() as private:
+        source, target = private / "program.c", private / "program.so"
+        source.write_text(text if by in _tested else text + _PROBE, encoding="utf-8")
+        by.build(source, target, *flags)
+        if by not in _tested:
+            probe = ctypes.CDLL(str(target)).probe
+            probe.restype = ctypes.c_double
+            if probe((ctypes.c_double * 3)(1.0, 4.0, 9.0), ctypes.c_long(3)) != 12.0:
+                raise CompilerError(f"{' '.join(by.command)} makes what computes otherwise")
+            _tested.append(by)
+        return FOLDER.put(_key(by, text, flags), target)
 
 
 def _key(by: Compiler, text: str, flags: tuple[str, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import importlib.util
 import os
@@ -63,16 +62,6 @@ class CompilerError(Exception):
     """No compiler is found, or it fails, is killed, or times out."""
 
 
-_running: set[subprocess.Popen[str]] = set()
-
-
-@atexit.register
-def _stop() -> None:
-    """Kill the compilers that still run at exit."""
-    for process in tuple(_running):
-        process.kill()
-
-
 class Compiler(NamedTuple):
     """Compiler of this machine.
 
@@ -96,21 +85,16 @@ class Compiler(NamedTuple):
             With the message of the compiler.
         """
         command = [*self.command, *all_flags(flags), str(source), "-o", str(target), "-lm"]
-        pipe = subprocess.PIPE
         try:
-            with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
-                _running.add(process)
-                try:
-                    out, err = process.communicate(timeout=_LONGEST)
-                finally:
-                    process.kill()
-                    _running.discard(process)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_LONGEST, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CompilerError(str(error)) from error
-        if process.returncode or not target.exists():
-            said = (err or out).strip().splitlines()
+        if done.returncode or not target.exists():
+            said = (done.stderr or done.stdout).strip().splitlines()
             said = [line for line in said if "error" in line or "fatal" in line] or said
-            how = f"{' '.join(self.command)} gave {process.returncode}: {' '.join(said[:2])}"
+            how = f"{' '.join(self.command)} gave {done.returncode}: {' '.join(said[:2])}"
             raise CompilerError(how)
 
 
@@ -128,12 +112,18 @@ def processor() -> str:
 
 @functools.cache
 def headers() -> tuple[str, ...]:
-    """Return the include folders of Python and NumPy; empty if Python's headers are missing."""
+    """Return the include folders of Python and NumPy.
+
+    Raises
+    ------
+    CompilerError
+        If Python's headers are missing.
+    """
     import numpy as np
 
     python = sysconfig.get_path("include")
     if not (Path(python) / "Python.h").exists():
-        return ()
+        raise CompilerError("the headers of Python are missing; install them, as python3-dev")
     return python, np.get_include()
 
 

@@ -45,7 +45,7 @@ SLOT = BLOCK * 16 + 64
 
 _DOUBLE = np.dtype(np.float64)
 
-_LARGEST_GROUP = 400
+_LARGEST_GROUP = 100
 _LARGEST_SMALL_GROUP = 24
 """Maximum number of operations of a group: with several blocks, and with one block."""
 

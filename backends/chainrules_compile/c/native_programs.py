@@ -10,59 +10,102 @@ import contextlib
 import ctypes
 import functools
 import importlib.machinery
-import importlib.util
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.cache import library
+from chainrules_compile.c.cache import cached, library
 from chainrules_compile.c.compilers import CompilerError, headers
+from chainrules_compile.c.ctypes_calls import RUN, Spec, call, have
 from chainrules_compile.c.expression_text import headed
+from chainrules_compile.scope import Form, Scope
 
 _loaded: list[Any] = []
 _threaded: list[Any] = []
 _children: list[int] = []
-
-
-class Spec(NamedTuple):
-    """Input or output of a native program, as `native.c` reads it."""
-
-    kind: int
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    low: int
-    span: int
-
-
-ARRAY, SCALAR, FLOAT, BOOL = range(4)
-"""Kinds of operands: an array, a NumPy number, a Python float, a Python bool."""
+_compiling: list[threading.Thread] = []
+_scopes: list[Scope] = []
 
 
 @functools.cache
 def driver() -> Any:
-    """Return the extension module that calls programs, which is compiled at its first use.
+    """Return the extension module that calls programs, from the cache or compiled.
 
     Raises
     ------
     CompilerError
         If there is no compiler, or Python's headers are missing.
     """
-    found = headers()
-    if not found:
-        raise CompilerError("the headers of Python are missing; install them, as python3-dev")
-    # -O1: calls cost the same, and the first one of a machine does not wait as long.
-    path = library(headed("native.c"), "-O1", *[f"-I{where}" for where in found])
-    name = "chainrules_c_calls"
-    loader = importlib.machinery.ExtensionFileLoader(name, str(path))
-    spec = importlib.util.spec_from_loader(name, loader, origin=str(path))
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    path = str(library(*_parts()))
+    loader = importlib.machinery.ExtensionFileLoader("chainrules_c_calls", path)
+    return loader.create_module(importlib.machinery.ModuleSpec(loader.name, loader, origin=path))
+
+
+def _parts() -> list[str]:
+    """Return the text of the module, and the flags by which it is compiled."""
+    # -O1: calls cost the same, and it is there sooner.
+    return [headed("native.c"), "-O1", *[f"-I{where}" for where in headers()]]
+
+
+def is_ready() -> bool:
+    """Return whether the module is loaded, as it is wherever it is in the cache.
+
+    Raises
+    ------
+    CompilerError
+        If Python's headers are missing.
+    """
+    if not driver.cache_info().currsize and not _compiling and cached(*_parts()):
+        driver()
+    return bool(driver.cache_info().currsize)
+
+
+def follow(scope: Scope) -> None:
+    """Replace what stands for the module's objects in a scope as soon as it is compiled.
+
+    Compiling it takes longer than a small program, so that this is left to a thread.
+    """
+    if is_ready():
+        return
+    _scopes.append(scope)
+    if not _compiling:
+        _compiling.append(threading.Thread(target=_compile, daemon=True))
+        _compiling[0].start()
+
+
+def _compile() -> None:
+    with contextlib.suppress(CompilerError, ImportError):  # calls go through ctypes, as before
+        driver()
+
+
+class Waiting:
+    """Object of the module that calls programs, and what does the same until that is compiled."""
+
+    def __init__(self, name: str, given: tuple[Any, ...], meanwhile: Any) -> None:
+        self.__name__ = name.lower()
+        self.name, self.given, self.meanwhile = name, given, meanwhile
+
+    def __call__(self, *xs: Any) -> Any:
+        """Call the object if it is there, and let it replace what stands for it."""
+        if not driver.cache_info().currsize:
+            return self.meanwhile(*xs)
+        while _scopes:
+            names = _scopes.pop().data
+            names |= {name: x.made() for name, x in names.items() if type(x) is Waiting}
+        return self.made()(*xs)
+
+    def made(self) -> Any:
+        """Return the object itself."""
+        return getattr(driver(), self.name)(*self.given)
+
+
+def _object(name: str, given: tuple[Any, ...], meanwhile: Any) -> Any:
+    waiting = Waiting(name, given, meanwhile)
+    return waiting.made() if is_ready() else waiting
 
 
 @functools.cache
@@ -72,14 +115,16 @@ def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
         i = [str(known) for known in ufunc.types].index(types)
     except ValueError:
         return None
-    found: tuple[int, int] | None = driver().loop_of(ufunc, i)
-    return found
+    # PyUFuncObject: the head of all objects, four ints, the addresses of loops, and of their data
+    where = id(ufunc) + object.__basicsize__ + 4 * ctypes.sizeof(ctypes.c_int)
+    functions, data = (ctypes.POINTER(ctypes.c_void_p) * 2).from_address(where)
+    return functions[i] or 0, (data[i] or 0) if data else 0
 
 
-def fits() -> Any:
-    """Return a function from forms to a test whether arrays have them; None if there is none."""
-    known = driver().Fits
-    return known and (lambda forms: known([tuple(form) for form in forms]))
+def fits(forms: Sequence[Form]) -> Any:
+    """Return a function that tests whether arrays have these forms."""
+    given = [tuple(form) for form in forms]
+    return _object("Fits", (given,), functools.partial(have, forms))
 
 
 def loaded(text: str, threads: int = 1) -> ctypes.CDLL:
@@ -111,6 +156,7 @@ def at(path: Path, threads: int = 1) -> ctypes.CDLL:
 def _alone() -> None:
     """Use one thread in a forked child, which has none of the parent's threads."""
     _children.append(os.getpid())
+    _compiling.clear()
     for made in _threaded:
         ctypes.c_int.in_dll(made, "threads").value = 1
 
@@ -130,7 +176,10 @@ def program(
     large: bool,
 ) -> Any:
     """Return a function of a library as a callable."""
-    address = ctypes.cast(getattr(made, name), ctypes.c_void_p).value
+    run = RUN((name, made))
+    address = ctypes.cast(run, ctypes.c_void_p).value
     table = [address for loop in loops for address in loop]
     given = [tuple(spec) for spec in inputs], [tuple(spec) for spec in outputs]
-    return driver().Native(address, *given, table, work, guarded, large, made)
+    places = (ctypes.c_void_p * len(table))(*table)
+    meanwhile = functools.partial(call, run, inputs, outputs, places, work, guarded)
+    return _object("Native", (address, *given, table, work, guarded, large, made), meanwhile)

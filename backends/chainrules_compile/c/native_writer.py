@@ -47,9 +47,9 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     try:
         if len(program) > MOST_CALLS:
             raise CompilerError(f"a program of {len(program)} calls is too long to be written in C")
-        native_programs.driver()
         recorded, program = program, _native(program, scope.threads)
-        scope.fits = native_programs.fits()
+        native_programs.follow(scope)
+        scope.fits = native_programs.fits
         scope.save = functools.partial(save, recorded, names, scope)
     except CompilerError as error:
         instead = f"written for NumPy instead of C: {error}"

@@ -13,10 +13,11 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.c.buffers import UnwritableError, View, contiguous, span_of, strides_of
+from chainrules_compile.c.ctypes_calls import ARRAY, BOOL, FLOAT, SCALAR, Spec
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.function_lowerings import lower
 from chainrules_compile.c.item_builder import Lowering, dense, form
-from chainrules_compile.c.native_programs import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, program
+from chainrules_compile.c.native_programs import loop_of, program
 from chainrules_compile.c.vector_math import text_of
 from chainrules_compile.loop_node import (
     Loop,

@@ -14,7 +14,6 @@ without their headers. */
 #include <string.h>
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
-#include <numpy/ufuncobject.h>
 
 typedef int (*run_t)(char**, char**, char*, void**);
 enum { ARRAY, SCALAR, FLOAT, BOOL };
@@ -336,53 +335,11 @@ static PyTypeObject FitsType = {
     .tp_new = fits_new,
 };
 
-/* The addresses of a loop of a ufunc, by index, and of its data; or None. */
-static PyObject* loop_of(PyObject* self, PyObject* args) {
-    PyObject* f;
-    Py_ssize_t i;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "O!n", &PyUFunc_Type, &f, &i)) return NULL;
-    PyUFuncObject* u = (PyUFuncObject*)f;
-    if (i < 0 || i >= u->ntypes || !u->functions || !u->functions[i]) Py_RETURN_NONE;
-    unsigned long long data = (uintptr_t)(u->data ? u->data[i] : NULL);
-    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)u->functions[i], data);
-}
-
-/* Calls of a function of libmvec by address, of one or two operands and vectors of 32 bytes. */
-#if defined(__AVX2__) && defined(__x86_64__)
-typedef double vector8 __attribute__((vector_size(32)));
-typedef float vector4 __attribute__((vector_size(32)));
-#define EACH(V) for (Py_ssize_t i = 0; i < n; i++) {                                        \
-    V v, w, r;                                                                            \
-    memcpy(&v, x + 32 * i, 32); memcpy(&w, z + 32 * i, 32);                               \
-    r = operands == 1 ? ((V (*)(V))(uintptr_t)f)(v) : ((V (*)(V, V))(uintptr_t)f)(v, w);  \
-    memcpy(y + 32 * i, &r, 32);                                                           \
-}
-static PyObject* apply_vectors(PyObject* self, PyObject* args) {
-    unsigned long long f, given, other, out;
-    Py_ssize_t n;
-    int size, operands;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "KKKKnii", &f, &given, &other, &out, &n, &size, &operands)) return NULL;
-    char *x = (char*)(uintptr_t)given, *z = (char*)(uintptr_t)other, *y = (char*)(uintptr_t)out;
-    if (size == 8) EACH(vector8) else EACH(vector4)
-    Py_RETURN_NONE;
-}
-#endif
-
-static PyMethodDef methods[] = {
-#if defined(__AVX2__) && defined(__x86_64__)
-    {"apply_vectors", apply_vectors, METH_VARARGS, "Apply a vector function to n vectors."},
-#endif
-    {"loop_of", loop_of, METH_VARARGS, "Return the addresses of a loop of a ufunc, and of its data."},
-    {NULL, NULL, 0, NULL},
-};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "chainrules_c_calls", NULL, -1, methods,
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "chainrules_c_calls", NULL, -1, NULL,
                                     NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_chainrules_c_calls(void) {
     import_array();
-    import_umath();
     if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&FitsType) < 0) return NULL;
     PyObject* m = PyModule_Create(&module);
     if (m && PyModule_AddObjectRef(m, "Native", (PyObject*)&NativeType) < 0) { Py_CLEAR(m); }

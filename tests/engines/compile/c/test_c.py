@@ -526,9 +526,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("i", range(len(OTHERS)))
 def test_arrays_of_other_forms_do_not_fit(i):
-    fits = native_programs.fits()(
-        [Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)]
-    )
+    fits = native_programs.fits([Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)])
     assert fits(X, X.T)
     assert fits(X.copy(), X.copy().T)
     assert fits(X.view(X.dtype.newbyteorder("=")), X.T)
@@ -568,10 +566,10 @@ def test_threads_have_memory_of_their_own():
 
 
 def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch):
-    def missing():
+    def missing(*given):
         raise native_writer.CompilerError("no C compiler is found")
 
-    monkeypatch.setattr(native_writer.native_programs, "driver", missing)
+    monkeypatch.setattr(native_writer.native_programs, "library", missing)
     g = compiled(lambda x: x * 2.0 + np.sin(x))
     with pytest.warns(RecordingWarning, match="NumPy instead of C: no C compiler"):
         y = g(np.arange(3.0))

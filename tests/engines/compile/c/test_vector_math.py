@@ -12,7 +12,7 @@ from tests.engines.compile.random_programs import arguments, check_loose, run
 
 pytestmark = pytest.mark.usefixtures("native")
 RNG = np.random.default_rng(7)
-SPECIAL = np.array(vector_math._SPECIAL)
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 2.5, 700.0, 1e-310, np.inf, -np.inf, np.nan, 1e300]
 POSITIVE = (np.log, np.log2, np.log10, np.log1p, np.power, np.arccosh)
 UNIT = (np.arcsin, np.arccos, np.arctanh)
 
