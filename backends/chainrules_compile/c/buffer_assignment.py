@@ -52,7 +52,7 @@ class Storage:
         begins: dict[int, list[Buffer]] = {}
         ends: dict[int, list[Buffer]] = {}
         for buffer, i in first.items():
-            if buffer.place is None and buffer in kept:
+            if not buffer.place and buffer in kept:
                 begins.setdefault(i, []).append(buffer)
                 ends.setdefault(last[buffer], []).append(buffer)
         where: dict[Buffer, tuple[int, int]] = {}

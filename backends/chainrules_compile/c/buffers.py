@@ -28,13 +28,13 @@ class Buffer:
         The length in bytes.
     low : int
         The offset of its start from the first element, negative if a stride is.
-    place : str or None
-        The C expression of its address, once it is known.
+    place : str
+        The C expression of its address; empty until it is known.
     """
 
     __slots__ = ("low", "nbytes", "place")
 
-    def __init__(self, nbytes: int, low: int = 0, place: str | None = None) -> None:
+    def __init__(self, nbytes: int, low: int = 0, place: str = "") -> None:
         self.nbytes = nbytes
         self.low = low
         self.place = place
@@ -117,8 +117,8 @@ def is_whole(shape: Shape, strides: Shape, step: int, nbytes: int) -> bool:
     if math.prod(shape) * step != nbytes:
         return False
     axes = axes_in_order(shape, strides)
-    dims = tuple([shape[d] for d in axes])
-    return flat(*collapsed(dims, tuple([strides[d] for d in axes])), step)
+    dims, steps = collapsed(*[tuple([xs[d] for d in axes]) for xs in (shape, strides)])
+    return not dims or steps == (step,)
 
 
 @functools.lru_cache(maxsize=_KNOWN)
@@ -154,23 +154,8 @@ def contiguous(shape: Shape, step: int) -> Shape:
 @functools.lru_cache(maxsize=_KNOWN)
 def collapsed(shape: Shape, strides: Shape) -> tuple[Shape, Shape]:
     """Return the fewest dims and strides with the same addresses in the same order."""
-    dims: list[int] = []
-    steps: list[int] = []
-    for n, step in zip(shape, strides, strict=True):
-        if n == 1:
-            continue
-        if dims and steps[-1] == step * n:
-            dims[-1] *= n
-            steps[-1] = step
-        else:
-            dims.append(n)
-            steps.append(step)
-    return tuple(dims), tuple(steps)
-
-
-def flat(dims: Shape, strides: Shape, step: int) -> bool:
-    """Return whether collapsed dims run over memory without gaps."""
-    return not dims or (len(dims) == 1 and strides[0] == step)
+    dims, (steps,) = together(shape, [strides])
+    return dims, steps
 
 
 def together(dims: Shape, steps: list[Shape]) -> tuple[Shape, list[Shape]]:

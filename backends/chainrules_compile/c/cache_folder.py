@@ -61,11 +61,7 @@ class Folder:
 
     @functools.cached_property
     def path(self) -> Path:
-        """The path of the folder, or of a temporary one if there can be none."""
-        return self.look()
-
-    def look(self) -> Path:
-        """Find the folder, or make one."""
+        """The path of the folder, made if it is missing, or of a temporary one if it cannot be."""
         asked = os.environ.get(self.variable)
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         where = Path(asked or os.path.join(home, self.name)).absolute()

@@ -54,10 +54,6 @@ def all_flags(flags: tuple[str, ...]) -> tuple[str, ...]:
     return (*FLAGS, *SAFE, *(added or ALONE))
 
 
-_LONGEST = 120.0
-"""Timeout of a compiler in seconds."""
-
-
 class CompilerError(Exception):
     """No compiler is found, or it fails, is killed, or times out."""
 
@@ -87,7 +83,7 @@ class Compiler(NamedTuple):
         command = [*self.command, *all_flags(flags), str(source), "-o", str(target), "-lm"]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_LONGEST, check=False
+                command, capture_output=True, text=True, timeout=120.0, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CompilerError(str(error)) from error

@@ -16,7 +16,7 @@ from chainrules_compile.scope import Form
 RUN = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 """Type of a program: inputs, outputs, memory to work in, loops. NumPy's loops may raise."""
 
-_LINE = 64
+LINE = 64
 
 
 class Spec(NamedTuple):
@@ -46,8 +46,8 @@ def call(
     """Call a program."""
     given = [_aligned(spec, x) for spec, x in zip(inputs, xs, strict=True)]
     results = [np.ndarray(y.shape, y.dtype, strides=y.strides) for y in outputs]
-    memory = np.empty(work + _LINE, np.uint8)
-    start = memory.ctypes.data + -memory.ctypes.data % _LINE
+    memory = np.empty(work + LINE, np.uint8)
+    start = memory.ctypes.data + -memory.ctypes.data % LINE
     missed = run(
         _addresses(given), _addresses(results), start, (ctypes.c_void_p * len(loops))(*loops)
     )

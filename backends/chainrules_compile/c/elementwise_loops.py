@@ -152,8 +152,7 @@ class GroupWriter:
         version = x.view.version
         return version if version in self.where else (version, x.view.offset, x.dims, x.strides)
 
-    def _pointer(self, place: str | None, offset: int = 0) -> str:
-        assert place is not None
+    def _pointer(self, place: str, offset: int = 0) -> str:
         text = f"({place} + {offset})" if offset else place
         return f"a{self._pointers.setdefault(text, len(self._pointers))}"
 

@@ -57,7 +57,6 @@ def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) ->
 def address(view: View) -> str:
     """Return the address of the first element of a view."""
     place = view.version.buffer.place
-    assert place is not None
     return f"({place} + {view.offset})" if view.offset else place
 
 

@@ -152,8 +152,11 @@ _UFUNCS: dict[Any, Any] = {
 def _operator(s: Lowering, call: Call) -> View:
     (y,), xs = call.results, call.operands
     kinds = tuple([x.type if type(x) is Value else type(x) for x in xs])
+    # Python's division raises, so that the program has to miss.
+    raises = call.function is operator.truediv and _PLAIN.issuperset(kinds)
+    check = "{1} == 0" if raises else None
     if y.type in _DOUBLES and (text := _of_doubles(call.function, kinds)) is not None:
-        return s.of_doubles(xs, text, check=_check(call.function, kinds))
+        return s.of_doubles(xs, text, check=check)
     ufunc = _UFUNCS[call.function]
     *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
     if given != form(y)[1]:
@@ -161,16 +164,11 @@ def _operator(s: Lowering, call: Call) -> View:
     text = expression(ufunc, tuple(wanted))
     if text is None:
         raise UnwritableError
-    return s.computed(y, xs, text, wanted, check=_check(call.function, kinds))
+    return s.computed(y, xs, text, wanted, check=check)
 
 
 _DOUBLES = frozenset((float, np.float64))
 _PLAIN = frozenset((float, int))
-
-
-def _check(function: Any, kinds: tuple[Any, ...]) -> str | None:
-    """Return the condition under which Python's division raises, so that the program must miss."""
-    return "{1} == 0" if function is operator.truediv and _PLAIN.issuperset(kinds) else None
 
 
 @functools.lru_cache(maxsize=256)

@@ -175,7 +175,7 @@ def _target(s: Lowering, call: Call) -> View:
     view = s.view(x)
     if form(y) != form(x):
         raise UnwritableError
-    own = view.version.buffer.place is None and view.is_whole
+    own = not view.version.buffer.place and view.is_whole
     if type(call.function) is Into and own:
         return view
     out = s.result(y)

@@ -17,6 +17,7 @@ from chainrules_compile.c.buffers import (
     axes_in_order,
     collapsed,
     contiguous,
+    is_whole,
     numpy_order,
     span_of,
     strides_of,
@@ -381,15 +382,8 @@ def strides_like(view: View, step: int) -> Shape:
 @functools.lru_cache(maxsize=4096)
 def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
     """Return whether an array covers its memory without gaps, from its first element on."""
-    if any([s < 0 for n, s in zip(shape, strides, strict=True) if n != 1]):
-        return False
-    axes = axes_in_order(shape, strides)
-    step = dtype.itemsize
-    for d in reversed(axes):
-        if shape[d] and strides[d] != step:
-            return 0 in shape
-        step *= shape[d]
-    return True
+    size = math.prod(shape) * dtype.itemsize
+    return not size or is_whole(shape, strides, dtype.itemsize, size)
 
 
 def only(call: Call, *names: str) -> None:

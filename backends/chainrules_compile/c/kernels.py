@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -112,15 +113,10 @@ def _straight(name: str, statements: list[Line]) -> list[str]:
 
 
 def _chunks(statements: list[Line]) -> list[list[Line]]:
-    chunks: list[list[Line]] = []
-    room = 0
-    for line in statements:
-        if room < line.size:
-            chunks.append([])
-            room = _CHUNK
-        chunks[-1].append(line)
-        room -= line.size
-    return chunks
+    """Return the statements in groups of about the size of a function."""
+    begins = itertools.accumulate([line.size for line in statements], initial=0)
+    pairs = itertools.groupby(zip(begins, statements, strict=False), lambda pair: pair[0] // _CHUNK)
+    return [[line for _, line in group] for _, group in pairs]
 
 
 def _tabled(name: str, statements: list[Line]) -> list[str]:

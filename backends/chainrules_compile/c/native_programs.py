@@ -24,7 +24,9 @@ from chainrules_compile.c.ctypes_calls import RUN, Spec, call, have
 from chainrules_compile.c.expression_text import headed
 from chainrules_compile.scope import Form, Scope
 
-_loaded: list[Any] = []
+_LARGE = 20_000
+"""Number of elements in all steps above which the GIL is released."""
+
 _threaded: list[Any] = []
 _children: list[int] = []
 _compiling: list[threading.Thread] = []
@@ -86,8 +88,7 @@ class Waiting:
     """Object of the module that calls programs, and what does the same until that is compiled."""
 
     def __init__(self, name: str, given: tuple[Any, ...], meanwhile: Any) -> None:
-        self.__name__ = name.lower()
-        self.name, self.given, self.meanwhile = name, given, meanwhile
+        self.__name__, self.given, self.meanwhile = name, given, meanwhile
 
     def __call__(self, *xs: Any) -> Any:
         """Call the object if it is there, and let it replace what stands for it."""
@@ -100,7 +101,7 @@ class Waiting:
 
     def made(self) -> Any:
         """Return the object itself."""
-        return getattr(driver(), self.name)(*self.given)
+        return getattr(driver(), self.__name__.title())(*self.given)
 
 
 def _object(name: str, given: tuple[Any, ...], meanwhile: Any) -> Any:
@@ -123,8 +124,7 @@ def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
 
 def fits(forms: Sequence[Form]) -> Any:
     """Return a function that tests whether arrays have these forms."""
-    given = [tuple(form) for form in forms]
-    return _object("Fits", (given,), functools.partial(have, forms))
+    return _object("fits", ([*map(tuple, forms)],), functools.partial(have, forms))
 
 
 def loaded(text: str, threads: int = 1) -> ctypes.CDLL:
@@ -149,7 +149,6 @@ def at(path: Path, threads: int = 1) -> ctypes.CDLL:
     if threads > 1:
         ctypes.c_int.in_dll(made, "threads").value = 1 if _children else threads
         _threaded.append(made)
-    _loaded.append(made)
     return made
 
 
@@ -173,13 +172,13 @@ def program(
     loops: Sequence[tuple[int, int]],
     work: int,
     guarded: bool,
-    large: bool,
+    elements: int,
 ) -> Any:
-    """Return a function of a library as a callable."""
+    """Return a function of a library, which computes so many elements, as a callable."""
     run = RUN((name, made))
-    address = ctypes.cast(run, ctypes.c_void_p).value
     table = [address for loop in loops for address in loop]
-    given = [tuple(spec) for spec in inputs], [tuple(spec) for spec in outputs]
     places = (ctypes.c_void_p * len(table))(*table)
     meanwhile = functools.partial(call, run, inputs, outputs, places, work, guarded)
-    return _object("Native", (address, *given, table, work, guarded, large, made), meanwhile)
+    specs = [*map(tuple, inputs)], [*map(tuple, outputs)]
+    rest = table, work, guarded, elements > _LARGE, made
+    return _object("native", (ctypes.cast(run, ctypes.c_void_p).value, *specs, *rest), meanwhile)

@@ -31,9 +31,6 @@ from chainrules_py.program import Call, Program, Value
 _FEWEST = 2
 """Minimum number of calls in a C function, apart from views."""
 
-_LARGE = 20_000
-"""Number of elements in all items above which the GIL is released."""
-
 MOST_CALLS = 2_000_000
 """Maximum number of calls of a program in C: longer ones take more time to write than they save."""
 
@@ -145,7 +142,7 @@ def _written(program: Program, threads: int) -> tuple[list[Any], list[str]]:
             pieces += piece.calls
         else:
             given = [y for call in piece.calls for y in call.results]
-            wanted = {y for y in given if _outside(users.get(y, set()), i)}
+            wanted = {y for y in given if users.get(y, set()) - {i}}
             try:
                 one = _Made(piece, wanted, f"run{len(texts)}", threads)
             except UnwritableError:  # a lowered value has no type in C
@@ -166,10 +163,6 @@ def _users(program: Program, done: list[Segment | int]) -> dict[Value, set[int]]
     for x in Call(None, program.outputs, {}, ()).values:
         users.setdefault(x, set()).add(-1)
     return users
-
-
-def _outside(users: set[int], i: int) -> bool:
-    return any([j != i for j in users])
 
 
 class _Made:
@@ -212,7 +205,7 @@ class _Made:
         this memory, of which a later call takes a view.
         """
         buffer, lowering = view.version.buffer, self.lowering
-        alone = buffer.place is None and buffer not in buffers
+        alone = not buffer.place and buffer not in buffers
         if alone and view.is_whole:
             return view
         shape, dtype = form(x)
@@ -235,8 +228,7 @@ class _Made:
         inputs = [spec_of(x, lowering.views[x]) for x in lowering.inputs]
         outputs = [spec_of(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
         loops: Any = [native_programs.loop_of(loop, types) for loop, types in lowering.loops]
-        large = sum(map(_elements, self.items)) > _LARGE
-        rest = self.work, self.guarded, large
+        rest = self.work, self.guarded, sum(map(_elements, self.items))
         native = native_programs.program(library, self.name, inputs, outputs, loops, *rest)
         ok = [Value(f"{self.name}_fits", bool)] if self.guarded else []
         results = (*[memory.get(x, x) for x in self.outputs], *ok)

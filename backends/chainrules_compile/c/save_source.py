@@ -7,6 +7,7 @@ with ``compiled_``, or with the name of the function, to avoid collisions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,8 @@ class _Saving:
             c_type(dtype)
         except UnwritableError:
             raise RecordingError(f"{name} is {x!r}, which C has no numbers for; {REMEDY}") from None
-        view = View(_version(shape, dtype, f"I[{k}]"), 0, shape, _strides(shape, dtype), dtype)
+        version = Version(Buffer(math.prod(shape) * dtype.itemsize, 0, f"I[{k}]"), -1)
+        view = View(version, 0, shape, contiguous(shape, dtype.itemsize), dtype)
         self.lowering.inputs.append(x)
         self.lowering.views[x] = view
         if isinstance(known, np.ndarray | np.generic | float | bool):
@@ -96,14 +98,6 @@ class _Saving:
         own = lowering.new((), dtype)
         lowering.write(own, Literal(literal(x, dtype), dtype))
         return own
-
-
-def _strides(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
-    return contiguous(shape, dtype.itemsize)
-
-
-def _version(shape: tuple[int, ...], dtype: np.dtype, place: str) -> Version:
-    return Version(Buffer(int(np.prod(shape, dtype=int)) * dtype.itemsize, 0, place), -1)
 
 
 def save(

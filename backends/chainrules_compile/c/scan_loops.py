@@ -12,8 +12,15 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.c.buffers import UnwritableError, View, contiguous, span_of, strides_of
-from chainrules_compile.c.ctypes_calls import ARRAY, BOOL, FLOAT, SCALAR, Spec
+from chainrules_compile.c.buffers import (
+    Shape,
+    UnwritableError,
+    View,
+    contiguous,
+    span_of,
+    strides_of,
+)
+from chainrules_compile.c.ctypes_calls import ARRAY, BOOL, FLOAT, LINE, SCALAR, Spec
 from chainrules_compile.c.emit import emit
 from chainrules_compile.c.function_lowerings import lower
 from chainrules_compile.c.item_builder import Lowering, dense, form
@@ -30,11 +37,6 @@ from chainrules_compile.loop_node import (
 from chainrules_compile.passes.analysis import changed, is_contiguous
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_py.program import Call, Program, Value
-
-Shape = tuple[int, ...]
-_LINE = 64
-_LARGE = 20_000
-"""Number of elements in all iterations above which the GIL is released."""
 
 
 @final
@@ -68,7 +70,8 @@ class Turning:
         self.rewritten = call
         self.lowering = Lowering()
         loop, body = self.loop, self.loop.body
-        if not all(map(is_known, body.outputs)) or body.constants:
+        lists = [x for x in body.outputs if type(x) is not Value or x.type is list]
+        if lists or body.constants:
             raise UnwritableError
         same, first, each_of = loop.split(body.inputs)
         self.lies = dict(zip(each_of, lies, strict=True))
@@ -97,7 +100,7 @@ class Turning:
         for x, strides in zip(self.loop.body.outputs, self.orders, strict=True):
             view = lowering.view(x)
             buffer = view.version.buffer
-            own = buffer.place is None and buffer not in buffers and view.is_whole
+            own = not buffer.place and buffer not in buffers and view.is_whole
             lies = view.in_c_order if strides is None else view.strides == strides
             if not own or not lies:
                 copy = lowering.new(view.shape, view.dtype, strides)
@@ -127,7 +130,7 @@ class Turning:
             if j >= len(carried):
                 inside.append(f"out[{j}] = O[{j}] + t * {steps[j]}L;")
                 continue
-            room = -(-steps[j] // _LINE) * _LINE
+            room = -(-steps[j] // LINE) * LINE
             inside.append(f"out[{j}] = t == {turns - 1} ? O[{j}] : w + {slot} + (t & 1) * {room}L;")
             slot += 2 * room
             if carried[j] in places:
@@ -155,7 +158,7 @@ class Turning:
         """Return the call of the function."""
         call, loop, lowering = self.rewritten, self.loop, self.lowering
         same, carried, each = loop.split(loop.body.inputs)
-        inputs = [self._spec(x) for x in (*same, *carried)]
+        inputs = [spec_of(x, lowering.view(x)) for x in (*same, *carried)]
         inputs += [self._of_rows(*form(x), self._strides(x)) for x in each]
         pairs = enumerate(zip(call.results, self.views, strict=True))
         outputs = [
@@ -163,15 +166,12 @@ class Turning:
             for j, (y, view) in pairs
         ]
         loops = [found for key in lowering.loops if (found := loop_of(*key)) is not None]
-        large = sum([view.size for view in self.views]) * loop.turns > _LARGE
-        run = program(library, self.name, inputs, outputs, loops, self.work, self.guarded, large)
+        rest = self.work, self.guarded, sum([view.size for view in self.views]) * loop.turns
+        run = program(library, self.name, inputs, outputs, loops, *rest)
         results = call.results
         if self.guarded:
             results = (*results, Value(f"{self.name}_fits", bool))
         return Call(run, call.operands, {}, results)
-
-    def _spec(self, x: Value) -> Spec:
-        return spec_of(x, self.lowering.view(x))
 
     @staticmethod
     def _kept(view: View) -> tuple[Shape, np.dtype[Any], Shape]:
@@ -212,11 +212,6 @@ def _order(*xs: Value) -> Shape | None:
     if len(strides) > 1 or not dense(shape, *strides, dtype):
         raise UnwritableError
     return strides.pop()
-
-
-def is_known(x: Any) -> bool:
-    """Return whether an output is a value, and not a list."""
-    return type(x) is Value and x.type is not list
 
 
 def spec_of(x: Value, view: View) -> Spec:

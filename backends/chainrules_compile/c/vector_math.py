@@ -92,8 +92,6 @@ def known() -> frozenset[tuple[str, int]]:
         libmvec = ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)
     except OSError:
         return frozenset()
-    functions = [
-        (name, size) for name in _UFUNCS for size in (4, 8) if "avx2" in processor().split()
-    ]
+    functions = [(name, size) for name in _UFUNCS for size in (4, 8)]
     there = [each for each in functions if hasattr(libmvec, _symbol(*each))]
     return frozenset(there if "avx2" in processor().split() else ())

@@ -36,6 +36,17 @@ def empty(tmp_path, monkeypatch):
     return where
 
 
+def anew():
+    """Return where a process finds the folder, or makes one."""
+    folder = cache_folder.Folder(
+        *[getattr(cache.FOLDER, x) for x in ("name", "variable", "suffix")]
+    )
+    return KEPT.append(folder) or folder.path
+
+
+KEPT = []  # a temporary folder is there as long as its object
+
+
 def test_an_entry_is_found_again(empty):
     before = cache_info()
     once()
@@ -97,12 +108,12 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     where.chmod(0o777)
     monkeypatch.setenv("CHAINRULES_C_CACHE", str(where))
     assert not cache_folder.is_ours(where)
-    found = cache.FOLDER.look()
+    found = anew()
     assert found != where
     assert cache_folder.is_ours(found)
     where.chmod(0o700)
     assert cache_folder.is_ours(where)
-    assert cache.FOLDER.look() == where
+    assert anew() == where
 
 
 @pytest.mark.parametrize("way", ["nothing may be written", "a file is in its place"])
@@ -116,7 +127,7 @@ def test_a_folder_that_cannot_be_used_is_not(tmp_path, monkeypatch, way):
             cache_folder.os, "access", lambda path, mode: False
         )  # root may write anywhere
     monkeypatch.setenv("CHAINRULES_C_CACHE", str(where))
-    found = cache.FOLDER.look()
+    found = anew()
     assert found != where
     monkeypatch.setattr(cache.FOLDER, "path", found)
     assert "native" in once().source
