@@ -94,9 +94,9 @@ class Waiting:
         """Call the object if it is there, and let it replace what stands for it."""
         if not driver.cache_info().currsize:
             return self.meanwhile(*xs)
-        while _scopes:
-            names = _scopes.pop().data
-            names |= {name: x.made() for name, x in names.items() if type(x) is Waiting}
+        for scope in _scopes:
+            scope.update({name: x.made() for name, x in scope.items() if type(x) is Waiting})
+        _scopes.clear()
         return self.made()(*xs)
 
     def made(self) -> Any:
@@ -119,7 +119,7 @@ def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
     # PyUFuncObject: the head of all objects, four ints, the addresses of loops, and of their data
     where = id(ufunc) + object.__basicsize__ + 4 * ctypes.sizeof(ctypes.c_int)
     functions, data = (ctypes.POINTER(ctypes.c_void_p) * 2).from_address(where)
-    return functions[i] or 0, (data[i] or 0) if data else 0
+    return (functions[i], (data[i] or 0) if data else 0) if functions[i] else None
 
 
 def fits(forms: Sequence[Form]) -> Any:
