@@ -143,10 +143,7 @@ def test_without_functions_of_vectors_numpy_s_are_called(monkeypatch):
 
 
 def target_c(monkeypatch):
-    def compile_native(f):
-        return compile(f, target="c")
-
-    monkeypatch.setitem(check_loose.__globals__, "compile", compile_native)
+    monkeypatch.setitem(check_loose.__globals__, "TARGET", "c")
 
 
 @pytest.mark.slow
