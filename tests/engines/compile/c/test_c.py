@@ -628,29 +628,12 @@ def test_random_programs(monkeypatch, turn):
     run(check_compiled, 10, turn)
 
 
-class InTheBackground:
-    """A compiled function that is waited for at each other call, on one thread or two."""
-
-    def __init__(self, f, threads):
-        self.compiled = compile(f, target="c", threads=threads)
-        self.calls = 0
-
-    def __call__(self, *args):
-        self.calls += 1
-        if self.calls % 2 == 0:
-            self.compiled.wait()
-        return self.compiled(*args)
-
-    @property
-    def source(self):
-        return self.compiled.source
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("turn", range(10))
-def test_random_programs_in_the_background(monkeypatch, turn):
-    made = functools.partial(InTheBackground, threads=1 + turn % 2)
+def test_random_programs_of_two_threads(monkeypatch, turn):
+    made = functools.partial(compile, threads=2)
     monkeypatch.setitem(check_compiled.__globals__, "compile", made)
+    target_c(monkeypatch)
     run(check_compiled, 10, 200 + turn)
 
 
