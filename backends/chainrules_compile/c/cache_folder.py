@@ -89,9 +89,7 @@ class Folder:
     @contextlib.contextmanager
     def private(self) -> Iterator[Path]:
         """Make a temporary folder beside the entries, to write an entry in."""
-        with tempfile.TemporaryDirectory(
-            prefix=_MAKING, dir=self.path, ignore_cleanup_errors=True
-        ) as private:
+        with tempfile.TemporaryDirectory(prefix=_MAKING, dir=self.path) as private:
             yield Path(private)
 
     def put(self, key: str, made: Path) -> Path:

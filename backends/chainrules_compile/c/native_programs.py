@@ -69,13 +69,14 @@ def is_ready() -> bool:
 def follow(scope: Scope) -> None:
     """Replace what stands for the module's objects in a scope as soon as it is compiled.
 
-    Compiling it takes longer than a small program, so that this is left to a thread.
+    Compiling it takes longer than a small program, so that this is left to a thread. A process that
+    ends before waits for it: the next one finds the module.
     """
     if is_ready():
         return
     _scopes.append(scope)
     if not _compiling:
-        _compiling.append(threading.Thread(target=_compile, daemon=True))
+        _compiling.append(threading.Thread(target=_compile))
         _compiling[0].start()
 
 
