@@ -48,9 +48,7 @@ def call(
     results = [np.ndarray(y.shape, y.dtype, strides=y.strides) for y in outputs]
     memory = np.empty(work + LINE, np.uint8)
     start = memory.ctypes.data + -memory.ctypes.data % LINE
-    missed = run(
-        _addresses(given), _addresses(results), start, (ctypes.c_void_p * len(loops))(*loops)
-    )
+    missed = run(_addresses(given), _addresses(results), start, loops)
     if missed and not guarded:
         return None
     found = [
