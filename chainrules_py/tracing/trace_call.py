@@ -242,7 +242,7 @@ class Trace(ABC):
         primitive: Primitive[..., Any],
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
-        scalars: Mapping[type, type] | None = None,
+        scalars: Mapping[Any, Any] | None = None,
     ) -> Settled | None:
         """Determine what follows from operand types, if all tracers of this mode share one level.
 
@@ -254,7 +254,7 @@ class Trace(ABC):
         mine = tuple([issubclass(cls, self.tracer) for cls in classes])
         own: list[Any] = [*classes]
         payloads = tuple([c.payload_type if m else c for c, m in zip(own, mine, strict=True)])
-        payloads = tuple([dict[Any, Any](scalars or {}).get(c, c) for c in payloads])
+        payloads = tuple([(scalars or {}).get(c, c) for c in payloads])
         found, bound = self.find(primitive, primal, payloads, mine)
         return Settled(payloads, classes, mine, bound) if found else None
 

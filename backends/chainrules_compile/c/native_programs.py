@@ -53,8 +53,8 @@ def _parts() -> list[str]:
     return [headed("native.c"), "-O1", *[f"-I{where}" for where in headers()]]
 
 
-def is_ready() -> bool:
-    """Return whether the module is loaded, as it is wherever it is in the cache.
+def load() -> None:
+    """Load the module if it is in the cache.
 
     Raises
     ------
@@ -63,7 +63,6 @@ def is_ready() -> bool:
     """
     if not driver.cache_info().currsize and not _compiling and cached(*_parts()):
         driver()
-    return bool(driver.cache_info().currsize)
 
 
 def follow(scope: Scope) -> None:
@@ -72,7 +71,7 @@ def follow(scope: Scope) -> None:
     Compiling it takes longer than a small program, so that this is left to a thread. A process that
     ends before waits for it: the next one finds the module.
     """
-    if is_ready():
+    if driver.cache_info().currsize:
         return
     _scopes.append(scope)
     if not _compiling:
@@ -107,7 +106,7 @@ class Waiting:
 
 def _object(name: str, given: tuple[Any, ...], meanwhile: Any) -> Any:
     waiting = Waiting(name, given, meanwhile)
-    return waiting.made() if is_ready() else waiting
+    return waiting.made() if driver.cache_info().currsize else waiting
 
 
 @functools.cache

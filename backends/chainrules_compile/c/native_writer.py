@@ -44,6 +44,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     try:
         if len(program) > MOST_CALLS:
             raise CompilerError(f"a program of {len(program)} calls is too long to be written in C")
+        native_programs.load()
         recorded, program = program, _native(program, scope.threads)
         native_programs.follow(scope)
         scope.fits = native_programs.fits
