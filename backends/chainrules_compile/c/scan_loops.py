@@ -70,8 +70,8 @@ class Turning:
         self.rewritten = call
         self.lowering = Lowering()
         loop, body = self.loop, self.loop.body
-        lists = [x for x in body.outputs if type(x) is not Value or x.type is list]
-        if lists or body.constants:
+        unfit = [x for x in body.outputs if type(x) is not Value or x.type is list]
+        if unfit or body.constants:
             raise UnwritableError
         same, first, each_of = loop.split(body.inputs)
         self.lies = dict(zip(each_of, lies, strict=True))
