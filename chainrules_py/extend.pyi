@@ -350,6 +350,7 @@ from chainrules_py.values.caches import (
 from chainrules_py.values.caller_frames import (
     caller,
     is_library,
+    place_of_call,
     warn_program,
 )
 from chainrules_py.values.dispatch_types import (
@@ -675,6 +676,7 @@ __all__ = [
     "part",
     "partition",
     "parts_of",
+    "place_of_call",
     "plain",
     "polynomials_composites",
     "primal_of",

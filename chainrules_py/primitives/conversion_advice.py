@@ -22,7 +22,7 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
-from chainrules_py.values.caller_frames import caller, is_of_library, root_module
+from chainrules_py.values.caller_frames import caller, is_of_library, program_frame, root_module
 from chainrules_py.values.find_tracers import find_tracers, untraced
 from chainrules_py.values.type_info import type_info
 
@@ -83,14 +83,9 @@ class Line:
     """
 
     def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
-        called, known = list(library), _known()
-        while frame.f_back is not None and (is_of_library(frame) or root_module(frame) in known):
-            called.insert(0, frame)
-            frame, at = frame.f_back, None
-        self.frame = frame
-        self._at = frame.f_lasti if at is None else at
-        root = root_module(called[0]) if called else None
-        self.library = [f for f in called if root_module(f) == root]  # outermost first
+        self.frame, self._at, called = program_frame(frame, at, _known())
+        called += library  # outermost first
+        self.library = [f for f in called if root_module(f) == root_module(called[0])]
 
     @classmethod
     def of(cls, error: BaseException) -> Line | None:

@@ -1,7 +1,6 @@
 """Frames of callers: the source line for messages, and the calling module.
 
-Nothing else in the core reads frames, except `chainrules_py.primitives.conversion_advice`, which
-reads the line of a program for an error message.
+Nothing else in the core and the tape walks frames.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
+from collections.abc import Container
 from typing import Any
 
 
@@ -46,11 +46,35 @@ def is_of_library(frame: Any) -> bool:
     return "site-packages" in frame.f_code.co_filename or is_library(name)
 
 
+def program_frame(
+    frame: Any, at: int | None = None, libraries: Container[str] = ()
+) -> tuple[Any, int, list[Any]]:
+    """Return the frame of the program that a frame was called from, or the frame itself.
+
+    Parameters
+    ----------
+    frame : frame
+        Where to begin.
+    at : int, optional
+        Its position in its code, if it has continued since.
+    libraries : container of str
+        Root modules that count as installed libraries.
+
+    Returns
+    -------
+    tuple
+        The frame, its position in its code, and the frames that it called, outermost first.
+    """
+    called: list[Any] = []
+    while frame.f_back is not None and (is_of_library(frame) or root_module(frame) in libraries):
+        called.insert(0, frame)
+        frame, at = frame.f_back, None
+    return frame, frame.f_lasti if at is None else at, called
+
+
 def place_of_call(depth: int) -> tuple[str, int]:
     """Return file and line of the program's innermost frame, or of a caller's."""
-    frame = sys._getframe(depth + 1)
-    while frame.f_back is not None and is_of_library(frame):
-        frame = frame.f_back
+    frame = program_frame(sys._getframe(depth + 1))[0]
     return frame.f_code.co_filename, frame.f_lineno
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -17,6 +16,7 @@ from chainrules_py.extend import (
     fields_of,
     is_structure_type,
     namespace_of,
+    place_of_call,
     type_info,
 )
 from chainrules_tape.core.backward import play
@@ -44,7 +44,7 @@ class KeptNotes(Notes):
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call; inside `debug_nans` also check its value."""
         primitive, primal, opened, options, value = call
-        where = source_line((value, *[payload for payload, _ in opened]))
+        where = source_line()
         kept = KeptCall(primitive, primal, opened, options, value, where)
         if self.calls is not None:
             self.calls[index] = kept
@@ -164,7 +164,7 @@ def check_pushed(primitive: Any, payloads: Any, tangents: Any, y: Any, y_dot: An
         ("pushing through ", unthunk(y_dot), (y, *payloads, *tangents)),
     ):
         if has_nan(result) and not any(map(has_nan, given)):
-            where = source_line((y, *payloads))
+            where = source_line()
             raise NanError(
                 f"{what}{shown(primitive, payloads)} gave NaN; look at its operands in\n  {where}"
             )
@@ -175,18 +175,9 @@ def shown(primitive: Any, payloads: Any) -> str:
     return f"{primitive.__name__}({', '.join(map(describe, payloads))})"
 
 
-def source_line(values: tuple[Any, ...]) -> str:
+def source_line() -> str:
     """Return the line of the program that makes the call: outside the engine and the libraries."""
-    packages = {type_info(type(x)).dispatch_type.__module__.partition(".")[0] for x in values} - {
-        "builtins"
-    }
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in packages and not package.startswith("chainrules_"):
-            break
-        frame = frame.f_back
-    file, number = frame.f_code.co_filename, frame.f_lineno
+    file, number = place_of_call(0)
     return f"{file}:{number}: {linecache.getline(file, number).strip()}"
 
 

@@ -178,13 +178,13 @@ class _Timing(Recording):
             return super().call(primitive, primal, operands, options, at)
         finally:
             spent = time.perf_counter() - start
-            where = source_line((getattr(operands[0], "payload", None),)) if operands else ""
+            where = source_line()
             self.found.add(primitive.__name__, where, 1, spent - self.inner)
             self.inner = outer + spent
 
     def leave(self, at: Any, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
         """Append the record with a pull that is measured."""
-        rule, where = bound.statement.primal.__name__, source_line((y,))
+        rule, where = bound.statement.primal.__name__, source_line()
         self.found.add(rule, where, 0, 0.0, 0, 0.0, sum(map(nbytes, out[2:])))
         timed = self._timed(out[0], rule, where)
         return super().leave(at, y, (timed, *out[1:]), arrays, bound)

@@ -73,7 +73,7 @@ class _Lines(Notes):
 
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call with its line."""
-        where = source_line((call[-1], *[payload for payload, _ in call[2]]))
+        where = source_line()
         kept = self.seen[index] = KeptCall(*call)
         kept.where = where
 
