@@ -9,8 +9,8 @@ import numpy as np
 
 _PIECE = 16_384
 """The number of elements that are added at once."""
-_NARROW = 16
-"""The number of columns up to which np.add.at is faster for each column."""
+_NARROW, _LONG = 12, 120
+"""np.add.at is faster for each column of so few, if they have so many elements per column."""
 
 
 def read_rows(x: Any, places: Any) -> Any:
@@ -42,7 +42,7 @@ def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None
     if axis or not places.ndim:
         _add_rows(buffer, y, flat, width)
         return
-    if width <= _NARROW:
+    if width <= _NARROW and flat.size >= _LONG * width:
         rows = y.reshape(*places.shape, width)
         for k, column in enumerate(buffer.reshape(n, width).T):
             np.add.at(column, flat, rows[..., k].reshape(-1))
