@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.gathers import add_along, read_rows
+from chainrules_numpy.gathers import add_along, read_columns, read_rows
 from chainrules_py import Scalar
 from chainrules_py import ops as v
 
@@ -321,6 +321,8 @@ def vander_numpy(x: np.ndarray, *, columns: int, increasing: bool = False) -> An
 @v.getitem.implement
 def getitem_numpy(x: np.ndarray, *arrays: Any, index: Any) -> Any:
     """Return the elements at an index, by subscripting."""
+    if len(arrays) == 1 and len(index) == 2 and _picks_along(index, 1):
+        return read_columns(x, arrays[0])
     return x[index.join(arrays)]
 
 

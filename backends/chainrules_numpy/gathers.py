@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 _PIECE = 16_384
 """The number of elements that are added at once."""
 _NARROW, _LONG = 12, 120
-"""np.add.at is faster for each column of so few, if they have so many elements per column."""
+"""np.add.at is faster for one part of a buffer after the other up to this number of parts, if this
+many elements are added for each of them.
+"""
 
 
 def read_rows(x: Any, places: Any) -> Any:
@@ -19,6 +22,17 @@ def read_rows(x: Any, places: Any) -> Any:
         return x[places]
     in_order = x.flags.c_contiguous and places.flags.c_contiguous  # so the layout is the same
     return x.take(places, 0) if in_order and places.ndim and places.dtype.kind == "i" else x[places]
+
+
+def read_columns(x: Any, places: Any) -> Any:
+    """Return ``x[:, places]``; for long indices by `numpy.take`, in a third of the time."""
+    if type(x) is type(places) is np.ndarray and x.ndim == 2 and places.ndim == 1:
+        # This copies the matrix as well, so it pays for many columns. The layout is NumPy's.
+        pays = x.shape[1] + 500 <= 2 * len(places) and x.flags.c_contiguous
+        if pays and places.dtype.kind == "i":
+            with contextlib.suppress(IndexError):  # NumPy's names the axis
+                return x.T.take(places, 0).T
+    return x[:, places]
 
 
 def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None:
@@ -37,15 +51,19 @@ def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None
     flat = places.reshape(-1).astype(np.intp, copy=False)  # a small dtype would overflow
     if low < 0:
         flat = np.where(flat < 0, flat + n, flat)
+    parts = lead * width
+    if parts <= _NARROW and parts in (lead, width) and flat.size >= _LONG * parts:
+        if width == 1:
+            into, ys = buffer.reshape(lead, n), y.reshape(lead, flat.size)
+        else:
+            into, ys = buffer.reshape(n, width).T, y.reshape(flat.size, width).T
+        for part, y_part in zip(into, ys, strict=True):
+            np.add.at(part, flat, y_part)
+        return
     if axis:
         flat = (np.arange(0, lead * n, n)[:, None] + flat).reshape(-1)
     if axis or not places.ndim:
         _add_rows(buffer, y, flat, width)
-        return
-    if width <= _NARROW and flat.size >= _LONG * width:
-        rows = y.reshape(*places.shape, width)
-        for k, column in enumerate(buffer.reshape(n, width).T):
-            np.add.at(column, flat, rows[..., k].reshape(-1))
         return
     per = flat.size // len(places)  # in pieces, one after the other, to save memory
     rows = max(_PIECE // (per * width or 1), 1)

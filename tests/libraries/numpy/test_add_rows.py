@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_numpy.gathers import read_rows
+from chainrules_numpy.gathers import add_along, read_columns, read_rows
 from chainrules_numpy.memory import MEMORY
 from chainrules_py import ops as v
 from chainrules_py.ops.indexing import Index
@@ -87,3 +87,27 @@ def test_rows_are_read_as_numpy_reads_them(seed):
         assert read.tobytes() == wanted.tobytes()
         assert MEMORY.layout(read) == MEMORY.layout(wanted)
         assert read.flags.writeable
+
+
+@pytest.mark.parametrize("seed", [*range(20), *slow(20, 400)])
+def test_columns_are_read_and_added_as_numpy_reads_and_adds_them(seed):
+    rng = np.random.default_rng(seed)
+    n, lead = rng.integers(1, 20), (*rng.integers(1, 20, rng.integers(1, 3)),)
+    columns = rng.integers(-n, n + (rng.random() < 0.1), rng.integers(1, 3000))
+    columns = columns.astype(rng.choice([np.int64, np.int32, np.int8]))
+    x = rng.normal(size=(lead[0], n))
+    (read, error), (wanted, theirs) = (
+        tried(lambda: read_columns(x, columns)),
+        tried(lambda: x[:, columns]),
+    )
+    assert error == theirs
+    if theirs:
+        return
+    assert read.tobytes() == wanted.tobytes()
+    assert MEMORY.layout(read) == MEMORY.layout(wanted)
+    buffer, y = rng.normal(size=(*lead, n)), rng.normal(size=(*lead, len(columns)))
+    y = np.asfortranarray(y) if rng.random() < 0.5 else y
+    expected = buffer.copy()
+    np.add.at(expected, (..., columns), y)
+    add_along(buffer, y, columns, len(lead))
+    assert buffer.tobytes() == expected.tobytes()
