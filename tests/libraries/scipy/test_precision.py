@@ -17,12 +17,15 @@ from chainrules_tape import grad, jvp, value_and_grad, vjp
 from tests.libraries.scipy.samples.judge import samples
 
 OF = ("linalg", "signal", "fft", "stats", "interpolate", "ndimage", "spatial")
+# SciPy's new random variables are traced as objects, whose precision SciPy does not see; where they
+# have no derivatives, they advise stats.norm and kin, which have both.
+AS_OBJECTS = ("stats.Logistic",)
 SHAPED = ("special.legendre_p", "special.assoc_legendre_p", "special.sph_legendre_p")
 ALL = [
     (s, i)
     for of in samples().values()
     for i, s in enumerate(of)
-    if s.name.split(".")[0] in OF or s.name in SHAPED
+    if (s.name.split(".")[0] in OF and s.name not in AS_OBJECTS) or s.name in SHAPED
 ]
 # All that SciPy gives in another precision than that of its operands, and some others.
 NAMED: tuple[str, ...] = (
