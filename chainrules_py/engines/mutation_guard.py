@@ -186,8 +186,7 @@ class Guard:
         for arrays, name, contents, before in self._groups:
             now = contents(arrays)
             if now != before:
-                pairs = zip(arrays, now, before, strict=True)
-                x = next(x for x, a, b in pairs if a != b)
+                x = next(x for x, a, b in zip(arrays, now, before, strict=True) if a != b)
                 refuse_written(x, name_of(x) if name is None else name)
         full = self.mode == "full"
         for x, name, memory, fingerprint, _ in self.held.values():

@@ -321,8 +321,7 @@ def map(f: Function, /, *xs: Any) -> Any:
             f"map() of operands with {lengths} slices along the leading axis; "
             f"they have to have equally many, and at least one"
         )
-    like = flatten(xs)[0][0]
-    return stacked([f(*one) for one in zip(*slices, strict=True)], like)
+    return stacked([f(*one) for one in zip(*slices, strict=True)], flatten(xs)[0][0])
 
 
 @HigherOrder

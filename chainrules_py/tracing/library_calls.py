@@ -263,8 +263,7 @@ def _find_plan(
 
         def of_arrays(*operands: Any, **keywords: Any) -> Any:
             made = dict(zip(places, _with_arrays([operands[p] for p in places], f), strict=True))
-            xs = [made.get(i, x) for i, x in enumerate(operands)]
-            return call_native(f, tuple(xs), keywords)
+            return call_native(f, tuple([made.get(i, x) for i, x in enumerate(operands)]), keywords)
 
         return of_arrays
     tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
@@ -356,8 +355,7 @@ _MOST = 256
 
 def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
     """Return a cache key for options that are numbers, names and tuples of them, or None."""
-    inside = [x for value in given if type(value) is tuple for x in value]
-    among = (*map(type, inside),)
+    among = tuple([type(x) for value in given if type(value) is tuple for x in value])
     flat = _FLAT.issuperset(among) and _FLAT.issuperset(
         [kind for kind in kinds if kind is not tuple]
     )

@@ -268,8 +268,9 @@ class Trace(ABC):
         """Return the function that traces calls with operands of these classes."""
 
         def general(*operands: Any, **options: Any) -> Any:
-            at = self.at(highest_tracer(operands))
-            return self.call(primitive, primal, operands, options, at)
+            return self.call(
+                primitive, primal, operands, options, self.at(highest_tracer(operands))
+            )
 
         if settled is None:
             return general

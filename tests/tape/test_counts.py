@@ -63,6 +63,18 @@ def test_what_an_argument_costs():
     assert counts.of_argument() <= 13
 
 
+def test_numbers_beside_arrays_cost_what_arrays_without_axes_cost():
+    x = np.linspace(0.0, 1.0, 8)
+    loss = value_and_grad(lambda p: np.sum((p[0] * np.exp(-p[1] * x) + p[2]) ** 2))
+    paid = {}
+    for of in (float, np.asarray):
+        parameters = [of(1.5), of(2.0), of(0.5)]
+        for _ in range(3):
+            loss(parameters)
+        paid[of] = counts.calls(lambda p=parameters: loss(p))
+    assert paid[float] <= paid[np.asarray] + 5
+
+
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="counted in Python 3.11's instructions")
 @pytest.mark.parametrize("name, limit", [("grad", 2430), ("vjp", 2801), ("jvp", 2045)])
 def test_what_a_small_derivative_costs(name, limit):

@@ -16,7 +16,7 @@ the general path promotes the operands, and fits the sum to the result.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any, NoReturn, TypeAlias
 
@@ -220,8 +220,12 @@ class ElementwiseRecipe(SharedRun):
         numbers = [type_info(cls).is_plain_number for cls in request.operands]
         like = request.operands[numbers.index(False) if False in numbers else 0]
         fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
-        general = self._general(request, pick, pulls, broadcast)
         primal, active = request.primal, request.active
+        # A partial that only multiplies takes an array of any dtype.
+        arrays = [i for i, number in enumerate(numbers) if not number]
+        computed = arrays if any([self.forms[i][0] == "computed" for i in active]) else []
+        alike = {*active, *computed}.intersection(arrays) or arrays
+        general = self._general(request, pick, pulls, broadcast, alike)
         kind, pull = self._alike(request, pulls)
         if kind is not None:
             return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
@@ -231,8 +235,8 @@ class ElementwiseRecipe(SharedRun):
             return Bound(request, _run_unary(primal, saved, fast, general))
         if len(active) == 1:
             k = active[0]
-            alike = any(i != k for i in self._computed_with(request))
-            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, alike))
+            both = any(i != k for i in computed)
+            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, both))
         return Bound(request, _run_binary(primal, pick, fast, broadcast, general))
 
     def _alike(self, request: Request, pulls: Pulls) -> tuple[type | None, Any]:
@@ -257,26 +261,28 @@ class ElementwiseRecipe(SharedRun):
                     return cls, pulls.fast(kind, zero.dtype)
         return None, None
 
-    def _computed_with(self, request: Request) -> list[int]:
-        """List the arrays that a partial does not only multiply by, so that their dtype matters."""
-        if all([self.forms[i][0] != "computed" for i in request.active]):
-            return []
-        return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
-
     def _general(
-        self, request: Request, pick: Pick, pulls: Pulls, broadcast: ByDtype
+        self,
+        request: Request,
+        pick: Pick,
+        pulls: Pulls,
+        broadcast: ByDtype,
+        alike: Collection[int],
     ) -> Callable[..., Any]:
-        """Build the recorder of calls whose operands and result differ in shape or dtype."""
+        """Build the recorder of calls whose operands and result differ in shape or dtype.
+
+        The arrays that are ``alike`` have to have the result's dtype for the pull of this dtype.
+        """
         active, general = request.active, pulls.general()
-        alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
-            self.check(request, y, *xs)
             dtype = getattr(y, "dtype", None)
             if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
-                shape = y.shape
-                plans = planned(shape, *[xs[i].shape for i in active])
-                return y, (*pick((broadcast[dtype], links, y, *xs)), *plans)
+                pull = broadcast[dtype]
+                if pull is not None:
+                    plans = planned(y.shape, *[getattr(xs[i], "shape", ()) for i in active])
+                    return y, (*pick((pull, links, y, *xs)), *plans)
+            self.check(request, y, *xs)
             return y, (*pick((general, links, y, *xs)), *[space(xs[i]) for i in active])
 
         return record

@@ -13,10 +13,10 @@ from chainrules_py.registry.bind.quotient_pulls import Quotients
 from chainrules_py.registry.statement_and_rule import Statement
 from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.primal_promotion import promoted
-from chainrules_py.tangents.space import kind_of, project, space
+from chainrules_py.tangents.space import fit, kind_of, project, space
 from chainrules_py.tangents.zeros import AbstractTangent
 from chainrules_py.values.dispatch_types import Tracer
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.type_info import as_scalar, type_info
 
 NUMBERS = (int, float, complex)
 Partial: TypeAlias = Callable[..., Any]
@@ -32,6 +32,8 @@ class Pulls:
         self.request = request
         self.saved = saved
         self.forms: list[tuple[str, Any]] = [recipe.forms[i] for i in request.active]
+        infos = [type_info(request.operands[i]) for i in request.active]
+        self.numbers = {info.dispatch_type for info in infos if info.is_plain_number}
         self.quotients = [q if form == "computed" else None for form, q in self.forms]
         classes = set(request.operands)
         plain = all([type_info(c).is_number and not issubclass(c, Tracer) for c in classes])
@@ -45,8 +47,13 @@ class Pulls:
         return self._held(dtype, kind, self._fast(kind))
 
     def broadcast(self, kind: str, dtype: Any) -> Any:
-        """Return the pull for one dtype and different shapes: the fast parts, then sums."""
-        return self._held(dtype, kind, self._broadcast(kind))
+        """Return the pull for one dtype and different shapes: the fast parts, then sums.
+
+        Return None if a cotangent is of a Python number that has another dtype.
+        """
+        double = (kind, getattr(dtype, "itemsize", 0)) == ("real", 8)
+        alike = self.numbers.issubset([float] if double else [])
+        return self._held(dtype, kind, self._broadcast(kind)) if alike else None
 
     def _held(self, dtype: Any, kind: str, pull: Any) -> Any:
         """Convert cotangents to a dtype, where a partial may be wider than its operands.
@@ -97,10 +104,12 @@ class Pulls:
                     return fast(plan(y_bar), *kept[:n])
                 return plan(fast(y_bar, *kept[:n]))
 
+            if type_info(self.request.operands[self.request.active[position]]).is_plain_number:
+                return lambda *given: as_scalar(pull_one(*given))
             return pull_one
 
         made = tuple(map(make, range(len(parts))))
-        if self.forms != [("constant", 1)] * 2:
+        if self.numbers or self.forms != [("constant", 1)] * 2:
             return self._joined(made)
 
         def pull_sum(y_bar: Any, plan: Any, other: Any) -> Any:
@@ -129,7 +138,7 @@ class Pulls:
             whole = _with_numbers(parts[position], n)
 
             def pull_one(y_bar: Any, *kept: Any) -> Any:
-                return project(whole(y_bar, *kept[:n]), kept[n + position], batch=batch)
+                return fit(whole(y_bar, *kept[:n]), kept[n + position], batch=batch)
 
             return pull_one
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 
 import chainrules_py.ops as v
 from chainrules_py import frule, primitive, rrule, scalar_rule
+from chainrules_tape import grad
 
 NARROW = [np.float16, np.float32, np.complex64]
 
@@ -49,3 +52,31 @@ def test_the_numbers_are_those_of_the_partials():
     x_bar, w_bar = pullback(np.ones((1, 2), np.float32))
     np.testing.assert_array_equal(x_bar, [3.0, 0.0])
     np.testing.assert_array_equal(w_bar, [[2.0, 0.0]])
+
+
+BESIDE = {
+    "times": operator.mul,
+    "over": operator.truediv,
+    "power": operator.pow,
+    "angle": np.arctan2,
+    "most": np.maximum,
+    "both": lambda x, p: x * p + p - x / (p + 1.5),
+}
+
+
+@pytest.mark.parametrize("f", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.longdouble, np.int64, np.complex128])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)])
+def test_cotangents_of_numbers_beside_arrays_are_those_of_arrays_without_axes(f, dtype, shape):
+    if dtype is np.complex128 and f in (np.arctan2, np.maximum):
+        pytest.skip("a function of real numbers")
+    size = int(np.prod(shape))
+    x = np.linspace(1.0, 2.0, size).reshape(shape).astype(dtype)
+    weights = np.arange(1.0, size + 1).reshape(shape)
+    for order in (f, lambda x, p: f(p, x)):
+        loss = lambda p, x, order=order: np.sum(np.real(order(x, p)) * weights)
+        for places in [(0,)] if dtype is np.int64 else [(0,), (0, 1)]:
+            found, known = (grad(loss, places)(p, x) for p in (1.25, np.array(1.25)))
+            assert type(found[0]) in (float, np.float64)
+            for a, b in zip(found, known, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-5)
