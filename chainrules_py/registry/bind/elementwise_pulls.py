@@ -159,7 +159,12 @@ class Pulls:
         partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
         if form == "constant" and not recipe.singular:
-            return times_constant(value.conjugate() if conjugate else value)
+            # Not `negated`, which statements would share, since each pull is annotated.
+            return (
+                (lambda t, *_: -t)
+                if value == -1
+                else (times_constant(value.conjugate() if conjugate else value))
+            )
         if form == "slot" and not recipe.singular:
             k = saved.index(value)
             if conjugate:

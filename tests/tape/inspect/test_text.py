@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from chainrules_py import primitive, scalar_rule
 from chainrules_tape import Tape
 
 A, B = np.array([0.25, 0.5]), np.array([2.0, 3.0])
@@ -25,6 +26,22 @@ def test_a_line_for_each_record():
     ]
     assert [x.tape_name for x in (a, v0, v1, loss)] == ["a", "v0", "v1", "v3"]
     assert repr(tape) == f"<ClosedTape of level {tape.level}: 6 records>"
+
+
+def test_rules_with_like_partials_keep_their_names():
+    @primitive
+    def first(x):
+        return -x
+
+    @primitive
+    def second(x):
+        return 1.0 - x
+
+    for f in (first, second):
+        scalar_rule(f, lambda y, x: -1)
+        with Tape() as tape:
+            first(tape.variable(A, "a")), f(tape.variable(A, "b"))
+    assert "first(a)" in str(tape)
 
 
 def test_constants_and_options_where_the_calls_are_kept():
