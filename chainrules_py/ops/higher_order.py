@@ -11,7 +11,6 @@ from typing import Any
 
 from chainrules_py.errors import describe
 from chainrules_py.ops.creation import full_like
-from chainrules_py.ops.indexing import index
 from chainrules_py.ops.joining import stack
 from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.primitive import primitive
@@ -477,7 +476,7 @@ def slices_of(x: Any) -> list[Any]:
             f"each has to have one, and all the same length: the calls are map(f, xs), "
             f"scan(f, initial, xs) and reduce(f, xs, initial)"
         )
-    return [unflatten(treedef, [index(leaf, i) for leaf in leaves]) for i in range(shapes[0][0])]
+    return [unflatten(treedef, [leaf[i] for leaf in leaves]) for i in range(shapes[0][0])]
 
 
 def stacked(results: list[Any], like: Any) -> Any:
