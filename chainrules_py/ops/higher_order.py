@@ -11,6 +11,7 @@ from typing import Any
 
 from chainrules_py.errors import describe
 from chainrules_py.ops.creation import full_like
+from chainrules_py.ops.indexing import index
 from chainrules_py.ops.joining import stack
 from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.primitive import primitive
@@ -476,7 +477,9 @@ def slices_of(x: Any) -> list[Any]:
             f"each has to have one, and all the same length: the calls are map(f, xs), "
             f"scan(f, initial, xs) and reduce(f, xs, initial)"
         )
-    return [unflatten(treedef, [leaf[i] for leaf in leaves]) for i in range(shapes[0][0])]
+    # What another engine traces may have no subscripts.
+    reads = [getattr(x, "__getitem__", None) or functools.partial(index, x) for x in leaves]
+    return [unflatten(treedef, [read(i) for read in reads]) for i in range(shapes[0][0])]
 
 
 def stacked(results: list[Any], like: Any) -> Any:

@@ -80,10 +80,15 @@ class Line:
         The position in the code of the frame, if the frame has continued since.
     library : sequence of frame
         The frames of libraries that it called.
+
+    Attributes
+    ----------
+    at : int
+        The position in the code of the program's frame.
     """
 
     def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
-        self.frame, self._at, called = program_frame(frame, at, _known())
+        self.frame, self.at, called = program_frame(frame, at, _known())
         called += library  # outermost first
         self.library = [f for f in called if root_module(f) == root_module(called[0])]
 
@@ -103,7 +108,7 @@ class Line:
 
     @functools.cached_property
     def _position(self) -> tuple[Any, ...]:
-        found = itertools.islice(self.frame.f_code.co_positions(), max(self._at, 0) // 2, None)
+        found = itertools.islice(self.frame.f_code.co_positions(), max(self.at, 0) // 2, None)
         return next(found, (None,) * 4)
 
     @functools.cached_property

@@ -145,8 +145,7 @@ class Space:
         return default_dtype(type_info(self.like).namespace)
 
     def __repr__(self) -> str:
-        shape = ",".join(map(str, self.shape))
-        return f"Space({self.dtype or self.like.__name__}[{shape}])"
+        return f"Space({self.dtype or self.like.__name__}[{','.join(map(str, self.shape))}])"
 
 
 def default_dtype(xp: Any, kind: str = "real") -> Any:

@@ -73,7 +73,13 @@ class Tree:
         """List the entries of a tangent, or of a plain container like it, with dense zeros."""
         ts = flatten_tangent(self._treedef, canonicalize(self.like, t))
         pairs = zip([ts[i] for i in self._order] if self._order else ts, self.leaves, strict=True)
-        return [zero_tangent(x) if is_zero(t) else _as_wide(t, x) for t, x in pairs]
+        # The tangent of a complex number may be a real number.
+        return [
+            zero_tangent(x)
+            if is_zero(t)
+            else (t + 0j if kind_of(x) == "complex" and kind_of(t) in ("real", "int") else t)
+            for t, x in pairs
+        ]
 
     def __repr__(self) -> str:
         return f"Tree({self.like!r})"
@@ -87,11 +93,6 @@ def _by_keys(of: TreeDef, places: Iterator[int]) -> list[int]:
     return [
         i for _, part in (sorted(parts) if of.structure.kind == "keys" else parts) for i in part
     ]
-
-
-def _as_wide(t: Any, x: Any) -> Any:
-    """Make the tangent of a complex number complex; it may be a real number."""
-    return t + 0j if kind_of(x) == "complex" and kind_of(t) in ("real", "int") else t
 
 
 def _moves(x: Any) -> bool:

@@ -149,8 +149,8 @@ def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = 
     if of.dtype is not None and hasattr(t, "dtype"):
         t = _at_home(t, of, beside)
     try:
-        whole = of.dtype is None and issubclass(type(t), int)  # also a member of an enumeration
-        found = project(float(t) if whole else t, of)
+        # Also a member of an enumeration.
+        found = project(float(t) if of.dtype is None and issubclass(type(t), int) else t, of)
     except (OverflowError, TypeError) as error:  # a number is too large, or of another library
         raise ProjectionError(
             f"{describe(t)} is not a tangent of {of!r}: {error}; give a number, or an array like it"

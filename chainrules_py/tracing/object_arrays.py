@@ -36,20 +36,19 @@ element_methods: dict[str, Any] = {}
 
 
 class Objects:
-    """The arrays of objects of one differentiation.
+    """The arrays of objects that a line of a program makes.
 
     Attributes
     ----------
     file, line, instead
-        Where the first was made, and what to write there.
+        The line, and what to write there.
     refusal
         The message that it was given to what takes numbers only.
     """
 
     __slots__ = ("file", "instead", "line", "refusal")
 
-    def __init__(self) -> None:
-        line = Line(caller(2))
+    def __init__(self, line: Line) -> None:
         self.file, self.line = line.place
         usual = "use np.stack of the numbers"
         if line.picture:  # one traced array that NumPy converts
@@ -86,7 +85,9 @@ _OF_DTYPE = (
     r"|'(float|int)' object has no attribute '(ndim|shape)'"
 )
 objects: dict[int, Objects] = {}
-"""Differentiations that made an array of objects, by their level, in all threads."""
+"""What the first array of objects of a differentiation was made by, by level, in all threads."""
+_known: dict[Any, Objects] = {}
+"""The same by places in code: parsing a line takes a hundred times as long as making an array."""
 
 
 def becomes_element(x: Any) -> bool:
@@ -104,7 +105,11 @@ def becomes_element(x: Any) -> bool:
         if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
             return False
         if x.level not in objects:
-            objects[x.level] = Objects()
+            line = Line(caller())
+            if len(_known) > MOST_ELEMENTS:
+                _known.clear()
+            place = line.frame.f_code, line.at
+            objects[x.level] = _known.get(place) or _known.setdefault(place, Objects(line))
         x = x.__payload__
     return True
 

@@ -145,8 +145,8 @@ def shorten_traceback(error: BaseException) -> None:
         kept += frames[program[-1] + 1 :]
     rest = None
     for at in reversed(kept):
-        line = at.tb_lineno or 0  # code may have no lines
-        rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, line)
+        # Code may have no lines.
+        rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, at.tb_lineno or 0)
     error.__traceback__ = rest
 
 

@@ -426,10 +426,9 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
         return after
     import dataclasses  # a program with a dataclass has loaded it
 
-    fields = {field.name for field in dataclasses.fields(cls)}
     made = vars(cls).get("__init__")
     given = getattr(made, "__annotations__", {}).keys() - {"return"}  # includes ``InitVar``
-    return None if given - fields else after
+    return None if given - {field.name for field in dataclasses.fields(cls)} else after
 
 
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:

@@ -63,6 +63,19 @@ def test_what_an_argument_costs():
     assert counts.of_argument() <= 13
 
 
+def paid_by(f):
+    gradient, x = grad(f), np.linspace(0.0, 1.0, 4)
+    for _ in range(3):
+        gradient(x)
+    return counts.calls(lambda: gradient(x))
+
+
+def test_an_array_of_traced_numbers_costs_what_a_stack_of_them_costs():
+    """What to write instead of it, for messages, is found once for a line of a program."""
+    stack = paid_by(lambda x: np.sum(np.stack([x[1], x[0]])))
+    assert paid_by(lambda x: np.sum(np.array([x[1], x[0]]))) <= stack + 18
+
+
 def test_numbers_beside_arrays_cost_what_arrays_without_axes_cost():
     x = np.linspace(0.0, 1.0, 8)
     loss = value_and_grad(lambda p: np.sum((p[0] * np.exp(-p[1] * x) + p[2]) ** 2))
