@@ -50,7 +50,7 @@ def real_numbers(x: Any, like: Any = None) -> Any:
         return x
     if kind == "other":
         refuse_numbers(x)
-    if kind_of(like) == "real":
+    if like is not None and kind_of(like) == "real":
         return promoted(x, like)
     return widened(x)
 
