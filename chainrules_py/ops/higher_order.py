@@ -11,7 +11,7 @@ from typing import Any
 
 from chainrules_py.errors import describe
 from chainrules_py.ops.creation import full_like
-from chainrules_py.ops.indexing import index
+from chainrules_py.ops.indexing import getitem, index
 from chainrules_py.ops.joining import stack
 from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.primitive import primitive
@@ -477,8 +477,11 @@ def slices_of(x: Any) -> list[Any]:
             f"each has to have one, and all the same length: the calls are map(f, xs), "
             f"scan(f, initial, xs) and reduce(f, xs, initial)"
         )
-    # What another engine traces may have no subscripts.
-    reads = [getattr(x, "__getitem__", None) or functools.partial(index, x) for x in leaves]
+    by = [getattr(getitem.implementation((type(x),)), "subscripts", False) for x in leaves]
+    reads = [
+        x.__getitem__ if subscripts and hasattr(x, "__getitem__") else functools.partial(index, x)
+        for x, subscripts in zip(leaves, by, strict=True)
+    ]
     return [unflatten(treedef, [read(i) for read in reads]) for i in range(shapes[0][0])]
 
 

@@ -108,8 +108,7 @@ class Site:
 
     def lifted(self, *operands: Any) -> Any:
         """Trace a library function on Python numbers, converted to the library's scalars."""
-        home = number_home(self.primal)
-        return self.general(*[scalar_at_home(x, home) for x in operands])
+        return self.general(*[scalar_at_home(x, number_home(self.primal)) for x in operands])
 
 
 SEQUENCES = (list, tuple)

@@ -140,13 +140,13 @@ def test_sums_are_added_in_the_order_of_numpy_s(shape):
 def test_sums_of_each_length_and_step_have_numpy_s_order(dtype):
     step = np.dtype(dtype).itemsize
     kind = {4: "float", 8: "double"}[step]
-    text = f"{kind} probe(char* a, long n, long s) {{ return pairwise{step}(a, n, s); }}"
-    probe = ctypes.CDLL(str(cache.library(headed("kernels.h") + text))).probe
-    probe.restype = {4: ctypes.c_float, 8: ctypes.c_double}[step]
+    text = f"{kind} total(char* a, long n, long s) {{ return pairwise{step}(a, n, s); }}"
+    total = ctypes.CDLL(str(cache.library(headed("kernels.h") + text))).total
+    total.restype = {4: ctypes.c_float, 8: ctypes.c_double}[step]
     x = (RNG.standard_normal(5200) * 10.0 ** RNG.integers(-3, 4, 5200)).astype(dtype)
     for k in (1, 2):
         for n in (*range(1, 1300), 2047, 2560, 2599):
-            found = probe(ctypes.c_void_p(x.ctypes.data), ctypes.c_long(n), ctypes.c_long(k * step))
+            found = total(ctypes.c_void_p(x.ctypes.data), ctypes.c_long(n), ctypes.c_long(k * step))
             assert dtype(found) == np.add.reduce(x[: n * k : k]), (n, k)
 
 
