@@ -114,7 +114,14 @@ def _unused() -> Call:
     return lambda: gradient(ps)
 
 
+def _fit() -> Call:
+    x = np.linspace(0.0, 1.0, 50)
+    loss = value_and_grad(lambda a, b, c: np.sum((a * np.exp(-b * x) + c) ** 2), (0, 1, 2))
+    return lambda: loss(1.0, 2.0, 0.5)
+
+
 _least = grad(lambda x: x)
+_array = grad(lambda x: np.sum(np.array([x[1], -x[0]])))
 _five = value_and_grad(lambda x: np.sin(x) * x * x + np.exp(-x))
 _of_ten = value_and_grad(_ten, tuple(range(10)))
 _second = hessian(_rosenbrock)
@@ -123,6 +130,8 @@ FUNCTIONS: dict[str, Callable[[], Call]] = {
     "`grad(lambda x: x)(1.5)`": lambda: lambda: _least(1.5),
     "`value_and_grad(lambda x: np.sin(x)*x*x + np.exp(-x))(1.3)`": lambda: lambda: _five(1.3),
     "ten floats, 14 operations": lambda: lambda: _of_ten(*FLOATS),
+    "`np.sum((a * np.exp(-b * x) + c)**2)`, `a`, `b`, `c` floats, `x` of 50": _fit,
+    "`np.sum(np.array([x[1], -x[0]]))`": lambda: lambda: _array(X),
     "10,000 arrays of which two are used": _unused,
     "Hessian of Rosenbrock's function of 10 numbers": lambda: lambda: _second(X),
     "`root(lambda y: y*y - x, x)` of 10 numbers": lambda: (
