@@ -35,8 +35,7 @@ _NAMES = r"(?<![\w.])@?(ignore_derivatives|LinearMap|NoTangent|primitive|rule|sc
 
 def with_import(message: str) -> str:
     """Add the import of the names of chainrules_py that the remedy in a message writes."""
-    remedy = re.split(r"; |\n", message)[-1]
-    names = ", ".join(dict.fromkeys(re.findall(_NAMES, remedy)))
+    names = ", ".join(dict.fromkeys(re.findall(_NAMES, re.split(r"; |\n", message)[-1])))
     return f"{message}, after 'from chainrules_py import {names}'" if names else message
 
 

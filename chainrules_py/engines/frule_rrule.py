@@ -231,12 +231,11 @@ class Pullback:
                 f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
                 f"{name_of(self.f)}"
             )
-        active = [i for i, w in enumerate(self.wanted) if w]
         return self._placed(
             tuple(
                 [
                     part(record[0], k, y_bar, record[2:]) if wanted[i] else None
-                    for k, i in enumerate(active)
+                    for k, i in enumerate([i for i, w in enumerate(self.wanted) if w])
                 ]
             )
         )

@@ -477,10 +477,12 @@ def slices_of(x: Any) -> list[Any]:
             f"each has to have one, and all the same length: the calls are map(f, xs), "
             f"scan(f, initial, xs) and reduce(f, xs, initial)"
         )
-    by = [getattr(getitem.implementation((type(x),)), "subscripts", False) for x in leaves]
     reads = [
-        x.__getitem__ if subscripts and hasattr(x, "__getitem__") else functools.partial(index, x)
-        for x, subscripts in zip(leaves, by, strict=True)
+        x.__getitem__
+        if hasattr(x, "__getitem__")
+        and getattr(getitem.implementation((type(x),)), "subscripts", False)
+        else functools.partial(index, x)
+        for x in leaves
     ]
     return [unflatten(treedef, [read(i) for read in reads]) for i in range(shapes[0][0])]
 

@@ -35,8 +35,8 @@ class Unbroadcast:
         self.drop = len(result) if lead and stretched else 0
         self.result = result
         self.shape = shape
-        known = result == tuple([n for n in result if n == n])  # Dask's may be NaN: unknown
-        stated = libraries.items() if known else ()
+        # Dask's lengths may be NaN: unknown.
+        stated = libraries.items() if result == tuple([n for n in result if n == n]) else ()
         self.ways = {cls: lib.sums(result, shape) for cls, lib in stated if lib.sums is not None}
         both = [(cls, lib.dots) for cls, lib in stated if lib.dots is not None]
         self.dots = {cls: dots(result, shape, result) for cls, dots in both}

@@ -103,7 +103,10 @@ class AsArgument:
         self.place(call, self.name, self.convert(value))
 
 
-_READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "positional", "refuse")
+_READ = (
+    *("defaults", "gathers_lists", "hands_on", "leftover", "names", "parameters", "positional"),
+    "refuse",
+)
 
 
 class Alias:
@@ -144,9 +147,12 @@ class Alias:
         native, operation, lower, gather = self.native, self.operation, self.lower, self.gather
         of_static = getattr(lower.get(gather or ""), "place", None) is as_option
         self.gathers_lists = gather is not None and not of_static and _variadic_of(native) == gather
+        self.parameters = parameters_of(
+            operation.__wrapped__ if isinstance(operation, Primitive) else operation
+        )
         # NumPy passes **keywords to a user's function; such a composite does the same.
         whole = not (rename or lower or refuse or isinstance(operation, Primitive))
-        self.hands_on = whole and parameters_of(operation).keywords is not None
+        self.hands_on = whole and self.parameters.keywords is not None
         names, defaults = (
             _parameters(native, operation)
             if parameters is None
@@ -167,7 +173,7 @@ class Alias:
                 *((operation.variadic,) if operation.variadic else ()),
             }
         else:
-            known = set(parameters_of(operation).names)
+            known = set(self.parameters.names)
         lost = [
             native
             for native, name in self.names.items()
@@ -279,10 +285,8 @@ class Alias:
             and isinstance(operation, Primitive)
             and not operation.variadic
         ):
-            defaults = parameters_of(operation.__wrapped__).defaults
-            missing = [
-                n for n in operation.operands if n not in call.operands and n not in defaults
-            ]
+            known = {*call.operands, *self.parameters.defaults}
+            missing = [n for n in operation.operands if n not in known]
             if missing and self.fewer is not None:
                 call.operation = self.fewer
             elif missing:
@@ -297,7 +301,7 @@ class Alias:
         """Return a call of the operation: operands by position, options by name."""
         operation = self.operation
         if isinstance(operation, Primitive):
-            known = parameters_of(operation.__wrapped__).defaults | given
+            known = self.parameters.defaults | given
             last = max([i for i, n in enumerate(operation.operands, 1) if n in given], default=0)
             ordered = {n: known[n] for n in operation.operands[:last] if n in known}
             sequence = given.get(operation.variadic or "", ())
@@ -305,7 +309,7 @@ class Alias:
             return Call(
                 operation, ordered, {n: v for n, v in given.items() if n in operation.options}
             )
-        parameters = parameters_of(operation)
+        parameters = self.parameters
         first = {
             n: given[n] for n in parameters.names if n in given and n not in parameters.keyword_only
         }
