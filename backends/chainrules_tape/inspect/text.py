@@ -102,9 +102,12 @@ def operation(tape: BareTape, index: int) -> str:
         defaults = primitive.options
         options = [f"{n}={x!r}" for n, x in call.options.items() if defaults.get(n, x) != x]
     else:
-        shown = [name_of(tape, parent) for parent in parents(links)]
-        shown += [_UNKNOWN] * (max(len(primitive.operands), len(shown)) - len(shown))
-        options = []
+        names = [name_of(tape, parent) for parent in parents(links)]
+        wanted = getattr(pull, "wanted", ())
+        if sum(wanted) != len(names):  # not told by an operation's own way of recording
+            wanted = [True] * len(names) + [False] * (len(primitive.operands) - len(names))
+        rest = iter(names)
+        shown, options = [next(rest) if known else _UNKNOWN for known in wanted], []
     return _written(primitive, shown, options)
 
 

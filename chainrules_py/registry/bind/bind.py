@@ -419,13 +419,15 @@ def plain_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., 
 def annotate(
     half: Any, of: Request | Bound, parts: tuple[Any, ...] = (), *, batched: Any = None
 ) -> Any:
-    """Set the statement of a half, its parts, and its batched form.
+    """Set the statement of a half, its wanted operands, its parts, and its batched form.
 
-    They are not read on the hot path: the statement is for error notes, and the parts give single
-    cotangents. ``batched`` takes tangents with a leading axis of directions; True says that the
-    half itself does, and without it directions are taken one by one.
+    They are not read on the hot path: the statement and the operands are for error notes and
+    listings, and the parts give single cotangents. ``batched`` takes tangents with a leading axis
+    of directions; True says that the half itself does, and without it directions are taken one by
+    one.
     """
     half.statement = of.statement
+    half.wanted = of.wanted
     half.parts = parts
     half.batched = batched
     return half

@@ -147,8 +147,9 @@ class Pulls:
         return self._joined(tuple([make(position) for position in places]), many)
 
     def _joined(self, parts: tuple[Any, ...], batched: Any = True) -> Any:
-        pull = parts[0] if len(parts) == 1 else join(parts, -1)
-        return annotate(pull, self.request, parts, batched=batched)
+        return annotate(
+            parts[0] if len(parts) == 1 else join(parts, -1), self.request, parts, batched=batched
+        )
 
     def _parts(self, conjugate: bool) -> tuple[Any, ...]:
         return tuple([self._part(i, conjugate) for i in self.request.active])

@@ -28,6 +28,19 @@ def test_a_line_for_each_record():
     assert repr(tape) == f"<ClosedTape of level {tape.level}: 6 records>"
 
 
+def test_operands_stand_where_the_call_has_them():
+    with Tape() as tape:
+        a = tape.variable(A, "a")
+        B - a, a - B, B / a, np.arctan2(B, a), 2.0**a
+    assert [line.partition(" = ")[2] for line in str(tape).splitlines()[1:]] == [
+        "… - a",
+        "a - …",
+        "… / a",
+        "atan2(…, a)",
+        "… ** a",
+    ]
+
+
 def test_rules_with_like_partials_keep_their_names():
     @primitive
     def first(x):
