@@ -108,7 +108,8 @@ class Site:
 
     def lifted(self, *operands: Any) -> Any:
         """Trace a library function on Python numbers, converted to the library's scalars."""
-        return self.general(*[scalar_at_home(x, number_home(self.primal)) for x in operands])
+        home = number_home(self.primal)
+        return self.general(*[scalar_at_home(x, home) for x in operands])
 
 
 SEQUENCES = (list, tuple)

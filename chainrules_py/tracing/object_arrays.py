@@ -86,6 +86,7 @@ _OF_DTYPE = (
 )
 objects: dict[int, Objects] = {}
 """What the first array of objects of a differentiation was made by, by level, in all threads."""
+_KEPT = 256
 _known: dict[Any, Objects] = {}
 """The same by places in code: parsing a line takes a hundred times as long as making an array."""
 
@@ -106,7 +107,7 @@ def becomes_element(x: Any) -> bool:
             return False
         if x.level not in objects:
             line = Line(caller())
-            if len(_known) > MOST_ELEMENTS:
+            if len(_known) >= _KEPT:
                 _known.clear()
             place = line.frame.f_code, line.at
             objects[x.level] = _known.get(place) or _known.setdefault(place, Objects(line))

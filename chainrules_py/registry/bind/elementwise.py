@@ -224,8 +224,8 @@ class ElementwiseRecipe(SharedRun):
         # A partial that only multiplies takes an array of any dtype.
         arrays = [i for i, number in enumerate(numbers) if not number]
         computed = arrays if any([self.forms[i][0] == "computed" for i in active]) else []
-        alike = {*active, *computed}.intersection(arrays) or arrays
-        general = self._general(request, pick, pulls, broadcast, alike)
+        of_dtype = {*active, *computed}.intersection(arrays) or arrays
+        general = self._general(request, pick, pulls, broadcast, of_dtype)
         kind, pull = self._alike(request, pulls)
         if kind is not None:
             return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
@@ -235,8 +235,8 @@ class ElementwiseRecipe(SharedRun):
             return Bound(request, _run_unary(primal, saved, fast, general))
         if len(active) == 1:
             k = active[0]
-            both = any(i != k for i in computed)
-            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, both))
+            alike = any(i != k for i in computed)
+            return Bound(request, _run_half(primal, k, pick, fast, broadcast, general, alike))
         return Bound(request, _run_binary(primal, pick, fast, broadcast, general))
 
     def _alike(self, request: Request, pulls: Pulls) -> tuple[type | None, Any]:
@@ -267,21 +267,20 @@ class ElementwiseRecipe(SharedRun):
         pick: Pick,
         pulls: Pulls,
         broadcast: ByDtype,
-        alike: Collection[int],
+        of_dtype: Collection[int],
     ) -> Callable[..., Any]:
         """Build the recorder of calls whose operands and result differ in shape or dtype.
 
-        The arrays that are ``alike`` have to have the result's dtype for the pull of this dtype.
+        The pull of a dtype is for results and ``of_dtype`` operands of this dtype.
         """
         active, general = request.active, pulls.general()
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
             dtype = getattr(y, "dtype", None)
-            if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
-                pull = broadcast[dtype]
-                if pull is not None:
-                    plans = planned(y.shape, *[getattr(xs[i], "shape", ()) for i in active])
-                    return y, (*pick((pull, links, y, *xs)), *plans)
+            found = {getattr(xs[i], "dtype", None) for i in of_dtype}
+            if dtype is not None and found == {dtype} and (pull := broadcast[dtype]) is not None:
+                plans = planned(y.shape, *[getattr(xs[i], "shape", ()) for i in active])
+                return y, (*pick((pull, links, y, *xs)), *plans)
             self.check(request, y, *xs)
             return y, (*pick((general, links, y, *xs)), *[space(xs[i]) for i in active])
 

@@ -32,8 +32,11 @@ class Pulls:
         self.request = request
         self.saved = saved
         self.forms: list[tuple[str, Any]] = [recipe.forms[i] for i in request.active]
-        infos = [type_info(request.operands[i]) for i in request.active]
-        self.numbers = {info.dispatch_type for info in infos if info.is_plain_number}
+        self.numbers = {
+            info.dispatch_type
+            for i in request.active
+            if (info := type_info(request.operands[i])).is_plain_number
+        }
         self.quotients = [q if form == "computed" else None for form, q in self.forms]
         classes = set(request.operands)
         plain = all([type_info(c).is_number and not issubclass(c, Tracer) for c in classes])
@@ -160,11 +163,11 @@ class Pulls:
         partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
         if form == "constant" and not recipe.singular:
-            # Not `negated`, which statements would share, since each pull is annotated.
+            # Not the shared `negated`, since each pull is annotated with its statement.
             return (
                 (lambda t, *_: -t)
                 if value == -1
-                else (times_constant(value.conjugate() if conjugate else value))
+                else times_constant(value.conjugate() if conjugate else value)
             )
         if form == "slot" and not recipe.singular:
             k = saved.index(value)
