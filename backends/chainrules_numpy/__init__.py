@@ -73,7 +73,7 @@ _WAITING = {
 
 _COMPUTED = {
     "adjoints": ("decompositions", "linalg"),
-    "sum_adjoints": ("reductions",),
+    "sum_adjoints": ("contraction", "reductions", "sigmoid_softmax_entropy"),
     "array_operations": (
         "creation",
         "indexing",

@@ -22,6 +22,7 @@ from chainrules_py.rules.reductions import mean_transpose, sum_transpose
 from chainrules_py.tangents.sum_to_shape import planned
 from chainrules_py.values.type_info import finite_test
 from chainrules_tape import Tape, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from tests.forks import Forks
 
 # ------------------------------------------------------------------- sums over broadcast axes
 
@@ -199,6 +200,48 @@ def test_second_order_in_every_nesting_and_on_one_tape(name):
             (first,) = tape.grad(f(leaf), [leaf])
             (second,) = tape.grad(np.sum(first * e), [leaf])
         np.testing.assert_allclose(getattr(second, "value", second), row, rtol=1e-6, atol=1e-6)
+
+
+# ----------------------------------------------------------------------- when they are there
+
+ALONE = {
+    "logsumexp": "lambda x: v.logsumexp(x[0])",
+    "det": "lambda x: v.det(x)",
+    "prod": "lambda x: np.prod(x)",
+    "mean": "lambda x: np.mean(x)",
+    "matmul": "lambda x: (x @ x)[0, 0]",
+    "dot": "lambda x: x[0].dot(x[1])",
+    "solve": "lambda x: np.linalg.solve(x, np.ones(3))[0]",
+    "cholesky": "lambda x: np.linalg.cholesky(x @ x.T)[0, 0]",
+}
+
+
+@pytest.fixture(scope="module")
+def forks():
+    with Forks("numpy as np, chainrules_tape") as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_short_way_is_there_when_an_operation_is_the_first_of_a_process(forks, name):
+    done = forks.run(f"""
+import sys
+import numpy as np
+from chainrules_py import ops as v
+from chainrules_tape import grad
+
+seen = set()
+gradient = grad({ALONE[name]})
+sys.setprofile(lambda frame, event, _: seen.add(frame.f_code))
+gradient(np.eye(3) + 0.1)
+sys.setprofile(None)
+from chainrules_numpy import adjoints, array_types, softmax_and_logsumexp, sum_adjoints
+
+ways = {{**array_types.half, **array_types.adjoint}}
+ways = {{a.__code__: b.__code__ for a, b in ways.items() if hasattr(a, "__code__")}}
+print([a.co_name for a, b in ways.items() if a in seen and b not in seen])
+""")
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stdout
 
 
 # ----------------------------------------------------------------------- whose short ways
