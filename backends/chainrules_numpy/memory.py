@@ -99,13 +99,16 @@ def lock(x: np.ndarray, locks: list[Any]) -> Any:
     return owner
 
 
-def lock_all(xs: Sequence[np.ndarray], locks: list[Any]) -> list[np.ndarray]:
-    """Make those arrays read-only that own their memory, and return them."""
+def lock_all(
+    xs: Sequence[np.ndarray], locks: list[Any]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Make those arrays read-only that own their memory; return them, and parts of others."""
     mine = [x for x in xs if x.base is None and x.flags.writeable]
+    parts = [x for x in xs if (of := x.base) is not None and getattr(of, "size", 0) != x.size]
     # One C call, which an interrupt precedes or follows: see `at_once`.
     locks.append(functools.partial(_nowhere.extend, map(_unlocked, mine)))
     _nowhere.extend(map(_locked, mine))
-    return mine
+    return mine, parts
 
 
 _locked = operator.methodcaller("setflags", write=False)

@@ -58,7 +58,8 @@ class Guard:
     ----------
     held : dict
         From the id of an array to the array, its name, the `Memory` of its library, its
-        fingerprint, and the number of earlier locks.
+        fingerprint, and the number of earlier locks. Arrays that are held together have one entry,
+        with the list of them.
     compares : bool
         Whether `check` compares the contents of any array.
     large : bool
@@ -123,7 +124,7 @@ class Guard:
         self.compares = True
 
     def hold_all(self, xs: Sequence[Any], name: Any = None) -> Sequence[Any]:
-        """Guard those of several arrays that own their memory, locked together.
+        """Guard those of several arrays that own their memory, locked together, and small parts.
 
         Return the arrays that must still be passed to `hold` one by one.
         """
@@ -133,14 +134,15 @@ class Guard:
             return xs
         locks = self._locks or self._begin()
         count = len(locks)
-        mine = memory.lock_all(xs, locks)
-        self._places.update(zip(map(id, mine), itertools.repeat(count)))
-        self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
+        mine, parts = memory.lock_all(xs, locks)
+        self._places.update(dict.fromkeys(map(id, mine), count))
+        mine += [x for x in parts if x.size <= _SMALL and id(x) not in self.held]
+        self.held.update(dict.fromkeys(map(id, mine), (mine, name, memory, None, count)))
         small = [x for x in mine if x.size <= _SMALL]
         self.large = self.large or any([x.size > _LARGE for x in mine])
         self._groups.append((small, name, memory.contents, memory.contents(small)))
         self.compares = self.compares or bool(small)
-        return [x for x in xs if id(x) not in self.held]
+        return () if len(mine) == len(xs) else [x for x in xs if id(x) not in self.held]
 
     def _begin(self) -> list[Any]:
         """Prepare the function that undoes the locks, before there is one."""
@@ -235,9 +237,10 @@ class Guard:
     def unlock(self) -> None:
         """Make the arrays writable again, and compare them by samples from now on."""
         if self.mode == "lock":
-            for key, (x, name, memory, fingerprint, _) in [*self.held.items()]:
-                if fingerprint is None:
-                    self.held[key] = x, name, memory, memory.fingerprint(x, False), 0
+            locked = {id(entry): entry for entry in self.held.values() if entry[3] is None}
+            for held, name, memory, _, _ in locked.values():
+                for x in held if type(held) is list else (held,):
+                    self.held[id(x)] = x, name, memory, memory.fingerprint(x, False), 0
             self.compares = True
             self._free()
 

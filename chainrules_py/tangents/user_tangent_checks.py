@@ -1,6 +1,5 @@
 """Boundary to users: checks of tangents that they pass, and ownership of values that they get."""
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
@@ -348,28 +347,28 @@ def own_all(
     views.
     """
     found: list[Any] = []
-    many = len(ts) > _FEW  # too many to compare all pairs
+    many = len(ts) > 3  # comparing all pairs would take longer
     owners = set(map(_owner, theirs)) if many else set[int]()
     kind: Any = None
-    dtype: Any = None
-    zeros: Any = None
+    dtype = zeros = made = kind
     for x, t in zip(xs, ts, strict=True):
         cls = type(t)
         if dense and t is ZERO:  # a program may have thousands of them
             if type(x) is not kind or (zeros and x.dtype is not dtype):
-                kind, dtype, zeros = type(x), getattr(x, "dtype", None), _zeros_like(x)
-            found.append(zeros(x.shape) if zeros else zero_tangent(x))
+                kind, dtype = type(x), getattr(x, "dtype", None)
+                zeros, made = _zeros_like(x)
+            found.append(zeros(x.shape, dtype=made) if zeros else zero_tangent(x))
             continue
         info = type_info(cls)
         if info.library.own is not None:
             if many and info.memory is not None:
-                others: tuple[Any, ...] = (t,) if _owner(t) in owners else ()
+                owner = id(info.memory.owner(t))
+                others: tuple[Any, ...] = (t,) if owner in owners else ()
+                owners.add(owner)  # a copy has memory that nobody else has
             else:
                 others = (*theirs, *found)
             if not (views and is_mutable_destination(t)):
                 t = info.library.own(t, others)
-            if many:
-                owners.add(_owner(t))
         elif not info.is_number:  # numbers are immutable
             t = deliver(t)
             if not is_zero(t):
@@ -380,20 +379,17 @@ def own_all(
     return found
 
 
-def _zeros_like(x: Any) -> Callable[[tuple[int, ...]], Any] | None:
-    """Return a function that makes zeros of a shape, if class and dtype determine the rest."""
-    of = space(x)
+def _zeros_like(x: Any) -> tuple[Callable[..., Any] | None, Any]:
+    """Return a function that makes zeros, and a dtype, if class and dtype determine the rest."""
+    of, info = space(x), type_info(type(x))
     if type(of) is not Space or of.device is not None or issubclass(type(x), Tracer):
-        return None
-    if type_info(type(x)).host is not None or not type_info(type(x)).is_array:
-        return None
-    return functools.partial(namespace_of(of.like).zeros, dtype=of.tangent_dtype)
+        return None, None
+    if info.host is not None or not info.is_array:
+        return None, None
+    return namespace_of(of.like).zeros, of.tangent_dtype
 
 
 def _owner(x: Any) -> int:
     """Return the ``id`` of the owner of an array's memory."""
     memory = type_info(type(x)).memory
     return id(x if memory is None else memory.owner(x))
-
-
-_FEW = 8

@@ -46,11 +46,13 @@ class Notes:
         Whether the function began its own differentiation with respect to a value of this one.
     steps : bool
         Whether it called a function whose derivative is zero, such as `floor`.
+    writes : bool
+        Whether it wrote to a traced array.
     """
 
     refused: Place | None = None
     compared: Place | None = None
-    inside = steps = False
+    inside = steps = writes = False
 
     def report(self, f: Any, depends: bool) -> None:
         """Report a refusal that a function caught.

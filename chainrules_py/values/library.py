@@ -46,7 +46,8 @@ class Memory(NamedTuple):
         have the same owner.
     lock_all : callable, optional
         ``lock_all(xs, locks)`` locks many arrays in a few C calls, as ``lock`` does, appends one
-        call that undoes it, and returns the arrays that it locked.
+        call that undoes it, and returns two lists: the arrays that it locked, and those that are
+        parts of other arrays, and cannot be locked.
     contents : callable, optional
         ``contents(xs)`` is a list of values to compare, one for each of many small arrays.
 
@@ -71,7 +72,7 @@ class Memory(NamedTuple):
     lock: Callable[[Any, list[Any]], Any] | None = None
     read_only: Callable[[Any], Any] | None = None
     overlap: Callable[[Any, Any], bool] | None = None
-    lock_all: Callable[[Sequence[Any], list[Any]], list[Any]] | None = None
+    lock_all: Callable[[Sequence[Any], list[Any]], tuple[list[Any], list[Any]]] | None = None
     contents: Callable[[Sequence[Any]], list[Any]] | None = None
 
 

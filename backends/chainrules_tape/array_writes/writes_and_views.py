@@ -34,6 +34,7 @@ from chainrules_py.extend import (
     innermost,
     joined,
     kind_of,
+    notes,
     objects,
     overlap,
     part,
@@ -410,6 +411,8 @@ def write_back(x: Any) -> None:
 
 def _mark_written(x: Any, but: Any = None) -> View:
     """Mark the views of a tracer that was written to as outdated; return the tracer's own view."""
+    if (run := notes.get(x.level)) is not None:
+        run.writes = True
     mine = view_of(x)
     rest = [(x, mine)]
     while rest:

@@ -226,19 +226,24 @@ numbers = _Numbers()
 """Classes that are frequent in programs of scalars, and are therefore tested first."""
 
 
-def can_vary(x: Any) -> bool:
-    """Return whether a leaf is, or holds, numbers that can be differentiated with respect to."""
-    cls = type(x)
+def can_vary(xs: Sequence[Any]) -> list[bool]:
+    """Return which leaves are, or hold, numbers that can be differentiated with respect to."""
     try:
-        if numbers[cls] or (cls, getattr(x, "dtype", None)) in _varying:
-            return True
-        key = cls, getattr(x, "dtype", None)
+        if _varying.issuperset([(type(x), getattr(x, "dtype", None)) for x in xs]):
+            return [True] * len(xs)
     except TypeError:  # a dtype of another library that has no hash
-        key = cls, None
-    if kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum):
+        pass
+    return list(map(_can_vary, xs))
+
+
+def _can_vary(x: Any) -> bool:
+    if not numbers[type(x)] and (
+        kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum)
+    ):
         _check_no_numbers(x)
         return False
-    _varying.add(key)
+    with contextlib.suppress(TypeError):
+        _varying.add((type(x), getattr(x, "dtype", None)))
     return True
 
 

@@ -448,7 +448,7 @@ def _enter(xs: tuple[Any, ...]) -> tuple[Any, TreeDef, list[Any]]:
     """Return arguments as arrays, their tree, and the spaces of their leaves."""
     xs = map_leaves(as_array, xs) if tables else xs
     leaves, tree = flatten(xs)
-    vary = list(map(can_vary, leaves))
+    vary = can_vary(leaves)
     check_varies(leaves, vary)
     return xs, tree, [space(x) if v else NoTangent() for x, v in zip(leaves, vary, strict=True)]
 

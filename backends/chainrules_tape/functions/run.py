@@ -140,7 +140,7 @@ class Run:
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         """Return the leaves of the primals as the function gets them: tracers, where they vary."""
-        vary = list(map(can_vary, leaves))
+        vary = can_vary(leaves)
         made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
         # Read now, because a tracer that the function writes to in place gets another index.
@@ -197,11 +197,10 @@ class Run:
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
-        for x in traced:
-            view = getattr(x, "as_view", None)
-            if view is not None and view.written:
+        if self.notes.writes:
+            written = [view.written for x in traced if (view := getattr(x, "as_view", None))]
+            if any(written):
                 check_alone(f, traced, self.leaves)
-                break
         if has_aux:
             y, self.aux = split_aux(f, y)
         self._leave(y, f, is_number)
@@ -350,10 +349,7 @@ class Recorded(Run):
             watched = [i for i in self.inputs if i is not None] if watch else ()
             seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
             at = dict.fromkeys(watched) | seen if watch else bars
-        found = []
-        for i in self.inputs:
-            bar = None if i is None else at[i]
-            found.append(ZERO if bar is None else bar)
+        found = [ZERO if i is None or (bar := at[i]) is None else bar for i in self.inputs]
         if repair and not consume and any(map(is_lost, found)) and can_repair(self):
             return self._one_by_one(seeds) if many else strong_pass(self, seeds, watch)
         return found
@@ -429,7 +425,7 @@ class ReverseRun(Recorded):
                 tape.append(INPUT)
                 traced.append(tape.classes[type(x)](x, tape, i))
             return traced
-        vary = list(map(can_vary, leaves))
+        vary = can_vary(leaves)
         if all(vary):
             self.inputs = range(len(leaves))
             return self.tape.inputs(leaves)

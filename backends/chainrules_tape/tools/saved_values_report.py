@@ -104,7 +104,7 @@ def show_saved(f: Callable[..., Any], *operands: Any) -> Saved:
     notes = tape.notes = _Lines()
     tape.classes = tape.kept_classes
     leaves, tree = flatten(operands)
-    given = [tape.leaf(x) if can_vary(x) else x for x in leaves]
+    given = [tape.leaf(x) if v else x for x, v in zip(leaves, can_vary(leaves), strict=True)]
     f(*unflatten(tree, given))
     tape.close()
     arguments = {id(x.payload) for x in given if hasattr(x, "payload")}
