@@ -410,9 +410,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     dtype = getattr(t, "dtype", None)
     if dtype is onto.dtype and dtype is not None and onto.kind != "int":
         check_is_tangent(t)
-        if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
-            return to_device(t, device=onto.device)
-        return t
+        return _placed(t, onto)
     kind = kind_of(t)
     if kind in ("none", "other"):
         refuse_tangent(t)
@@ -426,6 +424,8 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         return _to_number(t, kind, onto.kind)
     if dtype is None:
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
+            if type_info(onto.like).is_number and onto.kind != "int":
+                return onto.like(t)
             return as_scalar(full_like(_zeros(onto, ()), shape=(), fill=t))
         return full_like(_zeros(onto, ()), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):
@@ -435,9 +435,12 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
             t = astype(t, dtype=onto.dtype)
     elif kind in ("int", "bool"):
         t = astype(t, dtype=onto.tangent_dtype)
-    if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
-        t = to_device(t, device=onto.device)
-    return t
+    return _placed(t, onto)
+
+
+def _placed(t: Any, onto: Space) -> Any:
+    alike = onto.device is None or getattr(t, "device", onto.device) == onto.device
+    return t if alike else to_device(t, device=onto.device)
 
 
 def _to_number(t: Any, kind: str, wanted: str) -> Any:

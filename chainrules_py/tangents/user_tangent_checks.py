@@ -348,7 +348,11 @@ def own_all(
     """
     found: list[Any] = []
     many = len(ts) > 3  # comparing all pairs would take longer
-    owners = set(map(_owner, theirs)) if many else set[int]()
+    owners = (
+        {id(y if (of := type_info(type(y)).memory) is None else of.owner(y)) for y in theirs}
+        if many
+        else set[int]()
+    )
     kind: Any = None
     dtype = zeros = made = kind
     for x, t in zip(xs, ts, strict=True):
@@ -382,14 +386,7 @@ def own_all(
 def _zeros_like(x: Any) -> tuple[Callable[..., Any] | None, Any]:
     """Return a function that makes zeros, and a dtype, if class and dtype determine the rest."""
     of, info = space(x), type_info(type(x))
-    if type(of) is not Space or of.device is not None or issubclass(type(x), Tracer):
-        return None, None
-    if info.host is not None or not info.is_array:
+    plain = info.is_array and info.host is None and not issubclass(type(x), Tracer)
+    if not plain or type(of) is not Space or of.device is not None:
         return None, None
     return namespace_of(of.like).zeros, of.tangent_dtype
-
-
-def _owner(x: Any) -> int:
-    """Return the ``id`` of the owner of an array's memory."""
-    memory = type_info(type(x)).memory
-    return id(x if memory is None else memory.owner(x))
