@@ -86,6 +86,18 @@ def test_turns_end_after_their_limit_but_not_before_three_rounds():
     assert len(found["f"]) == 3
 
 
+def test_a_slow_second_call_does_not_shorten_the_turns():
+    """What is bound at the second call is used by all that follow."""
+    took = []
+
+    def f():
+        took.append(4e-3 if len(took) == 1 else 1e-4)
+
+    (found,) = timing.turns({"f": f}, rounds=1, seconds=5e-3, clock=lambda: sum(took))["f"]
+    assert found == pytest.approx(1e-4)
+    assert len(took) > 50
+
+
 def test_what_is_asked_before_a_turn_is_not_timed():
     seen = []
 
