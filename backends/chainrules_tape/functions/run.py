@@ -349,7 +349,10 @@ class Recorded(Run):
             watched = [i for i in self.inputs if i is not None] if watch else ()
             seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
             at = dict.fromkeys(watched) | seen if watch else bars
-        found = [ZERO if i is None or (bar := at[i]) is None else bar for i in self.inputs]
+        found = []
+        for i in self.inputs:
+            bar = None if i is None else at[i]
+            found.append(ZERO if bar is None else bar)
         if repair and not consume and any(map(is_lost, found)) and can_repair(self):
             return self._one_by_one(seeds) if many else strong_pass(self, seeds, watch)
         return found
