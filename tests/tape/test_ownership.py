@@ -65,6 +65,19 @@ def test_gradients_that_are_one_array_are_given_apart():
     assert c.flags.writeable
 
 
+@pytest.mark.parametrize("n", [3, 4, 20])
+def test_gradients_of_many_are_given_apart(n):
+    """One cotangent for all, parts of one array, and the arguments themselves."""
+    table, seed = np.arange(6.0 * n).reshape(n, 6), np.ones(6)
+    xs = [*table[: n // 2], *[row.copy() for row in table[n // 2 :]]]
+    same = vjp(lambda xs: sum(xs), xs)[1](seed)[0]
+    parts = grad(lambda xs: np.sum(np.concatenate(xs)))(xs)
+    squares = grad(lambda xs: sum([0.5 * np.dot(x, x) for x in xs]))(xs)
+    disjoint(same, parts, squares, [seed], [table], xs[n // 2 :])
+    np.testing.assert_array_equal(squares, table)
+    np.testing.assert_array_equal(same + parts, np.ones((2 * n, 6)))
+
+
 def test_an_array_of_somebodys_is_copied_once():
     """What a pull gives back is what its rule had saved, and somebody else has that as well."""
     kept = []

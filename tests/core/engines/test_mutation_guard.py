@@ -132,6 +132,27 @@ def test_memory_of_others_is_compared():
         guard.check()
 
 
+@pytest.mark.parametrize("unlocks", [False, True])
+@pytest.mark.parametrize("k", [0, 10, 20], ids=["large", "small", "a part"])
+def test_arrays_that_are_held_together_are_compared_one_by_one(k, unlocks):
+    table = np.ones((10, 4))
+    arrays = [np.ones(n) for n in (100, 4) for _ in range(10)] + list(table)
+    guard = Guard("lock")
+    assert not guard.hold_all(arrays)
+    assert [x.flags.writeable for x in arrays] == [False] * 20 + [True] * 10
+    guard.check()
+    if unlocks:
+        guard.unlock()
+        assert all([x.flags.writeable for x in arrays])
+    else:
+        arrays[k].flags.writeable = True
+    arrays[k][...] = 5.0
+    if k or unlocks:  # a large array is not compared while it is locked
+        with pytest.raises(MutationError):
+            guard.check()
+    assert len(guard.held) == len(arrays)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("size", SIZES)
