@@ -134,9 +134,9 @@ class Guard:
             return xs
         locks = self._locks or self._begin()
         count = len(locks)
-        mine, parts = memory.lock_all(xs, locks)
-        self._places.update(dict.fromkeys(map(id, mine), count))
-        mine += [x for x in parts if x.size <= _SMALL and id(x) not in self.held]
+        locked, parts = memory.lock_all(xs, locks)
+        self._places.update(dict.fromkeys(map(id, locked), count))
+        mine = [*locked, *[x for x in parts if x.size <= _SMALL and id(x) not in self.held]]
         self.held.update(dict.fromkeys(map(id, mine), (mine, name, memory, None, count)))
         small = [x for x in mine if x.size <= _SMALL]
         self.large = self.large or any([x.size > _LARGE for x in mine])
@@ -237,8 +237,8 @@ class Guard:
     def unlock(self) -> None:
         """Make the arrays writable again, and compare them by samples from now on."""
         if self.mode == "lock":
-            locked = {id(entry): entry for entry in self.held.values() if entry[3] is None}
-            for held, name, memory, _, _ in locked.values():
+            entries = {id(entry): entry for entry in self.held.values() if entry[3] is None}
+            for held, name, memory, _, _ in entries.values():
                 for x in held if type(held) is list else (held,):
                     self.held[id(x)] = x, name, memory, memory.fingerprint(x, False), 0
             self.compares = True

@@ -198,8 +198,8 @@ class Run:
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
         if self.notes.writes:
-            written = [view.written for x in traced if (view := getattr(x, "as_view", None))]
-            if any(written):
+            views = [getattr(x, "as_view", None) for x in traced]
+            if any([view is not None and view.written for view in views]):
                 check_alone(f, traced, self.leaves)
         if has_aux:
             y, self.aux = split_aux(f, y)

@@ -137,13 +137,14 @@ def test_memory_of_others_is_compared():
 def test_arrays_that_are_held_together_are_compared_one_by_one(k, unlocks):
     table = np.ones((10, 4))
     arrays = [np.ones(n) for n in (100, 4) for _ in range(10)] + list(table)
+    arrays[-1].flags.writeable = False  # and stays so
     guard = Guard("lock")
     assert not guard.hold_all(arrays)
-    assert [x.flags.writeable for x in arrays] == [False] * 20 + [True] * 10
+    assert [x.flags.writeable for x in arrays] == [False] * 20 + [True] * 9 + [False]
     guard.check()
     if unlocks:
         guard.unlock()
-        assert all([x.flags.writeable for x in arrays])
+        assert [x.flags.writeable for x in arrays] == [True] * 29 + [False]
     else:
         arrays[k].flags.writeable = True
     arrays[k][...] = 5.0
