@@ -65,7 +65,7 @@ def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
     """Compute np.divide without warnings."""
     # Suppressing warnings costs 1 us, as much as four divisions of a small array.
     if isinstance(y, np.ndarray):
-        if y.size < 2000 and np.count_nonzero(y) == y.size:
+        if y.size < 2000 and _count(y) == y.size:
             return np.divide(x, y)
     elif y:
         return x / y if type(x) is type(y) else np.divide(x, y)

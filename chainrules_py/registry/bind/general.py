@@ -127,7 +127,13 @@ class GeneralRecipe(_Written, SharedRun):
                 check_result(y)
                 if is_structure_type(type(y)):
                     of = space(y)
-                    given = y, tuple([_reading(m, of) for m in given[1]])
+                    maps = [
+                        LinearMap(m.push, reading_by_keys(m.pull, of), *m.saved)
+                        if type(m) is LinearMap
+                        else m
+                        for m in given[1]
+                    ]
+                    given = y, tuple(maps)
             if functions:
                 told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
@@ -468,12 +474,6 @@ def _of_reals(
     return pulled
 
 
-def _reading(m: Any, of: Any) -> Any:
-    """Return a map whose pull receives the cotangent of a dict as a dict with all keys."""
-    reads = type(m) is LinearMap
-    return LinearMap(m.push, reading_by_keys(m.pull, of), *m.saved) if reads else m
-
-
 def reading_by_keys(pull: Any, of: Any) -> Any:
     """Wrap a pull to receive the cotangent of a structure as `as_read` returns it."""
     return pull and (lambda y_bar, *saved: pull(as_read(y_bar, of), *saved))
@@ -488,8 +488,7 @@ def as_read(t: Any, of: Any) -> Any:
         return t
     if issubclass(of.primal_type, dict):
         return {key: as_read(t[key], inner) for key, inner in of.fields.items()}
-    entries = {key: as_read(part, of.fields[key]) for key, part in t._entries.items()}
-    return t._of(entries, t._length)
+    return t._of({k: as_read(part, of.fields[k]) for k, part in t._entries.items()}, t._length)
 
 
 def _half(half: Any, name: str, statement: Statement) -> Any:
