@@ -368,9 +368,8 @@ def signature_text(signature: Iterable[Any]) -> str:
 
 
 def _type_text(annotation: Any) -> str:
-    if annotation == Numeric:
-        return "Numeric"
-    return getattr(annotation, "__qualname__", None) or str(annotation)
+    name = "Numeric" if annotation == Numeric else getattr(annotation, "__qualname__", None)
+    return name or str(annotation)
 
 
 def library_function(name: str, operands: tuple[type, ...]) -> Any:

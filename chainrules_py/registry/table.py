@@ -309,9 +309,7 @@ def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(f, (Primitive, types.FunctionType, types.BuiltinFunctionType, type)):
         return f, operands
     call = type(f).__call__ if callable(f) else None
-    if primal_of(call) is not None:
-        return call, (f, *operands)
-    return f, operands
+    return (f, operands) if primal_of(call) is None else (call, (f, *operands))
 
 
 def name_of(f: Any) -> str:

@@ -418,10 +418,8 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         t = real(t)
         dtype = getattr(t, "dtype", None)
     if onto.dtype is None:
-        t = widened(t)
-        if batch:  # several tangents of one Python number are an array
-            return t
-        return _to_number(t, kind, onto.kind)
+        # Several tangents of one Python number are an array.
+        return widened(t) if batch else _to_number(widened(t), kind, onto.kind)
     if dtype is None:
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
             if type_info(onto.like).is_number and onto.kind != "int":

@@ -128,9 +128,8 @@ class Tangent(AbstractTangent, Generic[P]):
         return t
 
     def __radd__(self, other: Any) -> Any:
-        if type(other) is int and other == 0:  # the start value of the builtin sum
-            return self
-        return self.__add__(other)
+        starts = type(other) is int and other == 0  # the start value of the builtin sum
+        return self if starts else self.__add__(other)
 
     def fields(self) -> list[tuple[Any, Any]]:
         """Return the ``(key, tangent)`` pairs that are present, in the order of the primal.

@@ -367,10 +367,8 @@ class Unmixed(dict[type, Any]):
 
 def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
     """Return a recorder that checks the result, if the primitive has a body."""
-    if not primitive.has_body:
-        return record
-
-    return lambda *operands, **options: primitive.unmixed(record(*operands, **options))
+    checked = lambda *operands, **options: primitive.unmixed(record(*operands, **options))
+    return checked if primitive.has_body else record
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:

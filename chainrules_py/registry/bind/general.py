@@ -223,8 +223,15 @@ class GeneralRecipe(_Written, SharedRun):
         def many(y_bar: Any, *kept: Any) -> Any:
             return tuple([batched(one)(y_bar, half, onto, *saved) for half, onto, saved in kept])
 
+        # The first pull is ``given`` what the last returns, if it says so: ``pull.after`` is that.
+        def joint(y_bar: Any, first: Any, last: Any) -> Any:
+            bar = last[0](y_bar, *last[2])
+            a_bar = brought(first[0].given(bar, *first[2]), y_bar, first[1])
+            return a_bar, brought(bar, y_bar, last[1])
+
         annotate(one, request, batched=pull_many if self.batched else None)
-        annotate(several, request, tuple([alone(k) for k in range(len(active))]), batched=many)
+        for pull in (several, joint):
+            annotate(pull, request, tuple([alone(k) for k in range(len(active))]), batched=many)
 
         near, alone_in = compares(request), len(active) == 1
         own: Any = type_info(request.operands[active[0]]).library.half if alone_in else {}
@@ -248,9 +255,9 @@ class GeneralRecipe(_Written, SharedRun):
                 else:
                     kept.append((half, NUMBER if type(x) is float else space(x), m.saved))
             if alone_in:
-                ((half, onto, saved),) = kept
-                return y, (one, links, half, onto, *saved)
-            return y, (several, links, *kept)
+                return y, (one, links, kept[0][0], kept[0][1], *kept[0][2])
+            together = getattr(kept[0][0], "after", None) is kept[1][0]
+            return y, (joint if together else several, links, *kept)
 
         return Bound(request, run, may_be_zero=True, is_plain=True, maps=stated)
 

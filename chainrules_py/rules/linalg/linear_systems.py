@@ -69,8 +69,11 @@ def solve_push(a_dot, a, y, vector):
 
 
 def solve_pull(y_bar, a, y, vector):
-    b_bar = solve_again(adjoint(a), columns(y_bar, vector))
-    return times_adjoint(-b_bar, y, vector)
+    return solve_given(right_pull(y_bar, a, vector), a, y, vector)
+
+
+def solve_given(b_bar, a, y, vector):
+    return times_adjoint(-columns(b_bar, vector), y, vector)
 
 
 def right_push(b_dot, a, vector):
@@ -79,6 +82,10 @@ def right_push(b_dot, a, vector):
 
 def right_pull(y_bar, a, vector):
     return right_push(y_bar, adjoint(a), vector)
+
+
+# Where both are wanted, the system is solved once.
+vars(solve_pull).update(after=right_pull, given=solve_given)
 
 
 def columns(y, vector):
@@ -113,8 +120,12 @@ def triangle_push(a_dot, a, y, upper, unit_diagonal, vector):
 
 
 def triangle_pull(y_bar, a, y, upper, unit_diagonal, vector):
-    b_bar = columns(triangle_back(y_bar, a, upper, unit_diagonal, vector), vector)
-    return triangle(times_adjoint(-b_bar, y, vector), upper, unit_diagonal)
+    b_bar = triangle_back(y_bar, a, upper, unit_diagonal, vector)
+    return triangle_given(b_bar, a, y, upper, unit_diagonal, vector)
+
+
+def triangle_given(b_bar, a, y, upper, unit_diagonal, vector):
+    return triangle(times_adjoint(-columns(b_bar, vector), y, vector), upper, unit_diagonal)
 
 
 def triangle_right(b_dot, a, upper, unit_diagonal, vector):
@@ -125,6 +136,9 @@ def triangle_right(b_dot, a, upper, unit_diagonal, vector):
 
 def triangle_back(y_bar, a, upper, unit_diagonal, vector):
     return triangle_right(y_bar, adjoint(a), not upper, unit_diagonal, vector)
+
+
+vars(triangle_pull).update(after=triangle_back, given=triangle_given)
 
 
 def triangle(a, upper, strict):

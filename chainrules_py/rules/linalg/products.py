@@ -47,9 +47,7 @@ def matmul_right(y_bar, a, b):
         rows, lead = math.prod(a.shape[:-1]), y_bar.shape[: y_bar.ndim - a.ndim + 2 - b.ndim]
         a = reshape(a, shape=(rows, a.shape[-1]))
         y_bar = reshape(y_bar, shape=(*lead, rows, *b.shape[1:]))
-    if b.ndim == 1:
-        return matmul(y_bar, conj(a))
-    return matmul(adjoint(a), y_bar)
+    return matmul(y_bar, conj(a)) if b.ndim == 1 else matmul(adjoint(a), y_bar)
 
 
 def matmul_push_left(a_dot, a, b):

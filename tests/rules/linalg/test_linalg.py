@@ -1,5 +1,7 @@
 """Products of matrices, and solving, as users call them; the rest is in the samples."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -192,3 +194,26 @@ def test_a_keyword_by_position_or_by_name_means_the_same():
     ):
         np.testing.assert_array_equal(y, np.linalg.svdvals(A))
         np.testing.assert_allclose(pullback(np.ones(2))[0], U @ Vh)
+
+
+@pytest.mark.parametrize("name", ["solve", "solve_triangular"])
+def test_a_system_whose_both_sides_are_wanted_is_solved_once_on_the_way_back(name):
+    rng = np.random.default_rng(0)
+    a, b = np.tril(rng.normal(size=(4, 4))) + 4 * np.eye(4), rng.normal(size=4)
+    f = {"solve": v.solve, "solve_triangular": lambda a, b: v.solve_triangular(a, b)}[name]
+    seed, solved = rng.normal(size=4), []
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_name in ("solve_again_numpy", f"{name}_numpy"):
+            solved.append(frame)
+
+    pulls = [vjp(f, a, b)[1], vjp(lambda a: f(a, b), a)[1], vjp(lambda b: f(a, b), b)[1]]
+    both, alone = pulls[0](seed), (*pulls[1](seed), *pulls[2](seed))
+    sys.setprofile(note)
+    try:
+        pulls[0](seed)
+    finally:
+        sys.setprofile(None)
+    assert len(solved) == 1
+    for x_bar, expected in zip(both, alone, strict=True):
+        np.testing.assert_allclose(x_bar, expected, rtol=1e-14)
