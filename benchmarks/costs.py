@@ -26,6 +26,8 @@ KEPT = ROOT / "benchmarks" / "results" / "costs.json"
 PICTURE = flames.PICTURES / "flame-gradient.svg"
 X = np.linspace(0.1, 1.0, 10)
 C = np.linspace(0.5, 1.0, 10)
+TURN = np.exp(0.1j)
+EQUATIONS = np.diag(C) + 0.01
 Call = Callable[[], Any]
 
 # ------------------------------------------------------------------------- one call in a chain
@@ -120,6 +122,14 @@ def _fit() -> Call:
     return lambda: loss(1.0, 2.0, 0.5)
 
 
+def _product(z: Any) -> Any:
+    for _ in range(20):
+        z = z * z
+    return abs(z)
+
+
+_turned = value_and_grad(_product)
+_solved = grad(lambda a, b: np.sum(np.linalg.solve(a, b)), (0, 1))
 _least = grad(lambda x: x)
 _array = grad(lambda x: np.sum(np.array([x[1], -x[0]])))
 _five = value_and_grad(lambda x: np.sin(x) * x * x + np.exp(-x))
@@ -132,6 +142,8 @@ FUNCTIONS: dict[str, Callable[[], Call]] = {
     "ten floats, 14 operations": lambda: lambda: _of_ten(*FLOATS),
     "`np.sum((a * np.exp(-b * x) + c)**2)`, `a`, `b`, `c` floats, `x` of 50": _fit,
     "`np.sum(np.array([x[1], -x[0]]))`": lambda: lambda: _array(X),
+    "20 squares of `np.complex128`": lambda: lambda: _turned(TURN),
+    "`np.linalg.solve(a, b)` of 10 equations, in both": lambda: lambda: _solved(EQUATIONS, X),
     "10,000 arrays of which two are used": _unused,
     "Hessian of Rosenbrock's function of 10 numbers": lambda: lambda: _second(X),
     "`root(lambda y: y*y - x, x)` of 10 numbers": lambda: (
