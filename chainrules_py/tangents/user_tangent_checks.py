@@ -347,7 +347,7 @@ def own_all(
     views.
     """
     found: list[Any] = []
-    many = len(ts) > 3  # comparing all pairs would take longer
+    many = len(ts) > 8  # comparing all pairs would take longer
     owners = (
         {id(y if (of := type_info(type(y)).memory) is None else of.owner(y)) for y in theirs}
         if many
