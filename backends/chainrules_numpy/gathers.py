@@ -14,6 +14,8 @@ _NARROW, _LONG = 12, 120
 """np.add.at is faster for one part of a buffer after the other up to this number of parts, if this
 many elements are added for each of them.
 """
+_PAIRS = {"d": np.complex128, "f": np.complex64}
+"""Two neighbours are added at once as one complex number, in two thirds of the time."""
 
 
 def read_rows(x: Any, places: Any) -> Any:
@@ -41,16 +43,19 @@ def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None
     # computing the flat indices takes as long as adding 500 elements.
     before, n, after = buffer.shape[:axis], buffer.shape[axis], buffer.shape[axis + 1 :]
     lead, width = math.prod(before), math.prod(after)
-    low = np.minimum.reduce(places, axis=None)
-    if low < -n or np.maximum.reduce(places, axis=None) >= n:
-        where: Any = (*(slice(None),) * axis, places)
-        np.add.at(buffer, where, y)  # raises
-        return
+    flat = places.reshape(-1).astype(np.intp, copy=False)  # a small dtype would overflow
+    if np.maximum.reduce(flat.view(np.uintp)) >= n:  # or one is negative
+        if np.minimum.reduce(places, axis=None) < -n or np.maximum.reduce(places, axis=None) >= n:
+            where: Any = (*(slice(None),) * axis, places)
+            np.add.at(buffer, where, y)  # raises
+            return
+        flat = np.where(flat < 0, flat + n, flat)
     shape = (*before, *places.shape, *after)
     y = y if getattr(y, "shape", None) == shape else np.broadcast_to(y, shape)
-    flat = places.reshape(-1).astype(np.intp, copy=False)  # a small dtype would overflow
-    if low < 0:
-        flat = np.where(flat < 0, flat + n, flat)
+    if width % 2 == 0 and y.dtype == buffer.dtype and y.flags.c_contiguous:
+        if (pair := _PAIRS.get(y.dtype.char)) is not None:
+            buffer, y = buffer.reshape(-1, width).view(pair), y.reshape(-1, width).view(pair)
+            width //= 2
     parts = lead * width
     if parts <= _NARROW and parts in (lead, width) and flat.size >= _LONG * parts:
         if width == 1:
@@ -65,9 +70,9 @@ def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None
     if axis or not places.ndim:
         _add_rows(buffer, y, flat, width)
         return
-    per = flat.size // len(places)  # in pieces, one after the other, to save memory
+    per = flat.size // len(y)  # in pieces, one after the other, to save memory
     rows = max(_PIECE // (per * width or 1), 1)
-    for k in range(0, len(places), rows):
+    for k in range(0, len(y), rows):
         _add_rows(buffer, y[k : k + rows], flat[k * per : (k + rows) * per], width)
 
 

@@ -38,7 +38,7 @@ def test_rows_that_are_not_there_are_an_error(count, row):
 
 def drawn(rng):
     """Draw a buffer, zeros of both signs among it, rows of it, and what is added to them."""
-    n, width = rng.integers(1, 20), rng.integers(1, 8)
+    n, width = rng.integers(1, 20), rng.choice([*range(1, 8), 14, 26])
     m = int(rng.integers(501, 900)) // width + 1
     shape = (m,) if rng.random() < 0.6 else (m // 2 + 1, 2)
     rows = rng.integers(-n, n, shape).astype(rng.choice([np.int64, np.int32, np.int8]))
@@ -49,6 +49,10 @@ def drawn(rng):
     y[rng.random(y.shape) < 0.2] = -0.0
     if rng.random() < 0.2:
         y[(-1,) * y.ndim] = np.inf
+    if rng.random() < 0.3:  # of another layout, or of two dtypes
+        y = np.asfortranarray(y) if rng.random() < 0.5 else y.astype(np.float32)
+    if rng.random() < 0.3:
+        buffer, y = buffer.astype(np.float32), y.astype(np.float32)
     if width == 1 and rng.random() < 0.5:
         return buffer[:, 0].copy(), rows, y[..., 0]
     return buffer, rows, y
