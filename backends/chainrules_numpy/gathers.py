@@ -52,10 +52,10 @@ def add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> None
         flat = np.where(flat < 0, flat + n, flat)
     shape = (*before, *places.shape, *after)
     y = y if getattr(y, "shape", None) == shape else np.broadcast_to(y, shape)
-    if width % 2 == 0 and y.dtype == buffer.dtype and y.flags.c_contiguous:
-        if (pair := _PAIRS.get(y.dtype.char)) is not None:
-            buffer, y = buffer.reshape(-1, width).view(pair), y.reshape(-1, width).view(pair)
-            width //= 2
+    pair = _PAIRS.get(buffer.dtype.char)
+    if pair and width % 2 == 0 and y.dtype == buffer.dtype and y.flags.c_contiguous:
+        buffer, y = buffer.reshape(-1, width).view(pair), y.reshape(-1, width).view(pair)
+        width //= 2
     parts = lead * width
     if parts <= _NARROW and parts in (lead, width) and flat.size >= _LONG * parts:
         if width == 1:

@@ -309,6 +309,15 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
     The first ``batch`` axes are batch axes, and stay. ``onto`` is the result, or its space. The
     tangent of a structure may be a plain container, as the tuple of several outputs.
     """
+    if (
+        type(onto) is Space
+        and getattr(t, "dtype", None) is onto.dtype is not None
+        and t.shape[batch:] == onto.shape
+        and onto.kind != "int"
+        and onto.device is None
+        and type(t) in taken
+    ):
+        return t  # most fit already
     y, onto = onto, space(onto)
     if type(onto) is StructureSpace and not isinstance(t, AbstractZero):
         t = mirrored(t, onto) if y is onto else canonicalize(y, t)
@@ -323,8 +332,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
     if shape[batch:] != onto.shape:
         if hasattr(t, "dtype"):
             if batch and len(shape) - batch < onto.ndim:
-                rest = shape[batch:]
-                shape = (*shape[:batch], *(1,) * (onto.ndim - len(rest)), *rest)
+                shape = (*shape[:batch], *(1,) * (onto.ndim + batch - len(shape)), *shape[batch:])
                 t = reshape(t, shape=shape)
             try:
                 t = broadcast_to(t, shape=(*shape[:batch], *onto.shape))
@@ -382,14 +390,15 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
 
 def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
     """Project as `project` does, but return a cotangent at once if it fits already, as most do."""
-    fits = (
-        type(onto) is Space
+    return (
+        x_bar
+        if type(onto) is Space
         and getattr(x_bar, "dtype", None) is onto.dtype is not None
         and x_bar.shape[batch:] == onto.shape
         and onto.kind != "int"
         and type(x_bar) in taken
+        else project(x_bar, onto, batch=batch)
     )
-    return x_bar if fits else project(x_bar, onto, batch=batch)
 
 
 def known_space(y: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, final
 
 from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import (
+    ZEROS,
     Bound,
     Classes,
     Guard,
@@ -46,10 +47,11 @@ class LinearTape(BareTape):
             if index not in wanted:
                 self[index] = (None, ())
             elif record[0] is not None:
-                among = dict.fromkeys([i for link in record[1] for i in parents(link)])
-                self.order.append((index, tuple([i for i in among if i not in seen])))
-                seen.update(among)
-                wanted.update(among)
+                links = record[1]
+                among = set(links if {*map(type, links)} <= _INT else parents(links))
+                self.order.append((index, tuple(among - seen)))
+                seen |= among
+                wanted |= among
         self.order.reverse()
 
     def push(
@@ -67,15 +69,19 @@ class LinearTape(BareTape):
             Whether the tangents have a leading axis of directions.
         """
         self.guard.check()
-        zero = ZeroTangent()
         record: tuple[Any, ...] = ()
         tangents: tuple[Any, ...] = ()
         try:
             for index, used in self.order:
                 record = self[index]
                 half = record[0]
-                tangents = tuple([_gathered(link, dots) for link in record[1]])
-                if not all(map(is_zero, tangents)):
+                tangents = tuple(
+                    [
+                        dots.get(link, _ZERO) if type(link) is int else _gathered(link, dots)
+                        for link in record[1]
+                    ]
+                )
+                if not ZEROS.issuperset(map(type, tangents)):
                     half = batched(half) if many else half
                     try:
                         dots[index] = unthunk(half(tangents, *record[2:]))
@@ -89,7 +95,7 @@ class LinearTape(BareTape):
             if record:
                 note_rule(error, record[0], f"pushing {', '.join(map(describe, tangents))}")
             raise
-        return [dots.get(i, zero) for i in outputs]
+        return [dots.get(i, _ZERO) for i in outputs]
 
 
 class ClosedLinearTape(Closed, LinearTape):
@@ -130,6 +136,7 @@ def _gathered(link: Any, dots: dict[int, Any]) -> Any:
 
 
 _ZERO = ZeroTangent()
+_INT = {int}
 
 
 class Linearizing(Recording):
