@@ -269,6 +269,7 @@ TOLD = {
     ),
     "jacobian(lambda x: x * 2)(3)": "give floats (3.0 for 3)",
     "grad(sum)(iter([1.0, 2.0]))": "give a list of them, as list(x)",
+    "grad(sum)({1.0, 2.0})": "give a list of them, as list(x)",
     "grad(lambda x: torch.sin(x))(1.0)": "use np.sin(x)",
     "grad(lambda x: torch.tensor(x))(1.0)": "use x",
     "grad(lambda x: (jnp.ones(2) * x).sum())(TWO)": "use np.sum(jnp.ones(2) * x)",

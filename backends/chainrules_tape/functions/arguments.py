@@ -280,11 +280,11 @@ def _check_no_numbers(x: Any) -> None:
             instead = "give an array of a floating type, as np.asarray(x, float)"
         elif hasattr(x, "readline"):
             instead = "give its numbers, as np.loadtxt(x)"
-        elif hasattr(type(x), "__next__"):
+        elif hasattr(type(x), "__iter__"):
             instead = "give a list of them, as list(x)"
         else:
             fields = [f"{name}: object" for name in getattr(x, "__dict__", {})]
-            of_fields = f"a @dataclasses.dataclass with {', '.join(fields)}"
+            of_fields = f"a @dataclasses.dataclass with {', '.join(fields) or 'its numbers'}"
             instead = f"write {type(x).__name__} as {of_fields}"
         raise NotDifferentiableError(
             f"{describe(x)} holds numbers that no derivative is known in: {instead}"
