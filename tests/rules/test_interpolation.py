@@ -105,6 +105,18 @@ def test_single_precision_is_computed_in_double():
     np.testing.assert_allclose(bars[2], [0, 2 - weight, weight, 0], rtol=1e-15)
 
 
+def test_what_is_wider_than_double_is_cast_where_numpy_casts_it_for_a_period():
+    x = np.array([-1.7, 0.1, 2.1])
+    f = lambda x, xp, fp: np.sum(np.sin(np.interp(x, xp, fp, period=3.5)))
+    expected = grad(f, (0, 1, 2))(x, XP, FP)
+    found = grad(f, (0, 1, 2))(*[t.astype(np.longdouble) for t in (x, XP, FP)])
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == np.longdouble
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(NotDifferentiableError, match="imaginary parts of .dtype.'complex128'"):
+        grad(f)(x + 1j, XP, FP)
+
+
 def test_a_keyword_that_numpy_does_not_show_is_an_error():
     x = np.array([0.1, 5.0])
     with pytest.raises((TracerError, NotDifferentiableError)):

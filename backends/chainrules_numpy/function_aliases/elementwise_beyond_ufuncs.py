@@ -204,11 +204,12 @@ def interp_call(
     """Call np.interp, which computes in double precision."""
     x, xp, fp = map(low.array_of, (x, xp, fp))
     wide = [t.dtype for t in (x, xp) if not np.can_cast(low.numpy_dtype(t), float)]
-    if wide and period is not None:
-        raise NotDifferentiableError(
-            f"np.interp with period= drops imaginary parts of {wide}: write x.real, xp.real"
-        )
-    if wide or not np.can_cast(low.numpy_dtype(fp), complex):
+    if period is not None:  # NumPy casts, even what is wider
+        if lost := [t.dtype for t in (x, xp) if kind_of(t) == "complex"]:
+            raise NotDifferentiableError(
+                f"np.interp with period= drops imaginary parts of {lost}: write x.real, xp.real"
+            )
+    elif wide or not np.can_cast(low.numpy_dtype(fp), complex):
         raise TypeError(
             f"Cannot cast array data from {wide or fp.dtype!r} to dtype('float64') by rule 'safe'"
         )
