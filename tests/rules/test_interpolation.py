@@ -113,7 +113,7 @@ def test_what_is_wider_than_double_is_cast_where_numpy_casts_it_for_a_period():
     for a, b in zip(found, expected, strict=True):
         assert a.dtype == np.longdouble
         np.testing.assert_array_equal(a, b)
-    with pytest.raises(NotDifferentiableError, match="imaginary parts of .dtype.'complex128'"):
+    with pytest.raises(NotDifferentiableError, match=r"imaginary parts of \[dtype"):
         grad(f)(x + 1j, XP, FP)
 
 
