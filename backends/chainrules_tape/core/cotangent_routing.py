@@ -184,6 +184,9 @@ def two(links: tuple[int, int]) -> Any:
     return links if i | j < DEEP else pair(i, j)
 
 
+_INDICES = frozenset((int,))
+
+
 def parents(links: Any) -> tuple[int, ...]:
     """Return the indices of the records that links may send cotangents to."""
     if type(links) is float:
@@ -197,4 +200,6 @@ def parents(links: Any) -> tuple[int, ...]:
         links = tuple(links.values())
     if type(links) is not tuple:
         return parents(links.parents)
+    if _INDICES.issuperset(map(type, links)):  # most often
+        return links
     return tuple([index for link in links for index in parents(link)])

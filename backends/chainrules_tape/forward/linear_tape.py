@@ -47,8 +47,7 @@ class LinearTape(BareTape):
             if index not in wanted:
                 self[index] = (None, ())
             elif record[0] is not None:
-                links = record[1]
-                among = set(links if {*map(type, links)} <= _INT else parents(links))
+                among = set(parents(record[1]))
                 self.order.append((index, tuple(among - seen)))
                 seen |= among
                 wanted |= among
@@ -75,12 +74,7 @@ class LinearTape(BareTape):
             for index, used in self.order:
                 record = self[index]
                 half = record[0]
-                tangents = tuple(
-                    [
-                        dots.get(link, _ZERO) if type(link) is int else _gathered(link, dots)
-                        for link in record[1]
-                    ]
-                )
+                tangents = tuple([_gathered(link, dots) for link in record[1]])
                 if not ZEROS.issuperset(map(type, tangents)):
                     half = batched(half) if many else half
                     try:
@@ -136,7 +130,6 @@ def _gathered(link: Any, dots: dict[int, Any]) -> Any:
 
 
 _ZERO = ZeroTangent()
-_INT = {int}
 
 
 class Linearizing(Recording):

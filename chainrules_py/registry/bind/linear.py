@@ -290,7 +290,7 @@ class BilinearRecipe(SharedRun):
                         continue
                     t_dot = term(i, t() if type(t) is Thunk else t, options, y, *xs)
                     y_dot = t_dot if y_dot is ZERO else add_tangents(y_dot, t_dot)
-                return y_dot if fits(y_dot, y) else spread(y_dot, y, batch=batch)
+                return spread(y_dot, y, batch=batch)
 
             return push
 
