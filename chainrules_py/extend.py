@@ -78,7 +78,7 @@ _HOMES: dict[str, str] = {
         "Line advise advised advised_at gives picture refuse_labelled remedies remedy told"
     ),
     "chainrules_py.primitives.plugins": (
-        "Layer default_compiler default_engine hosted later see see_all see_roots"
+        "Layer default_compiler default_engine hosted later met see see_all see_operators see_roots"
     ),
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.aliases.alias": (

@@ -107,8 +107,10 @@ from chainrules_py.primitives.plugins import (
     default_engine,
     hosted,
     later,
+    met,
     see,
     see_all,
+    see_operators,
     see_roots,
 )
 from chainrules_py.primitives.primitive import (
@@ -644,6 +646,7 @@ __all__ = [
     "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
+    "met",
     "mirrored",
     "missing",
     "move",
@@ -716,6 +719,7 @@ __all__ = [
     "scale",
     "see",
     "see_all",
+    "see_operators",
     "see_roots",
     "selects",
     "set_class",

@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 from chainrules_py.extend import later
-from chainrules_scipy._private import OF_ALL_SPARSE_ARRAYS, OF_SPARSE_ARRAYS
+from chainrules_scipy._private import OF_SPARSE_ARRAYS
 from chainrules_scipy.host_computation import by_numpy
 from chainrules_scipy.installation import OURS, Installed, install
 
@@ -31,10 +31,9 @@ for _operations in (
 ):
     later("chainrules_scipy.implementations", f"chainrules_py.ops.{_operations}")
 
-# A sparse array that is passed to a function loads its module; one that a function only multiplies
-# by is a plain array of SciPy, whose operators need the hints before.
+# A sparse array that is passed to a function loads its module; for one that a function only
+# multiplies by, see `chainrules_scipy.sparse_operators`.
 later("chainrules_scipy.sparse", *OF_SPARSE_ARRAYS)
-later("chainrules_scipy.sparse.advice", OF_ALL_SPARSE_ARRAYS)
 
 
 def __getattr__(name: str) -> Any:

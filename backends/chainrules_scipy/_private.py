@@ -45,7 +45,6 @@ PLACES = {
     "_smirnovp": "scipy.special._ufuncs",
     "_zeta": "scipy.special._ufuncs",
 }
-OF_ALL_SPARSE_ARRAYS = "scipy.sparse._base"
 # The modules that SciPy's sparse classes name; an array passed to a function names its own.
 OF_SPARSE_ARRAYS = [f"scipy.sparse._{f}" for f in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")]
 # The modules whose source is followed as a whole.

@@ -102,10 +102,10 @@ def _varies(x: Any) -> bool:
     """
     for leaf in flatten(x)[0]:
         known = type_info(type(leaf))
-        if isinstance(leaf, Tracer) or (known.host is not None and known.varies is None):
-            return True
-        if known.varies is not None and (
-            known.varies(leaf) or getattr(leaf, "requires_grad", False)
+        if isinstance(leaf, Tracer) or (
+            known.host is not None
+            if known.varies is None
+            else known.varies(leaf) or getattr(leaf, "requires_grad", False)
         ):
             return True
     return False

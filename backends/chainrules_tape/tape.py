@@ -13,7 +13,7 @@ from typing import Any
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.array_writes.in_place_cotangent_links import AddsInPlace
 from chainrules_tape.array_writes.writes_and_views import WritableOnTape
-from chainrules_tape.core.bare_tape import Closed, Notes
+from chainrules_tape.core.bare_tape import Closed
 from chainrules_tape.fast.concatenate import FastJoins
 from chainrules_tape.fast.dispatch_by_type import FastSteps
 from chainrules_tape.fast.slices import FastSlices
@@ -99,15 +99,12 @@ class Tape(HasGradients):
         differentiable: bool = False,
         guard: GuardMode | Guard = "lock",
     ) -> None:
-        notes: Notes | None = None
-        classes = FastVariable.results
-        if differentiable or trap_is_set():
-            notes, classes = KeptNotes(differentiable), KeptVariable.results
+        kept = differentiable or trap_is_set()
         super().__init__(
-            guard if type(guard) is Guard else Guard(guard),
-            classes,
+            guard if isinstance(guard, Guard) else Guard(guard),
+            (KeptVariable if kept else FastVariable).results,
             persistent or differentiable,
-            notes,
+            KeptNotes(differentiable) if kept else None,
         )
 
     def __str__(self) -> str:

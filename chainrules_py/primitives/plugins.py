@@ -30,6 +30,7 @@ COMPILERS = "chainrules_py.compilers"
 ENGINES = "chainrules_py.engines"
 RULES = "chainrules_py.rules"
 OPERATIONS = "chainrules_py.operations"
+OPERATORS = "chainrules_py.operators"
 
 
 class Layer(enum.IntEnum):
@@ -318,6 +319,24 @@ def see_helpers(classes: Iterable[type]) -> bool:
     """
     roots = {root_of(base) for cls in classes for base in cls.__mro__}
     return any([_load_announced(OPERATIONS, root) for root in sorted(roots)])
+
+
+met = [0]
+"""How many modules were imported when `see_operators` was last called."""
+
+
+def see_operators() -> None:
+    """Import what lets the operators of imported modules answer for traced values.
+
+    A sparse array of SciPy on the left of an operator makes a plain array of what is on its right,
+    so that no function here is called before it fails. Entry points are in the group
+    ``chainrules_py.operators``, named after the module that defines the operators. Engines call it
+    before a function runs, if the number of imported modules is no longer that of `met`.
+    """
+    met[0] = len(sys.modules)
+    for name, _ in announced(OPERATORS):
+        if name in sys.modules:
+            _load_announced(OPERATORS, name)
 
 
 def _load_announced(group: str, root: str) -> bool:

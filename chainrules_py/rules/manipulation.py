@@ -141,7 +141,7 @@ def astype_rule(x, *, dtype):
     y = astype(x, dtype=dtype)
     if kind_of(y) not in ("real", "complex"):
         known_space(y)  # raises for strings and objects
-        same = kind_of(x) == kind_of(y)  # integers to integers keep their values
-        return y, (identity if same else ZeroTangent(),)
+        # Integers to integers keep their values.
+        return y, (identity if kind_of(x) == kind_of(y) else ZeroTangent(),)
     push = lambda x_dot, dtype: astype(x_dot, dtype=dtype)
     return y, (LinearMap(push, lambda y_bar, _: y_bar, dtype),)

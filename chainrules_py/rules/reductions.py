@@ -143,8 +143,7 @@ def _extreme_rule(extreme, pull):
 
     def extreme_rule(x, *, axis, keepdims):
         y = extreme(x, axis=axis, keepdims=keepdims)
-        axis = from_end(axis, x.ndim)
-        return y, (LinearMap(_extreme_push, pull, x, y, axis, keepdims),)
+        return y, (LinearMap(_extreme_push, pull, x, y, from_end(axis, x.ndim), keepdims),)
 
     return extreme_rule
 

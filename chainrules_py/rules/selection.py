@@ -96,8 +96,7 @@ def _running_rule(running):
         y = running(x, axis=axis)
         lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
         own = reshape(arange_like(x, stop=x.shape[axis]), shape=tuple(lengths))
-        places = cumulative_max(where(equal(x, y), own, 0), axis=axis)
-        return y, (reading(places, axis),)
+        return y, (reading(cumulative_max(where(equal(x, y), own, 0), axis=axis), axis),)
 
     return running_rule
 

@@ -74,8 +74,7 @@ def weighted_quantile_rule(x, q, weights, *, skip_nan):
     weighty = where(greater(weights, 0), x, float("nan"))
     many = y.shape[-1] > 4 * _FEW and weighty.shape == x.shape
     halves = (_together_push, _together_pull) if many else (_selection_push, _selection_pull)
-    push_and_pull = LinearMap(*halves, weighty, y)
-    return y, (push_and_pull, ZeroTangent(), ZeroTangent())
+    return y, (LinearMap(*halves, weighty, y), ZeroTangent(), ZeroTangent())
 
 
 def _selection_push(x_dot, x, y):

@@ -128,8 +128,8 @@ class Tangent(AbstractTangent, Generic[P]):
         return t
 
     def __radd__(self, other: Any) -> Any:
-        starts = type(other) is int and other == 0  # the start value of the builtin sum
-        return self if starts else self.__add__(other)
+        # 0 is the start value of the builtin sum.
+        return self if type(other) is int and other == 0 else self.__add__(other)
 
     def fields(self) -> list[tuple[Any, Any]]:
         """Return the ``(key, tangent)`` pairs that are present, in the order of the primal.
@@ -312,9 +312,7 @@ def map_fields(f: Callable[[Any], Any], t: Tangent[P]) -> Tangent[P]:
 
 def check_fits(primal: Any, items: list[tuple[Any, Any]], t: Tangent[Any]) -> None:
     """Raise for a `Tangent` of another class or length, or with keys that the primal lacks."""
-    if t.primal_type is not primal_class(type(primal)):
-        raise ProjectionError(not_a_tangent_of(primal, t))
-    if t._length is not None and t._length != len(items):
+    if t.primal_type is not primal_class(type(primal)) or t._length not in (None, len(items)):
         raise ProjectionError(not_a_tangent_of(primal, t))
     if t._structure.names is None:
         check_keys(type(primal), t._entries, dict(items))

@@ -194,10 +194,9 @@ class ArrayLike(PythonProtocols):
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, xs: Any = (), keywords: Any = None) -> Any:
         """Trace a PyTorch function; return NotImplemented for operators and in-place methods."""
-        if "_" in (f.__name__[0], f.__name__[-1]):
+        of_tensors = f.__qualname__.startswith("Tensor")  # these defer to the operators of NumPy's
+        if "_" in (f.__name__[0], f.__name__[-1]) or (of_tensors and leaves_to_array(*xs)):
             return NotImplemented
-        if f.__qualname__.startswith("Tensor") and leaves_to_array(*xs):
-            return NotImplemented  # its methods take none, and its operators defer to NumPy's
         return call_native(f, moved_beside(xs), keywords or {})
 
 

@@ -86,7 +86,8 @@ def exists(dotted):
     return False
 
 
-ENTRY_POINTS = ("backends", "compilers", "engines", "exporters", "rules", "operations", "writers")
+ENTRY_POINTS = {"backends", "compilers", "engines", "exporters", "rules", "writers"}
+ENTRY_POINTS |= {"operations", "operators"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -33,7 +33,6 @@ USED = {
         "scipy.ndimage._filters",
         "scipy.signal._peak_finding_utils",
         "scipy.signal._signaltools",
-        "scipy.sparse._base",
         "scipy.spatial.transform._rotation_xp",
         "scipy.special._ufuncs",
         "scipy.stats._covariance",

@@ -14,11 +14,8 @@ from chainrules_py import Array, LinearMap, bilinear_rule, primitive, rule
 from chainrules_py import ops as v
 from chainrules_py.extend import static_types
 from chainrules_py.ops import conj
-from chainrules_scipy._private import common_base
 from chainrules_scipy.composites_and_operand_conversions import added_up, reject
 
-# The class of all sparse arrays and matrices.
-SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
 # Formats that store the elements in one array, each with its index.
 STORED = ("csr", "csc", "coo")
 _FORMS = {

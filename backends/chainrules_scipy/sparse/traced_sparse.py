@@ -28,7 +28,8 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
 )
 from chainrules_scipy.installation import place, place_constructor
-from chainrules_scipy.sparse.patterns_and_products import SPARSE, STORED, Pattern, sparse_product
+from chainrules_scipy.sparse.patterns_and_products import STORED, Pattern, sparse_product
+from chainrules_scipy.sparse_operators import NUMBERS, SPARSE, TracedElements
 
 # What a traced sparse array supports.
 CAN = (
@@ -42,7 +43,7 @@ _standing: dict[type, type[Any]] = {}
 forgets(lambda: (_standing,))
 
 
-class TracedSparse:
+class TracedSparse(TracedElements):
     """A sparse array whose stored elements are traced, of a subclass for each of SciPy's classes.
 
     Parameters
@@ -664,61 +665,11 @@ place(
 refused(sparse, {"find": "write A.tocoo(), its data, row and col"})
 
 
-# -------- SciPy's operators for traced values, and hints for functions that make them plain
+# ------------------------------------------------ hints for functions that make values plain
 
 
-_NUMBERS = (
-    "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
-    "pattern, after 'from chainrules_scipy.sparse import with_data'"
-)
-
-
-def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Wrap the product of a sparse array with anything; our operations compute traced ones.
-
-    ``x @ A`` arrives here as well, with both transposed.
-    """
-
-    @functools.wraps(dispatch)
-    def _matmul_dispatch(self: Any, other: Any) -> Any:
-        if isinstance(other, (TracedSparse, Tracer)):
-            return traced_of(self) @ other
-        if self.dtype == object and any([isinstance(x, Tracer) for x in self.data]):
-            reject(_NUMBERS)
-        return dispatch(self, other)
-
-    return _matmul_dispatch
-
-
-_all_classes = {
-    d
-    for c in (SPARSE, *SPARSE.__subclasses__(), sparse.spmatrix)  # the last has the matrices' `*`
-    for d in (c, *c.__subclasses__())
-}
-
-
-def _element_by_element(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a sum, a product or a quotient of elements; our operations compute traced ones."""
-
-    @functools.wraps(native)
-    def method(self: Any, other: Any) -> Any:
-        if isinstance(other, (TracedSparse, Tracer)):
-            return getattr(traced_of(self), native.__name__)(other)
-        return native(self, other)
-
-    return method
-
-
-_ANSWERS = {
-    "_matmul_dispatch": _let_tracers_answer,
-    **dict.fromkeys(("__mul__", "__rmul__", "multiply", "__truediv__"), _element_by_element),
-    **dict.fromkeys(("__add__", "__radd__", "__sub__", "__rsub__"), _element_by_element),
-}
-for _cls in _all_classes:
-    for _name in vars(_cls).keys() & _ANSWERS:
-        setattr(_cls, _name, _ANSWERS[_name](getattr(_cls, _name)))
 for _cls in (sparse.csr_array, sparse.coo_array):
-    advise(_cls.__init__, _NUMBERS)
+    advise(_cls.__init__, NUMBERS)
 for _f, _name in [
     (linalg.SuperLU.solve, "splu"),
     *(
@@ -733,11 +684,3 @@ for _f, _name in [
         _f,
         f"use {_name}, which takes the same, after 'from chainrules_scipy.sparse import {_name}'",
     )
-for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
-    for _name in ("multiply", "__add__", "__sub__", "__truediv__", "__rtruediv__", "__pow__"):
-        if hasattr(_cls, _name):
-            advise(
-                getattr(_cls, _name),
-                "a sparse array holds plain numbers: write its product with a traced array as "
-                "A @ x, or A.toarray()",
-            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from sys import modules
 from types import FunctionType
 from typing import Any, ClassVar, Self
 
@@ -19,9 +20,11 @@ from chainrules_py.extend import (
     flatten,
     is_structure_type,
     kind_of,
+    met,
     new_level,
     objects,
     rebuild,
+    see_operators,
     told,
 )
 from chainrules_tape.core.cotangent_routing import INPUT
@@ -105,6 +108,8 @@ class BareTape(list[tuple[Any, ...]]):
         persistent: bool = False,
         notes: Notes | None = None,
     ) -> None:
+        if len(modules) != met[0]:
+            see_operators()
         self.guard = guard
         self.held = guard.held
         self.level = new_level()

@@ -52,8 +52,7 @@ class Pushing(Trace):
     def leave(self, at: int, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
         """Pair the value with its tangent if the tangent is not zero."""
         y_dot = unthunk(out)
-        made = duals[type(y)]
-        return y if is_zero(y_dot) else made(y, at, y_dot)
+        return y if is_zero(y_dot) else duals[type(y)](y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
         """Pair a value with its tangent if the tangent is not zero."""

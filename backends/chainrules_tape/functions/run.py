@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from sys import modules
 from typing import Any, ClassVar, final
 
 from chainrules_py import (
@@ -43,12 +44,14 @@ from chainrules_py.extend import (
     joined,
     kind_of,
     map_leaves,
+    met,
     new_level,
     notes,
     objects,
     own,
     own_all,
     probe_like,
+    see_operators,
     selects,
     strong_pull,
     tables,
@@ -477,6 +480,8 @@ class ForwardRun(Run):
     def __init__(
         self, f: Callable[..., Any], primals: tuple[Any, ...], ts: list[Any], has_aux: bool = False
     ) -> None:
+        if len(modules) != met[0]:
+            see_operators()
         self.level = new_level()
         self.ts = ts
         self.guard = Guard()
@@ -529,8 +534,7 @@ class LinearRun(Run):
         """Push tangents to the leaves of y; with ``many`` a leading axis counts directions."""
         pairs = zip(self.inputs, ts, strict=True)
         dots = {i: t for i, t in pairs if i is not None and not is_zero(t)}
-        outputs = [-1 if i is None else i for i in self.outputs]
-        return self.tape.push(dots, outputs, many=many)
+        return self.tape.push(dots, [-1 if i is None else i for i in self.outputs], many=many)
 
 
 # ----------------------------------------------------------- gradients as rows

@@ -9,6 +9,7 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from sys import modules
 from typing import Any, ClassVar, TypeAlias, cast
 
 import chainrules_py.ops as v
@@ -24,9 +25,11 @@ from chainrules_py.extend import (
     is_structure_type,
     made,
     map_leaves,
+    met,
     name_of,
     new_level,
     own_all,
+    see_operators,
     type_info,
     unflatten,
 )
@@ -76,6 +79,8 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
 
     def mapped(*operands: Any) -> Any:
         axes = _axes(f, in_axes, len(operands))
+        if len(modules) != met[0]:
+            see_operators()
         n, level = _count(f, operands, axes), new_level()
         drawing = Draws(f, operands)
         _state[level] = OPEN

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-import chainrules_scipy.sparse  # noqa: F401 (products of constant sparse arrays)
 from chainrules_compile import compile
 from chainrules_py import LinearMap, NotDifferentiableError, primitive, rrule, rule
 from chainrules_tape import DensePatternWarning, Plan, grad, hessian, jacobian, sparsity
