@@ -239,6 +239,28 @@ def test_a_scalar_rule_has_several_outputs_and_a_setup():
         scalar_rule(one, lambda y, x: x, setup=lambda y, x: x)
 
 
+@pytest.mark.parametrize("x", [1.5, np.array([[0.7], [1.2]])], ids=["number", "column"])
+def test_outputs_of_a_scalar_rule_have_several_shapes(x):
+    """What each output sends to an operand was added before it was summed to its shape."""
+
+    @primitive
+    def both(x, y):
+        return x * y, x**2
+
+    scalar_rule(both, lambda _, x, y: (y, 2 * x), lambda _, x, y: (x, None), outputs=2)
+    check_rule(both, x, A)
+
+    def loss(x):
+        a, b = both(x, A)
+        return np.sum(a) + np.sum(b)
+
+    expected = np.sum(A) + 2 * x
+    np.testing.assert_allclose(grad(loss)(x), expected)
+    autograd = pytest.importorskip("autograd")
+    second = autograd.grad(lambda x: autograd.numpy.sum(export(both, to="autograd")(x, A)[1]))
+    np.testing.assert_allclose(second(x), 2 * x)
+
+
 @feature("23", "rules are deleted, listed, and replaced for a block", page="write-a-rule",
          best="Thunder: a dict of rules")  # fmt: skip
 def test_rules_go_and_come_back():

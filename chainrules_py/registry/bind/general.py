@@ -40,6 +40,7 @@ from chainrules_py.tangents.space import (
     zero_tangent,
 )
 from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.user_tangent_checks import project_exactly
 from chainrules_py.tangents.zeros import (
@@ -592,10 +593,10 @@ def maps_of_partials(
             )
         saved = (*(() if setup is None else (setup(y, *xs),)), y, *xs)
         # The map of an operand that is not wanted is ignored.
-        maps = [p and LinearMap(*halves(p), *saved) for p in partials]
+        maps = [p and LinearMap(*halves(i, p), *saved) for i, p in enumerate(partials)]
         return y, tuple([m or ZeroTangent() for m in maps])
 
-    def halves(partial: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def halves(i: int, partial: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
         def each(*at: Any) -> tuple[Any, ...]:
             found = partial(*at) if several else (partial(*at),)
             if type(found) is not tuple or len(found) != outputs:
@@ -615,11 +616,14 @@ def maps_of_partials(
             return tuple(dots) if several else dots[0]
 
         def pull(y_bar: Any, *at: Any) -> Any:
-            bars = [y_bar[k] for k in range(outputs)] if several else [y_bar]
             total: Any = ZeroTangent()
-            for bar, p in zip(bars, each(*at), strict=True):
+            shape = tuple(getattr(at[i - len(partials)], "shape", ()))
+            for k, p in enumerate(each(*at)):
+                bar = y_bar[k] if several else y_bar
                 if not is_zero(bar):
                     bar = times(bar, p if isinstance(p, AbstractTangent) else conj(p))
+                    if not isinstance(bar, AbstractTangent):  # the outputs may have several shapes
+                        bar = unbroadcast(bar, shape)
                     total = add_tangents(total, bar)
             return total
 
