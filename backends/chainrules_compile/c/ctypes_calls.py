@@ -64,11 +64,11 @@ def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 def _aligned(spec: Spec, x: Any) -> Any:
-    """Return an operand as an array whose elements C can read."""
+    """Return an operand as an array whose elements C can read, laid out as it was recorded."""
     x = np.asarray(x, spec.dtype)
-    if x.flags.aligned or not spec.span:
+    if not spec.span or (x.flags.aligned and x.strides == spec.strides):
         return x
-    copy: Any = np.ndarray(x.shape, x.dtype, bytearray(spec.span), -spec.low, x.strides)
+    copy: Any = np.ndarray(spec.shape, x.dtype, bytearray(spec.span), -spec.low, spec.strides)
     copy[...] = x
     return copy
 

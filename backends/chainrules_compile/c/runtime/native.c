@@ -66,18 +66,34 @@ static int spec_read(PyObject* list, Spec** found, Py_ssize_t* n) {
     return 0;
 }
 
-/* The address of an argument; a number is written to `room`, an unaligned array is copied. */
+/* Whether an array has the strides that the program reads it by. */
+static int laid_out(Spec* s, PyArrayObject* a) {
+    for (int d = 0; d < s->nd; d++)
+        if (s->dims[d] > 1 && PyArray_STRIDE(a, d) != s->strides[d]) return 0;
+    return 1;
+}
+
+/* The address of an argument; a number is written to `room`, and an array that is unaligned, or
+laid out in another way than when the program was recorded, is copied. */
 static char* taken(Spec* s, PyObject* x, char* room, void** copy) {
     if (s->kind == ARRAY) {
-        if (!PyArray_Check(x)) { PyErr_SetString(PyExc_TypeError, "an array is wanted"); return NULL; }
         PyArrayObject* a = (PyArrayObject*)x;
+        if (!PyArray_Check(x) || PyArray_NDIM(a) != s->nd
+            || !PyArray_CompareLists(PyArray_DIMS(a), s->dims, s->nd)) {
+            PyErr_SetString(PyExc_TypeError, "an array of another shape is wanted");
+            return NULL;
+        }
         char* data = PyArray_BYTES(a);
-        if (PyArray_ISALIGNED(a) || s->span == 0) return data;
+        if (s->span == 0 || (PyArray_ISALIGNED(a) && laid_out(s, a))) return data;
         char* own = malloc(s->span);
         if (!own) { PyErr_NoMemory(); return NULL; }
-        memcpy(own, data + s->low, s->span);
         *copy = own;
-        return own - s->low;
+        Py_INCREF(s->dtype);
+        PyObject* same = PyArray_NewFromDescr(&PyArray_Type, s->dtype, s->nd, s->dims, s->strides,
+                                              own - s->low, NPY_ARRAY_WRITEABLE, NULL);
+        int failed = !same || PyArray_CopyInto((PyArrayObject*)same, a);
+        Py_XDECREF(same);
+        return failed ? NULL : own - s->low;
     }
     if (s->kind == SCALAR) {
         PyArray_ScalarAsCtype(x, room);

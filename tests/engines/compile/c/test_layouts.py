@@ -171,3 +171,13 @@ def test_what_is_spread_over_arrays_that_lie_in_any_way(name, part):
 @pytest.mark.parametrize("name", SPREAD)
 def test_all_that_is_spread_over_arrays_that_lie_in_any_way(name, part, dtype):
     check(spread(name, part), dtype, [lambda x: x])
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_a_result_of_scipys_may_be_laid_out_in_another_way_at_a_later_call(n):
+    """It was read by the strides of the first one: other numbers, and memory beyond the array."""
+    a = np.random.default_rng(0).standard_normal((n, n)) / np.sqrt(n)
+    slope = grad(lambda a: np.sum(v.expm(a) ** 2))
+    c = compiled(slope)
+    for scale in (0.01, 1.0, 4.0, 10.0):
+        assert near(c(a * scale), slope(a * scale))
