@@ -268,9 +268,7 @@ def _replaced(x: Any, instead: Mapping[Value, Any]) -> Any:
         return instead.get(x, x)
     if type(x) in (tuple, list):
         return type(x)([_replaced(y, instead) for y in x])
-    if type(x) is dict:
-        return {key: _replaced(y, instead) for key, y in x.items()}
-    return x
+    return {key: _replaced(y, instead) for key, y in x.items()} if type(x) is dict else x
 
 
 def _shown(x: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advised, find_tracers, remedies
+from chainrules_py.extend import Line, advised, filled, find_tracers, remedies
 
 _LONGEST = 72
 """The number of characters of an expression that a message shows."""
@@ -124,14 +124,14 @@ def _of_several(line: Line, call: ast.Call) -> str | None:
     axis = any(arrays[:1]) and not any(arrays[1:])
     if write is None or call.keywords or len(arrays) < 2 or axis:
         return None
-    return write.format(*line.arguments, all=", ".join(line.arguments))
+    return filled(write, *line.arguments, all=", ".join(line.arguments))
 
 
 def _is_array(line: Line, node: ast.AST) -> bool:
     """Return whether an argument is a list, or an array that has axes."""
     x = line.resolved(node)
     listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(x, (list, tuple))
-    return listed or getattr(x, "ndim", 0) > 0
+    return listed or (not isinstance(x, type) and getattr(x, "ndim", 0) > 0)
 
 
 def _of_objects(line: Line, node: Any) -> ast.expr | None:

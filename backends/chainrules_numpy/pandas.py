@@ -22,7 +22,16 @@ from pandas.core.window import ExponentialMovingWindow, Rolling
 
 from chainrules_numpy.list_and_index_advice import stacked_list
 from chainrules_py import NotDifferentiableError, TracerError
-from chainrules_py.extend import Line, advise, caller, find_tracers, refusers, register_table, told
+from chainrules_py.extend import (
+    Line,
+    advise,
+    caller,
+    filled,
+    find_tracers,
+    refusers,
+    register_table,
+    told,
+)
 
 __all__ = ["numbers_of"]
 
@@ -200,7 +209,7 @@ def _in_arrays(name: str, x: str, given: list[str], of_columns: bool) -> str | N
     if name in _MATRICES and not given:
         return f"{_MATRICES[name]}({x}, rowvar=False)"
     if (known := _IN_ARRAYS.get(name)) is not None:
-        write = known.format(*given, "y", x=x)
+        write = filled(known, *given, "y", x=x)
         return f"{write[:-1]}, axis=0)" if of_columns and name in _REDUCTIONS else write
     return f"np.{name}({', '.join([x, *given])})" if hasattr(np, name) else None
 

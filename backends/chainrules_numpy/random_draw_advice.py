@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import advise, gives, register_generator
+from chainrules_py.extend import advise, filled, gives, register_generator
 
 _name: str
 
@@ -87,7 +87,9 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
     write = ALONG[name] if "axis" in given else write
-    write = write.format(**{**defaults, **given, "rng": rng})
+    if "size" not in given and not any(arguments[2:]):
+        write = write.replace("({size}, len({mean}))", "len({mean})")
+    write = filled(write, **{**defaults, **given, "rng": rng})
     return re.sub(r"ignore_derivatives\(([\d.]+)\)", r"\1", write)  # a number has none
 
 

@@ -57,9 +57,7 @@ def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
     d = v.abs(a - b)
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
-    if p == 1 and not varies(p):
-        return _sum(d, w)
-    return _root(_sum(v.pow(d, p), w), p)
+    return _sum(d, w) if p == 1 and not varies(p) else _root(_sum(v.pow(d, p), w), p)
 
 
 def _root(x: Any, p: Any) -> Any:

@@ -235,9 +235,7 @@ def _rounding(function: Function) -> Function:
     """Wrap a rounding function so that floats stay floats, and zeros keep their sign."""
 
     def of_real(x: float) -> float:
-        if type(x) is not float or not math.isfinite(x):
-            return x
-        return math.copysign(function(x), x)
+        return math.copysign(function(x), x) if type(x) is float and math.isfinite(x) else x
 
     return of_real
 

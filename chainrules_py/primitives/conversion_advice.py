@@ -323,9 +323,8 @@ class _Constants(ast.NodeTransformer):
         if isinstance(node, (ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.keyword)):
             return self.generic_visit(node)
         beside = self.made.startswith("int(") and getattr(self.line.resolved(node), "ndim", None)
-        if beside or not any(self.line.traced(node)):  # beside: an array next to the number
-            return node
-        return _call(self.made, ast.unparse(node))
+        kept = beside or not any(self.line.traced(node))  # beside: an array next to the number
+        return node if kept else _call(self.made, ast.unparse(node))
 
 
 def _call(made: str, argument: str) -> ast.expr:
@@ -465,7 +464,28 @@ def _written(found: Advice | None, line: Line) -> str | None:
     if found is None or "{" not in found:
         return found
     named, every = line.arguments, ", ".join(line.arguments or ["x"])
-    return found.format(*named, *"xyz"[len(named) :], all=every, x=line.argument)
+    return filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
+
+
+def filled(write: str, *arguments: str, **named: str) -> str:
+    """Put arguments into an advice, in parentheses where an operator or a member is beside them.
+
+    Examples
+    --------
+    >>> filled("use {0} * np.ones({n})", "a + b", n="i + 1")
+    'use (a + b) * np.ones(i + 1)'
+    """
+    values = {**{str(i): text for i, text in enumerate(arguments)}, **named}
+
+    def put(found: re.Match[str]) -> str:
+        left, name, right = found.groups(default="")
+        alone = not (left or right) or isinstance(_parsed(values[name]), _CLOSED)
+        return left + (values[name] if alone else f"({values[name]})")
+
+    return re.sub(r"([-+*/@] ?)?\{(\w+)\}(?=( [-+*/@<]|[.\[])?)", put, write)
+
+
+_CLOSED = ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call
 
 
 def _found_at(line: Line, roots: set[str]) -> str | None:

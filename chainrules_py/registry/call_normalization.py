@@ -55,9 +55,8 @@ def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, An
         return None, operands, {}, whole
     primal: Any = call.operation  # a keyword may select another operation
     xs, stated = primal.normalise(tuple(call.operands.values()), call.options)
-    if len(xs) != len(operands):  # defaults are operands without tangents
-        return None, operands, {}, whole
-    return primal, xs, stated, None
+    # Defaults are operands without tangents.
+    return (primal, xs, stated, None) if len(xs) == len(operands) else (None, operands, {}, whole)
 
 
 def _whole(f: Any, at_home: type, options: dict[str, Any], *xs: Any) -> Any:

@@ -82,8 +82,7 @@ def take_transpose(y_bar, x, indices, *, axis):
 
 def _along(axis, ndim):
     """Build the pattern of ``x[:, ..., array]``."""
-    before = Index.split((slice(None),) * ((axis or 0) % ndim))[0]
-    return Index((*before, Index.HOLE))
+    return Index((*Index.split((slice(None),) * ((axis or 0) % ndim))[0], Index.HOLE))
 
 
 def take_pull_into(buffer, y_bar, indices, *, axis):

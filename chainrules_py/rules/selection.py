@@ -173,9 +173,8 @@ def nan_to_num_rule(x, nan, posinf, neginf):
 
 def each_part(f, *xs):
     """Apply a function to real and imaginary parts separately, or to real numbers."""
-    if kind_of(xs[0]) != "complex":
-        return f(*xs)
-    return f(*map(real, xs)) + 1j * f(*map(imag, xs))
+    parted = kind_of(xs[0]) == "complex"
+    return f(*map(real, xs)) + 1j * f(*map(imag, xs)) if parted else f(*xs)
 
 
 def keep_finite(t, x):

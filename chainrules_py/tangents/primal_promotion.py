@@ -50,9 +50,7 @@ def real_numbers(x: Any, like: Any = None) -> Any:
         return x
     if kind == "other":
         refuse_numbers(x)
-    if like is not None and kind_of(like) == "real":
-        return promoted(x, like)
-    return widened(x)
+    return promoted(x, like) if like is not None and kind_of(like) == "real" else widened(x)
 
 
 class ByDtype(dict[Any, Any]):

@@ -77,9 +77,8 @@ class AbstractTangent:
     __array__ = __refused__  # NumPy would otherwise wrap it in an array of objects
 
     def __add__(self, other: Any) -> Any:
-        if is_structure_type(type(other)):
-            return Algebra.move(other, self)
-        return Algebra.add(self, other)
+        structured = is_structure_type(type(other))
+        return Algebra.move(other, self) if structured else Algebra.add(self, other)
 
     def __radd__(self, other: Any) -> Any:
         return self.__add__(other)

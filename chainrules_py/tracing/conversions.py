@@ -13,7 +13,14 @@ from typing import Any, NoReturn
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.ops.engine_operations import duplicate
 from chainrules_py.primitives import conversion_advice
-from chainrules_py.primitives.conversion_advice import Line, advised_at, instead_of, remedy, told
+from chainrules_py.primitives.conversion_advice import (
+    Line,
+    advised_at,
+    filled,
+    instead_of,
+    remedy,
+    told,
+)
 from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost_derivative_notes import note_refusal
 from chainrules_py.tracing.object_arrays import becomes_element, objects
@@ -151,7 +158,7 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     ):
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
         write = f"use {line.with_constant(made)}{', which is a constant' * (kind != 'int')}"
-    write = write or _INSTEAD[kind].format(x=line.argument)
+    write = write or filled(_INSTEAD[kind], x=line.argument)
     to = "a plain number" if kind == "complex" and line.library else kind
     fact = f"cannot convert {line.picture or picture(x)} to {to}: its derivative would be lost"
     raise TracerError(told(fact, line, write))

@@ -174,6 +174,8 @@ def _call_slowly(f: Any, row: Alias | None, home: Any, /, *operands: Any, **keyw
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
         return _call_unknown(f, scalars, keywords)
+    if scalars is not operands and any([type(x) in SEQUENCES for x in scalars]):
+        return call_native(f, scalars, keywords)  # which reads lists beside the library's scalars
     if scalars is not operands and row.operation in shaping:
         scalars = (with_memory(scalars[0]), *scalars[1:])
     call = row.call(scalars, keywords)

@@ -142,7 +142,11 @@ def joined(x: Any) -> Any:
         return x
     refuse_labelled(x)
     flat = x.ravel().tolist()
-    return info.namespace.stack(flat).reshape(x.shape) if any(map(is_element, flat)) else x
+    if any(map(is_element, flat)):
+        return info.namespace.stack(flat).reshape(x.shape)
+    # Functions such as `clip` may have replaced each element by a plain number.
+    plain = objects and flat and all([isinstance(y, (float, int)) for y in flat])
+    return x.astype(float) if plain else x
 
 
 # ----------------------------------------------------------------------------------------- guards

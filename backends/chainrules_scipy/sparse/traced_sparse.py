@@ -340,9 +340,7 @@ def pattern_of(y: Any) -> Pattern:
 
 def traced_of(a: Any) -> TracedSparse:
     """Return a SciPy sparse array as a traced one."""
-    if isinstance(a, TracedSparse):
-        return a
-    return TracedSparse(_numbers(a), pattern_of(a))
+    return a if isinstance(a, TracedSparse) else TracedSparse(_numbers(a), pattern_of(a))
 
 
 def _numbers(a: Any) -> Any:

@@ -159,6 +159,10 @@ def _general(dist: Any) -> Any:
     return scipy.stats.rv_discrete if is_discrete else scipy.stats.rv_continuous
 
 
+def _is_users(dist: Any) -> bool:
+    return not type(dist).__module__.startswith("scipy.")
+
+
 def _is_own(dist: Any, name: str) -> bool:
     return getattr(type(dist), name) is not getattr(_general(dist), name)
 
@@ -185,6 +189,8 @@ def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
     call = _Call(dist, x, args, options)
 
     def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+        if _is_users(dist) and not _is_own(dist, "_logpdf"):  # no logarithm of 0 far out
+            return dist._pdf(_standardised(x - loc, scale), *shapes) / scale
         return exponential(
             dist.name,
             lambda z, scale, *shapes: _log_density(dist, z, *shapes) - v.log(scale),
@@ -204,9 +210,10 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
     own = CUMULATIVE.get(dist.name)
     if own is not None:
         return own(z, *shapes)
-    if dist.name in INTEGRATED:
+    has_own = _is_own(dist, "_cdf")
+    if dist.name in INTEGRATED or (_is_users(dist) and not has_own):
         return _integral(dist, z, *shapes)
-    if not _is_own(dist, "_cdf"):
+    if not has_own:
         reject(f"SciPy integrates the density of {dist.name}, of which there is no derivative here")
     return dist._cdf(z, *shapes)
 

@@ -121,10 +121,8 @@ class ElementwiseRecipe(SharedRun):
             product = lambda t, p: strong_multiply(p, t)
         for i in request.active:
             (form, c), partial = self.forms[i], self.partials[i]
-            if form != "constant" or self.singular:
-                found.append((product, partial))
-            else:
-                found.append((times_constant(c), None))
+            constant = form == "constant" and not self.singular
+            found.append((times_constant(c), None) if constant else (product, partial))
         return found
 
     def forward(self, request: Request) -> Bound:

@@ -103,9 +103,8 @@ class Pulls:
                     return fast(y_bar, *kept[:n])
                 if summed is not None:
                     return summed(plan, y_bar, *kept[:n])
-                if constant:  # summing first leaves less to multiply
-                    return fast(plan(y_bar), *kept[:n])
-                return plan(fast(y_bar, *kept[:n]))
+                # Summing first leaves less to multiply.
+                return fast(plan(y_bar), *kept[:n]) if constant else plan(fast(y_bar, *kept[:n]))
 
             if type_info(self.request.operands[self.request.active[position]]).is_plain_number:
                 return lambda *given: as_scalar(pull_one(*given))

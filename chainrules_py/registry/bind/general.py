@@ -251,10 +251,9 @@ class GeneralRecipe(_Written, SharedRun):
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
                 if alone_in and m.pull_into is not None:
                     half, alike = PullInto(half, m.pull_into), False
-                if alike and y.shape == x.shape:
-                    kept.append((half, None, m.saved))
-                else:
-                    kept.append((half, NUMBER if type(x) is float else space(x), m.saved))
+                same = alike and y.shape == x.shape
+                of = None if same else NUMBER if type(x) is float else space(x)
+                kept.append((half, of, m.saved))
             if alone_in:
                 return y, (one, links, kept[0][0], kept[0][1], *kept[0][2])
             together = getattr(kept[0][0], "after", None) is kept[1][0]
@@ -436,10 +435,8 @@ class RruleRecipe(_Written, OneMode):
             for i in active:
                 x = xs[i]
                 alike = near and getattr(y, "dtype", None) is getattr(x, "dtype", 0)
-                if alike and y.shape == x.shape:
-                    spaces.append(None)
-                else:
-                    spaces.append(NUMBER if type(x) is float else space(x))
+                same = alike and y.shape == x.shape
+                spaces.append(None if same else NUMBER if type(x) is float else space(x))
             return y, (pull, links, pullback, *spaces)
 
         return Bound(request, run, may_be_zero=True, is_plain=True)

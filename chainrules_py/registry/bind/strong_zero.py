@@ -145,8 +145,7 @@ def _ones(x: Any) -> Any:
 
 def _summed(probe: Any, bar: Any) -> Any:
     shape = getattr(untraced(bar), "shape", ())
-    fits = getattr(probe, "ndim", 0) >= len(shape)
-    return unbroadcast(probe, shape) if fits else True
+    return unbroadcast(probe, shape) if getattr(probe, "ndim", 0) >= len(shape) else True
 
 
 def _strong_product(

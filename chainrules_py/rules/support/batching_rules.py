@@ -86,8 +86,7 @@ def broadcasted(operands, options):
 
 def tiled(operands, options):
     """Align the operand with ``repetitions``, which may be more than its axes."""
-    times = options["repetitions"]
-    return (aligned(operands[0], len(times)),), options
+    return (aligned(operands[0], len(options["repetitions"])),), options
 
 
 def indexed(operands, options):

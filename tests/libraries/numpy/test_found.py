@@ -230,6 +230,43 @@ def test_object_arrays_beside_what_is_differentiated(f):
         grad(f)(X, np.array([1.0, 2.0, 3.0], object))
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda u, x: np.sum((x + 0.1 * np.clip(u, -1.0, 1.0)) ** 2),
+        lambda u, x: np.clip(u, -1, 1) @ x,
+        lambda u, x: np.sum(np.maximum(u, 0.0) * x),
+        lambda u, x: np.sum(np.sign(u) * x - np.floor(u) * x),
+    ],
+)
+@pytest.mark.parametrize("x", [[0.3, 0.2], [0.3, -2.0], [-3.0, -2.0]])
+def test_an_array_of_traced_numbers_that_become_constants(f, x):
+    """Where all of them did, it was refused as an array of objects."""
+    x = np.array(x)
+    of_objects, stacked = (lambda x, m=m: f(m([2.5 * x[0], x[1]]), x) for m in (np.array, np.stack))
+    np.testing.assert_array_equal(grad(of_objects)(x), grad(stacked)(x))
+    np.testing.assert_array_equal(jvp(of_objects, (x,), (x,)), jvp(stacked, (x,), (x,)))
+
+
+@pytest.mark.parametrize("x", [1.5, 2])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.where([True, False], x, 0.0),
+        lambda x: np.where(True, x, [1.0, 2.0]),
+        lambda x: np.where((x > 0, x < 0), x, 0.0),
+        lambda x: np.dot([1.0, 2.0], x),
+        lambda x: np.outer([1.0, 2.0], x),
+        lambda x: np.inner(x, [1.0, 2.0]),
+    ],
+)
+def test_lists_beside_a_python_number(f, x):
+    """They were read as arrays beside NumPy's numbers alone."""
+    loss = lambda x: np.sum(f(x))
+    assert grad(loss)(x) == grad(loss)(np.float64(x))
+    assert jvp(loss, (x,), (1.0,)) == jvp(loss, (np.float64(x),), (1.0,))
+
+
 def test_where_that_leaves_nothing_out():
     assert grad(lambda x: np.max(x, where=True))(X).tolist() == [0, 0, 1]
     assert grad(lambda x: np.minimum.reduce(x, where=True))(X).tolist() == [1, 0, 0]

@@ -292,3 +292,32 @@ def test_a_gradient_adds_no_filter_of_warnings():
         "assert warnings.filters == before, warnings.filters[:3]"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+SUMS = {
+    "normal": lambda p, rng: rng.normal(p[0] + p[1], p[2] + 1.0),
+    "uniform": lambda p, rng: rng.uniform(p[0] - p[1], p[2] + p[1]),
+    "exponential": lambda p, rng: rng.exponential(p[0] + 1.0, 3),
+    "lognormal": lambda p, rng: rng.lognormal(p[0] if len(p) else p[1], p[0] + p[2]),
+    "laplace": lambda p, rng: rng.laplace(p[0] - p[1], p[2] + p[0]),
+    "permutation": lambda p, rng: rng.permutation(p + p),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_an_expression_as_a_parameter_keeps_its_parentheses(name):
+    """The line to write was another one: ``p[0] + p[1] + p[2] + 1.0 * rng.standard_normal()``."""
+    p = np.array([0.1, 0.2, 0.3])
+    with pytest.raises(TracerError) as caught:
+        grad(lambda p: np.sum(SUMS[name](p, np.random.default_rng(SEED))))(p)
+    write = str(caught.value).rpartition("use ")[2]
+    found = eval(write, {"np": np, "p": p, "rng": np.random.default_rng(SEED)})
+    np.testing.assert_allclose(found, SUMS[name](p, np.random.default_rng(SEED)))
+
+
+def test_one_draw_of_several_numbers():
+    with pytest.raises(TracerError) as caught:
+        grad(lambda p: np.sum(np.random.default_rng(SEED).multivariate_normal(p, np.diag(p))))(
+            np.ones(3)
+        )
+    assert "standard_normal(len(p)) @ np.linalg.cholesky(np.diag(p)).T" in str(caught.value)

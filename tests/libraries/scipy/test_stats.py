@@ -392,3 +392,38 @@ def test_the_mean_of_a_function_of_a_draw(of):
     known, up, down = (of(scipy.stats, t) for t in (0.7, 0.7 + 1e-5, 0.7 - 1e-5))
     assert abs(value - known) < 1e-9
     assert abs(slope - (up - down) / 2e-5) < 1e-7
+
+
+class Bell(scipy.stats.rv_continuous):
+    def _pdf(self, x):
+        return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+
+
+class Decay(scipy.stats.rv_continuous):
+    def _pdf(self, x, a):
+        return a * np.exp(-a * x)
+
+
+BELL, DECAY = Bell(name="bell"), Decay(a=0.0, name="decay")
+OF_DENSITIES = {
+    "pdf far out": (
+        lambda s: BELL.pdf(100.0, scale=s),
+        lambda s: scipy.stats.norm.pdf(100.0, 0, s),
+    ),
+    "logpdf": (lambda s: BELL.logpdf(0.3, s), lambda s: scipy.stats.norm.logpdf(0.3, s)),
+    "cdf": (lambda s: BELL.cdf(0.7, scale=s), lambda s: scipy.stats.norm.cdf(0.7, scale=s)),
+    "sf": (lambda s: BELL.sf(0.7, loc=s), lambda s: scipy.stats.norm.sf(0.7, loc=s)),
+    "ppf": (lambda s: BELL.ppf(s / 2), lambda s: scipy.stats.norm.ppf(s / 2)),
+    "cdf of a shape": (lambda s: DECAY.cdf(0.7, s), lambda s: scipy.stats.expon.cdf(0.7 * s)),
+    "expect": (lambda s: BELL.expect(lambda x: x**2, scale=s), lambda s: s**2),
+    "expect of a shape": (lambda s: DECAY.expect(lambda x: x, args=(s,)), lambda s: 1 / s),
+}
+
+
+@pytest.mark.parametrize("name", OF_DENSITIES)
+def test_a_distribution_that_states_its_density_alone(name):
+    """Far out the density is 0, whose logarithm made NaN; functions of it were refused."""
+    f, known = OF_DENSITIES[name]
+    with chainrules_scipy.install():
+        slope, pushed = grad(f)(1.3), jvp(f, (1.3,), (1.0,))[1]
+        np.testing.assert_allclose([slope, pushed], grad(known)(1.3), rtol=1e-9)
