@@ -242,3 +242,36 @@ def test_batches_that_are_stated_are_checked(axis):
             check_rule(f, RISING, vary=False)
     else:
         assert check_rule(f, RISING, vary=False).verdict("batched") == "passed"
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3)])
+@pytest.mark.parametrize("option", ["keepdims", "axis"])
+def test_a_rule_that_ignores_an_option(option, shape):
+    """The engine's error about the shape of the tangent was taken for one that the rule raised."""
+
+    @primitive
+    def total(x, *, axis=1, keepdims=False):
+        return np.sum(x, axis=axis, keepdims=keepdims)
+
+    @rule(total)
+    def total_rule(x: np.ndarray, *, axis, keepdims):
+        known = {"axis": axis, "keepdims": keepdims, option: fixed[option]}
+        spread = np.sum(x, axis=known["axis"], keepdims=True).shape
+        push = lambda t: np.sum(t, **known)
+        pull = lambda b: np.zeros_like(x) + np.reshape(b, spread)
+        return total(x, axis=axis, keepdims=keepdims), (LinearMap(push, pull),)
+
+    with pytest.raises(RuleCheckError, match=f"wrong only for {option}="):
+        check_rule(total, np.random.default_rng(0).normal(size=shape))
+
+
+def test_a_function_that_writes_to_an_operand():
+    """Each further call wrote the same, so that none was seen to change anything."""
+    doubled = primitive(lambda x, out, /: np.multiply(x, 2.0, out=out))
+
+    @rule(doubled)
+    def doubled_rule(x: np.ndarray, out: np.ndarray):
+        return np.multiply(x, 2.0, out=out), (LinearMap(lambda t: 2 * t, lambda b: 2 * b), N)
+
+    with pytest.raises(RuleCheckError, match="writes to an operand"):
+        check_rule(doubled, RISING, np.zeros(3))

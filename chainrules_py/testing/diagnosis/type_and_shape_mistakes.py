@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py.errors import ProjectionError
+
 _FIELDS = re.compile(r"no Tangent of (\w+)")
 _DTYPE = re.compile(r"\b(?:float|complex)\d+\b")
 
@@ -91,6 +93,10 @@ def name_at_call(name: str, inner: str) -> str:
 
 
 def is_said(error: Exception) -> bool:
-    """Return whether a rule raises an error itself, or by ``n, m = x.shape``."""
+    """Return whether a rule raises an error itself, or by ``n, m = x.shape``.
+
+    An engine raises what it says about a tangent that the rule gave.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return (last.line or "").startswith("raise ") or "values to unpack" in str(error)
+    raises = (last.line or "").startswith("raise ") and not isinstance(error, ProjectionError)
+    return raises or "values to unpack" in str(error)
