@@ -251,7 +251,7 @@ def flat(x: Any) -> Any:
     """Raise: the iterator that NumPy returns writes to x."""
     raise TracerError(
         f"flat of {describe(x)} stands for its memory; write x.ravel() to read it, and "
-        f"x[np.unravel_index(i, x.shape)] = y to write to it"
+        f"x[np.unravel_index(np.arange(x.size)[i], x.shape)] = y to write to it"
     )
 
 

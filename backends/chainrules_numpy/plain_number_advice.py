@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import advise
+from chainrules_py.extend import advise, filled
 
 _name: str
 
@@ -56,10 +56,36 @@ ALIKE = (
 
 for _name in ALIKE.split():
     OTHERWISE[_name] = f"np.{_name}({{all}})"
+
+
+def _with_lists(write: str) -> Any:
+    """Return advice that turns generators into lists, which ``np.stack`` takes."""
+
+    def given(line: Any) -> str:
+        nodes = [ast.parse(x, mode="eval").body for x in line.arguments if x[0] != "*"]
+        each = [ast.unparse(x) for x in nodes]
+        for i, x in enumerate(nodes):
+            if isinstance(x, ast.GeneratorExp):
+                each[i] = ast.unparse(ast.ListComp(x.elt, x.generators))
+            elif each[i].startswith(("map(", "filter(", "reversed(")):
+                each[i] = f"[*{each[i]}]"
+        return f"use {filled(write, *each, *'xy'[len(each) :])}"
+
+    return given
+
+
+def _log(line: Any) -> str:
+    """Divide by the logarithm of the base, which ``np.log`` does not take."""
+    return f"use np.log({{0}}){' / np.log({1})' * (len(line.arguments) == 2)}"
+
+
 for _name, _line in OTHERWISE.items():
     for _module in (math, cmath):
         if hasattr(_module, _name):
-            advise(getattr(_module, _name), f"use {_line}")
+            _stacks = "np.stack" in _line
+            advise(getattr(_module, _name), _with_lists(_line) if _stacks else f"use {_line}")
+advise(math.log, _log)
+advise(cmath.log, _log)
 
 
 def _arange(line: Any) -> str:

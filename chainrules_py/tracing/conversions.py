@@ -180,7 +180,7 @@ def refuse_exchange() -> NoReturn:
         With the line to write.
     """
     line = Line(caller())
-    write = advised_at(line) or "use x[[i, j]] = x[[j, i]]"
+    write = advised_at(line) or "use x[i], x[j] = np.copy(x[j]), np.copy(x[i])"
     raise TracerError(
         told("rows of a traced value, which are views, would be exchanged in place", line, write)
     )

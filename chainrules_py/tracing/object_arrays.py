@@ -82,7 +82,7 @@ class Objects:
 _OF_DTYPE = (
     r"dtype\('O'\)|numpy\.object_|^'O'$|object arrays|safely coerced|has no callable"
     r"|must be real numbers|the same d?type|data type not supported"
-    r"|'(float|int)' object has no attribute '(ndim|shape)'"
+    r"|'(float|int)' object has no attribute '(ndim|shape|arctan2|hypot)'"
 )
 objects: dict[int, Objects] = {}
 """What the first array of objects of a differentiation was made by, by level, in all threads."""

@@ -803,7 +803,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
             "grad(g)(np.ones(9))"
         ),
         "flat of float64[9] stands for its memory",
-        "x[np.unravel_index(i, x.shape)] = y",
+        "x[np.unravel_index(np.arange(x.size)[i], x.shape)] = y",
     ),
     "fields of a structured array": (
         (

@@ -339,6 +339,7 @@ TOLD = {
     "grad(lambda s: s.plot())(pd.Series(TWO))": "with NumPy's functions of the array s",
     "grad(lambda x: np.sum(np.stack(pd.Series(x))))(TWO)": "np.stack(list(pd.Series(x))) for pd.S",
     "stored()": "write kept = [ignore_derivatives(y) for y in kept] before",
+    "stored_by_name()": "write best = {k: ignore_derivatives(y) for k, y in best.items()} before",
     "grad(lambda w: worded(w))(TWO)": "use np.dot(table.select_dtypes('number').to_numpy(), w)",
     "grad(located)(TWO)": (
         "write b = t.loc[:, 'a'].to_numpy() + np.zeros_like(x, shape=len(t)), and b[0] = x[0]"
@@ -465,6 +466,12 @@ def filled(x):
 @functools.lru_cache
 def remembered(x):
     return x * x
+
+
+def stored_by_name():
+    best = {}
+    grad(lambda x: best.update(w=x) or x * x)(2.0)
+    return best["w"] + 1.0
 
 
 def stored():

@@ -258,16 +258,24 @@ class Closed:
         """Raise, because the tape is closed."""
         line = Line(caller())
         name, shown = next(line.over(), ("y", "a traced value"))
-        fact = (
-            f"{name}, {shown}, was used after the grad, vjp, jvp, linearize or 'with Tape()' that "
-            f"made it was over"
+        whole, _, key = name.partition("[")
+        of_dict, of_list, one = (
+            f"{{k: ignore_derivatives(y) for k, y in {whole}.items()}}",
+            f"[ignore_derivatives(y) for y in {whole}]",
+            f"ignore_derivatives({whole})",
         )
-        name, of_list, _ = name.partition("[")
-        one, several = f"ignore_derivatives({name})", f"[ignore_derivatives(y) for y in {name}]"
-        write = f"write {name} = {several if of_list else one} before this line"
+        made = one if not key else of_dict if key[0] in ("'", '"') else of_list
+        write = f"write {whole} = {made} before this line"
         if self.state == "closed" and recorders.made.get(id(self)) is self:
             write = "move this line into the 'with Tape()' block"
-        raise TracerError(told(fact, line, write))
+        raise TracerError(
+            told(
+                f"{name}, {shown}, was used after the grad, vjp, jvp, linearize or 'with Tape()' "
+                f"that made it was over",
+                line,
+                write,
+            )
+        )
 
     extend = append
 
