@@ -420,8 +420,8 @@ def test_rows_that_would_be_duplicated_are_not_exchanged(derivative):
     def as_it_says(x):
         y = x * 1.0
         y[0], y[1] = np.copy(y[1]), np.copy(y[0])
-        y[:2], y[2:4] = np.copy(y[2:4]), np.copy(y[:2])
-        return np.sum(y[0] ** 2) + np.sum(y[3] ** 3)
+        y[:, :2], y[:, 2:] = np.copy(y[:, 2:]), np.copy(y[:, :2])
+        return np.sum(y[0] ** 2) + np.sum(y[1, :2] ** 3)
 
     slope = differences(as_it_says, FLAT)
     np.testing.assert_allclose(grad(as_it_says)(FLAT), slope, rtol=1e-9, atol=1e-9)
