@@ -336,9 +336,8 @@ def _without_values(end: Any, n: int) -> Any:
     """Return the conditions at an end with values 0, so that they are linear in y."""
     if end is None or isinstance(end, str):
         return end
-    if isinstance(end[0], int):
-        return end[0], np.zeros(n)
-    return [(nu, np.zeros(n)) for nu, _ in end]
+    zeros = np.zeros(n)
+    return (end[0], zeros) if isinstance(end[0], int) else [(nu, zeros) for nu, _ in end]
 
 
 _cubic: Any = native.CubicSpline

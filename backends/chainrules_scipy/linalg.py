@@ -141,10 +141,8 @@ def solve(
             a, b, int(transposed), assume_a == "lower triangular", check_finite=False
         )
     if assume_a in ("pos", "positive definite"):
-        factor = v.cholesky(a, upper=not lower)
-        factor = adjoint(factor) if not lower else factor
-        factor = v.conj(factor) if transposed else factor
-        return solve_twice(factor, b)
+        factor = v.cholesky(a) if lower else adjoint(v.cholesky(a, upper=True))
+        return solve_twice(v.conj(factor) if transposed else factor, b)
     a = read(a, assume_a, lower)
     return v.solve(v.matrix_transpose(a) if transposed else a, b)
 

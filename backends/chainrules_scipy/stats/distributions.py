@@ -355,6 +355,12 @@ _STANDARD: dict[str, _Compute] = {
         *((2 - p) / v.sqrt(n * (1 - p)), 6 / n + p**2 / (n * (1 - p))),
     )
 }
+# Moments about 0 that SciPy's formula has as 0/0 at some shapes, and as a constant there.
+_MUNP: dict[str, _Compute] = {
+    "truncpareto": lambda _, n, b, c: (
+        b * c**n * v.log(c) * scipy.special.exprel((b - n) * v.log(c)) / (c**b - 1)
+    )
+}
 _SUMMED = ("bernoulli", "zipfian", "nchypergeom_fisher")
 
 
@@ -397,13 +403,19 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
         return _STANDARD[dist.name](*shapes)
     if dist.name in _SUMMED:
         return _of_sums(dist, shapes)
-    if _is_own(dist, "_stats"):
+    if dist.name == "genextreme" and varies(shapes) and np.any(np.abs(asked(shapes[0])) < 1e-4):
+        reject(
+            "scipy.stats.genextreme has its moments as constants where abs(c) < 1e-4, of which "
+            "there is no derivative here: choose another c, or gumbel_r, which is genextreme(0)"
+        )
+    if _is_own(dist, "_stats") and dist.name not in _MUNP:
         function = type(dist)._stats
         wanted = {"moments": "mvsk"} if "moments" in inspect.signature(function).parameters else {}
         return _by_text(function, dist, shapes, **wanted)
     if not _is_own(dist, "_munp"):
         return [None] * 4
-    m = [1.0, *(followed(type(dist)._munp)(dist, n, *shapes) for n in (1, 2, 3, 4))]
+    munp = _MUNP.get(dist.name) or followed(type(dist)._munp)
+    m = [1.0, *(munp(dist, n, *shapes) for n in (1, 2, 3, 4))]
     var = m[2] - m[1] ** 2
     third = m[3] - 3 * m[1] * m[2] + 2 * m[1] ** 3
     fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] ** 2 * m[2] - 3 * m[1] ** 4

@@ -427,3 +427,22 @@ def test_a_distribution_that_states_its_density_alone(name):
     with chainrules_scipy.install():
         slope, pushed = grad(f)(1.3), jvp(f, (1.3,), (1.0,))[1]
         np.testing.assert_allclose([slope, pushed], grad(known)(1.3), rtol=1e-9)
+
+
+@pytest.mark.parametrize("b", [1.0, 2.0, 4.0, 2.5])
+@pytest.mark.parametrize("method", ["mean", "var", "std"])
+def test_moments_where_scipys_formula_is_a_limit(method, b):
+    """Where b is the order, SciPy takes another formula, whose slope is another."""
+    with chainrules_scipy.install():
+        f = lambda b: getattr(scipy.stats.truncpareto, method)(b, 5.3)
+        h = 1e-3
+        known = (f(b - 2 * h) - 8 * f(b - h) + 8 * f(b + h) - f(b + 2 * h)) / (12 * h)
+        np.testing.assert_allclose(grad(f)(b), known, rtol=1e-8)
+
+
+def test_moments_that_scipy_has_as_constants():
+    with chainrules_scipy.install():
+        mean = scipy.stats.genextreme.mean
+        assert grad(lambda s: mean(0.0, scale=s))(2.0) == mean(0.0)
+        with pytest.raises(NotDifferentiableError, match="gumbel_r"):
+            grad(mean)(0.0)
