@@ -660,7 +660,8 @@ def checked_types(
     same = variadic or len(parameters.positional) == skip + len(primal.operands)
     same &= variadic == (primal.variadic is not None)
     if not same or (parameters.keywords is None and options != set(primal.options)):
-        before = "".join([f"{name}, " for name in parameters.positional[:skip]])
+        first, known = parameters.positional[:skip], primal.operands
+        before = "".join([f"{'tangents' if name in known else name}, " for name in first])
         raise RuleError(
             f"{function.__qualname__} ({where_defined(function)}) takes "
             f"({', '.join(parameters.names)}); {primal.__name__} "

@@ -64,7 +64,13 @@ def enter(statement: Statement) -> None:
             kept.append(other)
         elif other.modes != statement.modes or not statement.source.replaces(other.source):
             name = statement.primal.__name__
-            over = "" if statement.source.by_call else f", or write @rule({name}, override=True)"
+            over = (
+                ""
+                if statement.source.by_call
+                else (
+                    f", in a notebook by unregister({name}), or write @rule({name}, override=True)"
+                )
+            )
             raise RuleError(
                 f"{name} has two rules for the same types, at {other.source.where} and at "
                 f"{statement.source.where}; delete one{over}"

@@ -98,8 +98,9 @@ class ElementwiseRecipe(SharedRun):
         if is_structure_type(type(y)):  # a partial derivative is of one number by another
             raise RuleError(
                 f"{request.statement!r} is of one array or number, and "
-                f"{request.statement.primal.__name__} gave {describe(y)}; state its rule by @rule "
-                f"or rrule.register"
+                f"{request.statement.primal.__name__} gave {describe(y)}; "
+                f"{f'write outputs={len(y)} in scalar_rule, or ' * isinstance(y, tuple)}state its "
+                f"rule by @rule or rrule.register"
             )
 
     def refuse_complex(self, statement: Statement) -> None:
