@@ -48,9 +48,7 @@ class Constants:
             return f"complex({_float(x.real)}, {_float(x.imag)})"
         if isinstance(x, (np.ndarray, np.generic, np.dtype)):
             return self._of_numpy(x)
-        if cls in (tuple, list, dict, slice):
-            return self._structure(x)
-        return self._callable(x)
+        return self._structure(x) if cls in (tuple, list, dict, slice) else self._callable(x)
 
     def known(self, name: str) -> str:
         """Return a name in a module, and import the module."""

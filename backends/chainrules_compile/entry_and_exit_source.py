@@ -71,6 +71,7 @@ class Entry:
         self.static: dict[str, str] = {}
         self.inputs: dict[str, list[Value]] = {}
         self._copies: dict[int, Any] = {}
+        self._paths: dict[int, str] = {}
         self._gathered = ""
         self._named = dict(zip(keywords, self.parameters[len(args) :], strict=True))
         self._keys = tuple(keywords)
@@ -148,12 +149,21 @@ class Entry:
         """Return a container with other leaves; the same copy for the same container."""
         if tree.structure is None:
             return next(leaves)
-        pairs = zip(tree.children, tree.structure.items(x), strict=True)
-        values = [self._copy(child, field, leaves) for child, (_, field) in pairs]
-        return self._copies.setdefault(id(x), build(tree, values))
+        fields = dict(tree.structure.items(x))
+        pairs = zip(tree.children, fields.values(), strict=True)
+        made = build(tree, [self._copy(child, field, leaves) for child, field in pairs])
+        copied, path = getattr(made, "__dict__", {}), self._paths.get(id(x))
+        for key, value in getattr(x, "__dict__", {}).items() if path else ():
+            # What the constructor computed anew is part of the program.
+            taken = key not in fields and not any([value is field for field in fields.values()])
+            if taken and copied.get(key, value) is value:
+                name = self._unused(f"{path}_{key}")
+                self._before(name, f"{path}.__dict__.get({key!r})")
+                self._static(value, name)
+        return self._copies.setdefault(id(x), made)
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
-        cls = type(x)
+        cls, self._paths[id(x)] = type(x), path
         self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"{self._builtin(len)}({path}) != {len(x)}")
@@ -318,12 +328,21 @@ class Entry:
             self._checks.append(f"{name}.tobytes() != {x.tobytes()!r}")
         else:
             self.given[name] = x
-            own, same = self._scope.name(x, f"static_{name}"), self._scope.name(equal, "equal")
-            self._checks.append(f"{name} is not {own} and not {same}({name}, {own})")
+            arrays = cls is np.ndarray or (cls is tuple and {*map(type, x)} == {np.ndarray})
+            own, same = self._scope.name(x, f"static_{name}"), alike if arrays else equal
+            told = self._scope.name(same, same.__name__)
+            self._checks.append(f"{name} is not {own} and not {told}({name}, {own})")
         self.facts.append((name, _shown(x)))
         if not named:
             self.static[name] = _shown(x)
         return x
+
+
+def alike(x: Any, y: Any) -> bool:
+    """Return whether two arrays, or tuples of them, have one form and the same elements."""
+    if type(x) is tuple is type(y):
+        return len(x) == len(y) and all(map(alike, x, y))
+    return type(x) is type(y) and form_of(x) == form_of(y) and np.array_equal(x, y)
 
 
 _STATIC = (np.bool_, np.integer, np.character)

@@ -137,9 +137,7 @@ class Notes:
     def constant(self, x: Any) -> Value:
         """Return the value of a plain array."""
         found = self._by_id.get(id(x))
-        if found is None:
-            return self._first(x)
-        return found
+        return self._first(x) if found is None else found
 
     def _first(self, x: Any) -> Value:
         """Record a plain array as captured or constant, with its fingerprint."""

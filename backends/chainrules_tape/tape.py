@@ -8,7 +8,7 @@ recomputed (`checkpoint`). Each of these packages can be left out without breaki
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.array_writes.in_place_cotangent_links import AddsInPlace
@@ -39,9 +39,15 @@ class KeptVariable(Variable):
     """Value on a tape that keeps its calls, to show them or to record them again.
 
     It has no fast paths, so that these tapes add no cost to the others.
+
+    Attributes
+    ----------
+    orders : int
+        How often results may be differentiated, which functions that are solved to an order read.
     """
 
     __slots__ = ()
+    orders: ClassVar[int] = 4
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Return False: the tape keeps all values, so none may be overwritten."""

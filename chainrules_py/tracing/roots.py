@@ -46,7 +46,10 @@ def with_roots(
     step: Callable[..., Any] | None,
 ) -> Callable[..., Any] | None:
     """Return the step of an operation for operands that are traced twice; others' as it is."""
-    twice = [issubclass(getattr(c, "payload_type", object), Tracer) for c in classes]
+    twice = [
+        issubclass(getattr(c, "payload_type", object), Tracer) or getattr(c, "orders", 1) > 1
+        for c in classes
+    ]
     if step is None or not any(twice):
         return step
     see_about(__name__)

@@ -467,6 +467,7 @@ TOPICS = {
     "tests/engines/torch/test_given_functions.py": "what operations give to functions",
     "tests/engines/test_unstated_entries.py": "entries without a derivative",
     "tests/libraries/test_transposed.py": "pullbacks by their seeds, pushes by their tangents",
+    "tests/engines/compile/test_beside_fields.py": "what an argument holds beside its fields",
     "tests/engines/compile/test_asked.py": "questions for classes and texts, a generator",
     "tests/engines/compile/test_outside.py": "what functions keep, change and give besides arrays",
     "tests/engines/compile/test_orders.py": "orders in memory of results, a generator",

@@ -113,9 +113,9 @@ class _Walk:
         """Take the next call: note the diagonals of its result, or write it."""
         y = call.results[0] if len(call.results) == 1 else None
         if y is not None and y in self._guarded:
-            if call.function is is_finite and self._tested(call):
-                return
-            if call.function in _MATMULS and self._matmul(call):
+            if (call.function is is_finite and self._tested(call)) or (
+                call.function in _MATMULS and self._matmul(call)
+            ):
                 return
             found = self._diagonals(call, y) if _suits(y) and is_contiguous(y) else None
             if found is not None:
@@ -274,9 +274,8 @@ class _Walk:
             return False
         x, w = call.operands
         found = self.of(x)
-        if not found or len(found) > 1 or not is_array(w) or w.layout is None:
-            return False
-        if len(w.shape or ()) != 2 or not x.dtype == w.dtype == y.dtype:
+        matrix = is_array(w) and w.layout is not None and len(w.shape or ()) == 2
+        if not found or len(found) > 1 or not matrix or not x.dtype == w.dtype == y.dtype:
             return False
         ((places, a),) = found.items()
         n = x.shape[0]

@@ -265,9 +265,8 @@ class _Walk:
             return self._divided(call)
         if call.function is power and is_array(call.results[0]):
             return self._power(call)
-        if getattr(call.function, "__name__", None) in _OF_VECTORS:
-            return self._scaled(call)
-        return call
+        name = getattr(call.function, "__name__", None)
+        return self._scaled(call) if name in _OF_VECTORS else call
 
     def _scaled(self, call: Call) -> Call:
         """Return the adjoint of a dot product of vectors as a product of a number and a vector."""
@@ -311,11 +310,8 @@ def canonical(call: Call) -> Call:
             ufunc = _POWERS.get(p)
             if ufunc is not None:
                 return call_of(ufunc, (x,), {}, call.results, (x,))
-    if ufunc is None:
-        return call
-    if call.values != call.operands and not all(map(_is_plain, call.operands)):
-        return call
-    return called(call, ufunc)
+    plain = call.values == call.operands or all(map(_is_plain, call.operands))
+    return called(call, ufunc) if ufunc is not None and plain else call
 
 
 def _is_plain(x: Any) -> bool:
@@ -351,9 +347,8 @@ def _stays(x: Any, result: Value) -> bool:
 
 def uniform(array: Any) -> float | None:
     """Return the finite nonzero number that all elements of an array equal, or None."""
-    if type(array) is not np.ndarray or array.dtype.kind != "f" or not array.size:
-        return None
-    if array.size > _LARGEST and any(array.strides):
+    floats = type(array) is np.ndarray and array.dtype.kind == "f" and array.size
+    if not floats or (array.size > _LARGEST and any(array.strides)):
         return None
     first = float(array.flat[0])
     same = first != 0 and bool((array == first).all())

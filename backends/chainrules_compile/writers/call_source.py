@@ -138,9 +138,8 @@ def _accumulation(ufunc: np.ufunc) -> Spelling:
 
     def spell(s: Speller, call: Call) -> str | None:
         (x,), axis = call.operands, call.options["axis"]
-        if not is_array(x) or x.dtype not in _FLOATS or call.options["include_initial"]:
-            return None
-        if not x.shape or (axis is None and len(x.shape) != 1):
+        known = is_array(x) and x.dtype in _FLOATS and not call.options["include_initial"]
+        if not known or not x.shape or (axis is None and len(x.shape) != 1):
             return None
         name = s.scope.name(accumulate, f"{ufunc.__name__}_accumulate", ("accumulate", ufunc))
         return f"{name}({s.text(x)}, {0 if axis is None else axis})"
@@ -371,9 +370,7 @@ def _matmul_left(s: Speller, call: Call) -> str | None:
         return None
     if len(a.shape) == len(y_bar.shape) > 2 == len(b.shape):
         return f"{_tall(s, y_bar)}.dot({s.text(b)}.T).reshape({call.results[0].shape})"
-    if len(a.shape) > 2:
-        return None
-    if len(a.shape) == len(b.shape) == 1:
+    if len(a.shape) > 2 or len(a.shape) == len(b.shape) == 1:
         return None
     if len(b.shape) == 1 and len(a.shape) == 2:
         return f"{s.text(y_bar)}[..., None] * {s.text(b)}"

@@ -4,8 +4,8 @@ typedef __INT8_TYPE__ int8_t; typedef __UINT8_TYPE__ uint8_t;
 typedef __INT16_TYPE__ int16_t; typedef __UINT16_TYPE__ uint16_t;
 typedef __INT32_TYPE__ int32_t; typedef __UINT32_TYPE__ uint32_t;
 typedef __INT64_TYPE__ int64_t; typedef __UINT64_TYPE__ uint64_t;
-#define FUNCTION1(f) double f(double); float f##f(float);
-#define FUNCTION2(f) double f(double, double); float f##f(float, float);
+#define FUNCTION1(name) double name(double); float name##f(float);
+#define FUNCTION2(name) double name(double, double); float name##f(float, float);
 FUNCTION1(fabs) FUNCTION1(sqrt) FUNCTION1(cbrt) FUNCTION1(exp) FUNCTION1(exp2) FUNCTION1(expm1)
 FUNCTION1(log) FUNCTION1(log2) FUNCTION1(log10) FUNCTION1(log1p) FUNCTION1(sin) FUNCTION1(cos)
 FUNCTION1(tan) FUNCTION1(asin) FUNCTION1(acos) FUNCTION1(atan) FUNCTION1(sinh) FUNCTION1(cosh)
