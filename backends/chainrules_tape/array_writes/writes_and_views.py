@@ -676,9 +676,8 @@ class WritableOnTape(Writable, BareVariable):
         mine = traced and getattr(value, "tape", None) is tape
         y = value.payload if mine else value
         asks = arrays or issubclass(type(y), Tracer) or type_info(type(y)).host is not None
-        if not alone(self) or (asks and not fits(self.payload, y, *arrays)):
-            return False
-        if type(tape).append is not list.append:  # a closed tape, which raises when it records
+        closed = type(tape).append is not list.append  # which raises when it records
+        if not alone(self) or (asks and not fits(self.payload, y, *arrays)) or closed:
             return False
         classes = (self.payload_type, type(y), *map(type, arrays))
         try:

@@ -613,9 +613,8 @@ def checkpoint(
         outside = [x for x in captured if not isinstance(x, OnTape) or x.tape.state == "open"]
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None
-        if tape is None or (tape.notes is not None and tape.notes.calls is not None):
-            return f(*operands, **keywords)
-        if save == "all" and packing is None:
+        keeps_calls = tape is not None and tape.notes is not None and tape.notes.calls is not None
+        if tape is None or keeps_calls or (save == "all" and packing is None):
             return f(*operands, **keywords)
         if save != "nothing":
             return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]

@@ -143,9 +143,8 @@ class Structured(Routing):
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add what the pull returns at each link that gets a cotangent."""
         bars[index] = None
-        x_bars = record[0](y_bar, *record[2:])
-        if len(self.parents) == 1:
-            x_bars = (x_bars,)
+        given = record[0](y_bar, *record[2:])
+        x_bars = (given,) if len(self.parents) == 1 else given
         for link, bar in zip(self.parents, x_bars, strict=True):
             if isinstance(bar, AbstractTangent) or type(link) is not int:
                 _send(bars, link, unthunk(bar))

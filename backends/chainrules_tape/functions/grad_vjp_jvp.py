@@ -368,10 +368,9 @@ def _differentiating(
             run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard=watch, names=names)
             y = run.y
             seeds = [units[type(y)] if type(y) in units else unit(y, what, f, run.leaves)]
-            if sparse:
-                found = run.pull_sparsely(seeds)
-            else:
-                found = pulled(run, seeds, of_chosen, xs, has_aux)
+            found = (
+                run.pull_sparsely(seeds) if sparse else pulled(run, seeds, of_chosen, xs, has_aux)
+            )
             if run.tree.is_flat and all(map(numbers.__getitem__, map(type, found))):
                 bars: Any = tuple(found)  # numbers are returned unchanged
             else:

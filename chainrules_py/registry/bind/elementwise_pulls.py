@@ -234,7 +234,7 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
 
 def _conjugate(x: Any) -> Any:
     """Conjugate a number by Python's method, as that of NumPy's numbers takes ten times as long."""
-    return complex.conjugate(x) if isinstance(x, complex) else x.conjugate()
+    return complex.conjugate(x) if issubclass(type(x), complex) else x.conjugate()
 
 
 def times_constant(c: Any) -> Callable[..., Any]:

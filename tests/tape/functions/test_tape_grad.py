@@ -16,6 +16,7 @@ from chainrules_py import (
     TracerError,
     ZeroTangent,
 )
+from chainrules_scipy import stats
 from chainrules_tape import Tape, grad, hook, jvp, vjp
 
 RNG = np.random.default_rng(5)
@@ -486,3 +487,27 @@ def test_a_hook_that_is_said_to_be_linear_is_compared():
     np.testing.assert_allclose(grad(f)(x, lambda b: 2.0 * (b - np.mean(b))), 0.0)
     np.testing.assert_allclose(grad(f)(x, lambda b: None), 6.0 * x)
     np.testing.assert_allclose(grad(f)(x, lambda b: -b), -6.0 * x)
+
+
+def second_on_one_tape(f, x):
+    with Tape(differentiable=True) as tape:
+        x = tape.variable(x, "x")
+        return tape.grad(tape.grad(f(x), x), x).value
+
+
+SECONDS = {
+    "a quantile": (stats.norm.ppf, 0.2),
+    "a quantile in a shape": (lambda a: stats.gamma.ppf(0.3, 1 + a), 1.3),
+    "a square of a length": (lambda x: np.abs(x) ** 2, 0.0),
+    "an even function of a root": (lambda x: np.cos(np.sqrt(x * x)), 0.0),
+    "a norm": (lambda x: np.linalg.norm(np.stack([x, 2 * x])) ** 2, 0.0),
+    "a complex number": (lambda x: np.abs(np.exp(1j * x) + 1) ** 2, 0.3),
+    "a part of a spectrum": (lambda x: np.abs(np.fft.fft(np.stack([x, x * x, 1.0]))[1]) ** 2, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", SECONDS)
+def test_a_differentiable_tape_has_the_second_derivatives_of_nested_gradients(name):
+    """Solutions by steps were right to first order alone, and squares of lengths had none at 0."""
+    f, x = SECONDS[name]
+    np.testing.assert_allclose(second_on_one_tape(f, x), grad(grad(f))(x), rtol=1e-9)
