@@ -59,7 +59,7 @@ class KeptVariable(Variable):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Record a call, of an even function of a root as one of its square."""
-        return with_roots(
+        return with_roots(  # type: ignore[misc]
             primitive,
             primal,
             tuple(map(type, operands)),

@@ -239,6 +239,7 @@ class ImportedRule:
         self._by = {"push": push, "pull": pull}
         self._imported = imported
         self.halves: dict[Any, Primitive[..., Any]] = {}
+        self.plain: str | None = None  # why Python's numbers have no derivative
         self.primal: Primitive[..., Any]
 
     def frule(self, tangents: tuple[Any, ...], *xs: Any, **options: Any) -> tuple[Any, Any]:
@@ -285,10 +286,9 @@ class ImportedRule:
             bars = [zero_tangent(x) if is_zero(t) else t for t, x in parts]
             entries: list[Any] = [NoTangent()] * len(leaves)
             if places:
-                nothing = [ZeroTangent()] * len(places)
-                pull = self._half("pull", given, places, len(bars), options) if bars else None
-                x_bars = nothing if pull is None else pull(*leaves, *bars)
-                for i, bar in zip(places, x_bars, strict=True):
+                nothing = dict.fromkeys(places, ZeroTangent())
+                found_at = self._pulled(given, places, leaves, bars, options) if bars else nothing
+                for i, bar in found_at.items():
                     entries[i] = bar
 
             @functools.cache
@@ -307,6 +307,27 @@ class ImportedRule:
             return tuple([t[i] for i in range(len(xs))])
 
         return y, pullback
+
+    def _pulled(
+        self,
+        given: TreeDef,
+        places: tuple[int, ...],
+        leaves: list[Any],
+        bars: list[Any],
+        options: dict[str, Any],
+    ) -> dict[int, Any]:
+        """Return the cotangents of leaves; a Python number may have to stay one, without any."""
+        arrays = tuple([i for i in places if hasattr(leaves[i], "dtype")])
+        try:
+            at = arrays if self.plain is not None else places
+            x_bars = self._half("pull", given, at, len(bars), options)(*leaves, *bars)
+        except TypeError as error:
+            if at == arrays:
+                raise
+            self.plain = f"{name_of(self.f)} takes a plain number there ({error})"
+            return self._pulled(given, places, leaves, bars, options)
+        none = NotImplementedTangent(self.plain or "")
+        return {**dict.fromkeys(places, none), **dict(zip(at, x_bars, strict=True))}
 
     def _reason(self, x: Any, error: Exception) -> str:
         return (

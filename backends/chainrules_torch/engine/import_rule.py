@@ -117,9 +117,15 @@ def import_rule(
 
 @contextlib.contextmanager
 def _as_ours(f: Callable[..., Any]) -> Generator[None]:
-    """Raise our error if PyTorch has no derivative, at this order or in this mode."""
+    """Raise our error if PyTorch has no derivative, at this order or in this mode, or draws."""
+    state = torch.get_rng_state()
     try:
         yield
+        if not torch.equal(state, torch.get_rng_state()):
+            raise NotDifferentiableError(
+                f"import_rule({name_of(f)}) draws random numbers, and its derivative would draw "
+                f"others: draw outside of it, and pass what was drawn, as a mask, as an operand"
+            )
     except (NotImplementedError, RuntimeError) as error:
         said = str(error).partition("\n")[0].partition(". This is unsupported")[0]
         if not ("functorch transform" in said or isinstance(error, NotImplementedError)):
