@@ -174,10 +174,10 @@ def _call_slowly(f: Any, row: Alias | None, home: Any, /, *operands: Any, **keyw
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
         return _call_unknown(f, scalars, keywords)
-    if scalars is not operands and any([type(x) in SEQUENCES for x in scalars]):
-        return call_native(f, scalars, keywords)  # which reads lists beside the library's scalars
     if scalars is not operands and row.operation in shaping:
         scalars = (with_memory(scalars[0]), *scalars[1:])
+    elif scalars is not operands and any([type(x) in SEQUENCES for x in scalars]):
+        return call_native(f, scalars, keywords)  # which reads lists beside the library's scalars
     call = row.call(scalars, keywords)
     xs, other = call.operands.values(), call.operation is not row.operation or call.after
     if other or getattr(row.operation, "options", True) or any([type(x) in SEQUENCES for x in xs]):

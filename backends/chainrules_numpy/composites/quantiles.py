@@ -10,10 +10,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from chainrules_numpy.composites.reductions import Axes, array_of, axes_of
 from chainrules_numpy.composites.statistics import spread_weights
 from chainrules_py import ops as v
-from chainrules_py.extend import kind_of, namespace_of, type_info, untraced, varies
+from chainrules_py.extend import (
+    kind_of,
+    namespace_of,
+    real_numbers,
+    type_info,
+    untraced,
+    varies,
+)
 
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:
@@ -88,6 +97,8 @@ def _quantiles(whole: int, *, skip_nan: bool) -> Callable[..., Any]:
         weights: Any = None,
     ) -> Any:
         q = _checked(q, x, whole)
+        if type_info(type(q)).is_array and namespace_of(type(q)) is not np:
+            q = real_numbers(q, x)  # PyTorch would divide integers in single precision
         q = q if whole == 1 else q / whole
         return _quantile(x, q, axis, method, keepdims, weights, skip_nan=skip_nan)
 

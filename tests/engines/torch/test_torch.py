@@ -734,3 +734,35 @@ def test_without_a_rule_the_body_is_differentiated():
     same(bar, 120.0)
     with pytest.raises(NoRuleError):
         export(custom_vjp(lambda x: x))(x)
+
+
+@pytest.mark.parametrize("q", [[20, 60], np.array([20, 60]), 20])
+@pytest.mark.parametrize("f", [np.percentile, np.nanpercentile])
+def test_percentiles_at_whole_numbers_have_all_digits(f, q):
+    """20 / 100 of whole tensors is in single precision."""
+    x = np.array([0.1, 0.7, 0.3, 0.9, 0.45])
+    loss = lambda x: np.sum(f(x, q) ** 2)
+    found = chainrules_tape.value_and_grad(loss)(torch.tensor(x))
+    for have, want in zip(found, chainrules_tape.value_and_grad(loss)(x), strict=True):
+        np.testing.assert_allclose(have.numpy(), want, rtol=1e-15)
+
+
+def test_an_imported_function_that_draws_is_refused():
+    """The pull drew other numbers than the value."""
+    dropout = import_rule(torch.nn.functional.dropout)
+    with pytest.raises(NotDifferentiableError, match="draws random numbers"):
+        chainrules_tape.grad(lambda x: torch.sum(dropout(x)))(torch.ones(8))
+    still = chainrules_tape.grad(lambda x: torch.sum(dropout(x, 0.5, False)))(torch.ones(3))
+    assert still.tolist() == [1.0] * 3
+
+
+def test_a_number_that_an_imported_function_takes_plain_stays_one():
+    """Its pull made tensors of all numbers, which ``elu`` and ``normalize`` do not take."""
+    elu, x = import_rule(torch.nn.functional.elu), -torch.rand(3)
+    slope = chainrules_tape.grad(lambda x: torch.sum(elu(x, 0.7)))(x)
+    torch.testing.assert_close(slope, 0.7 * torch.exp(x))
+    with pytest.raises(NotDifferentiableError, match="takes a plain number"):
+        chainrules_tape.grad(lambda a: torch.sum(elu(x, a)))(0.7)
+    unit, t = import_rule(torch.nn.functional.normalize), torch.rand(2, 3, requires_grad=True)
+    known = torch.autograd.grad(torch.nn.functional.normalize(t, dim=1).sum(), t)
+    torch.testing.assert_close(torch.autograd.grad(unit(t, dim=1).sum(), t), known)
