@@ -318,8 +318,8 @@ class ImportedRule:
     ) -> dict[int, Any]:
         """Return the cotangents of leaves; a Python number may have to stay one, without any."""
         arrays = tuple([i for i in places if hasattr(leaves[i], "dtype")])
+        at = arrays if self.plain is not None else places
         try:
-            at = arrays if self.plain is not None else places
             x_bars = self._half("pull", given, at, len(bars), options)(*leaves, *bars)
         except TypeError as error:
             if at == arrays:
