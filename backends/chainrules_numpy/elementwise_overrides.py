@@ -49,11 +49,9 @@ def tie_share_numpy(
 
 
 @v.logaddexp_share.implement
-def logaddexp_share_numpy(
-    x: np.ndarray | np.generic | Scalar, y: np.ndarray | np.generic | Scalar
-) -> Any:
-    """Compute the share by exponentials of at most 1; of two infinities it is NaN, silently."""
-    d = quietly(np.subtract, x, y)
+def logaddexp_share_numpy(x: np.generic | Scalar, y: np.generic | Scalar) -> Any:
+    """Compute the share of numbers by exponentials of at most 1, as for arrays."""
+    d = np.subtract(x, y)
     return np.exp(np.minimum(d, 0)) / (1 + np.exp(-np.abs(d)))
 
 

@@ -47,7 +47,8 @@ def with_roots(
 ) -> Callable[..., Any] | None:
     """Return the step of an operation for operands that are traced twice; others' as it is."""
     twice = [
-        issubclass(getattr(c, "payload_type", object), Tracer) or getattr(c, "orders", 1) > 1
+        issubclass(getattr(c, "payload_type", object), Tracer)
+        or isinstance(getattr(c, "orders", None), int)
         for c in classes
     ]
     if step is None or not any(twice):

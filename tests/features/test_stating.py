@@ -261,6 +261,33 @@ def test_outputs_of_a_scalar_rule_have_several_shapes(x):
     np.testing.assert_allclose(second(x), 2 * x)
 
 
+@pytest.mark.parametrize("x", [np.array([1.0 + 2.0j]), 1.0 + 2.0j, np.complex128(1.0 + 2.0j)])
+def test_a_real_result_beside_a_complex_operand_has_real_cotangents(x):
+    """The operand beside it was the cotangent as it is: complex, and not conjugated."""
+
+    @primitive
+    def real_part(x, y):
+        return np.real(x * y)
+
+    scalar_rule(real_part, lambda _, x, y: y, lambda _, x, y: x, complex="real")
+    y, c = np.array([3.0]), np.array([3.0 + 4.0j])
+    loss = lambda y: np.sum(real_part(x, y))
+    assert grad(loss)(y).tolist() == [1.0]
+    assert grad(lambda y: np.sum(real_part(y, x)))(y).tolist() == [1.0]
+    np.testing.assert_allclose(grad(lambda c: loss(np.abs(c)))(c), [0.6 + 0.8j])
+    np.testing.assert_allclose(hessian(lambda y: np.sum(real_part(x, y) ** 2))(y), [[2.0]])
+
+
+def test_a_result_that_is_narrower_than_an_operand_has_narrow_cotangents():
+    @primitive
+    def half(x, y):
+        return (x * y).astype(np.float32)
+
+    scalar_rule(half, lambda _, x, y: y, lambda _, x, y: x)
+    found = grad(lambda y: np.sum(half(A, y)))(A.astype(np.float32))
+    assert found.dtype == np.float32
+
+
 @feature("23", "rules are deleted, listed, and replaced for a block", page="write-a-rule",
          best="Thunder: a dict of rules")  # fmt: skip
 def test_rules_go_and_come_back():

@@ -101,6 +101,7 @@ ELSEWHERE = {
         "_logpdf",
         "_logpmf",
         "_munp",
+        "_pdf",
         "_parse_args",
         "_ppf",
         "_stats",

@@ -23,6 +23,7 @@ from typing import Any, NoReturn, TypeAlias
 from chainrules_py.errors import NoRuleError, ProjectionError, RuleError, describe
 from chainrules_py.ops import selection as v
 from chainrules_py.ops.elementwise import QUOTIENTS, conj, strong_multiply
+from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batched_tangents import aligned
 from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
@@ -220,15 +221,19 @@ class ElementwiseRecipe(SharedRun):
         like = request.operands[numbers.index(False) if False in numbers else 0]
         fast, broadcast = ByDtype(like, pulls.fast), ByDtype(like, pulls.broadcast)
         primal, active = request.primal, request.active
-        # A partial that only multiplies takes an array of any dtype.
+        # A partial that only multiplies takes an array of any dtype, as the result is as wide; that
+        # of somebody else's function may be narrower, or be real beside a complex operand.
+        narrows = request.statement.layer is not Layer.CORE
         arrays = [i for i, number in enumerate(numbers) if not number]
-        computed = arrays if any([self.forms[i][0] == "computed" for i in active]) else []
-        of_dtype = {*active, *computed}.intersection(arrays) or arrays
+        wide = [i for i, cls in enumerate(request.operands) if narrows and issubclass(cls, complex)]
+        computes = narrows or any([self.forms[i][0] == "computed" for i in active])
+        computed = [*arrays, *wide] if computes else []
+        of_dtype = {*active, *computed}.intersection([*arrays, *wide]) or arrays
         general = self._general(request, pick, pulls, broadcast, of_dtype)
         kind, pull = self._alike(request, pulls)
         if kind is not None:
             return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
-        if any([numbers[i] for i in active]) or len(numbers) > 2:
+        if wide or any([numbers[i] for i in active]) or len(numbers) > 2:
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
         if len(numbers) == 1:
             return Bound(request, _run_unary(primal, saved, fast, general))

@@ -113,10 +113,11 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
         v.where(right, b, 1), v.where(right, a, 1), v.where(right, 1 - x, 0.5), 1 - place
     )
     y = 1 - x
-    if place == 0:
-        low, high = 0 - at_end(a, x), 0 - at_other_end(b, a, y)
-    else:
-        low, high = at_other_end(a, b, x), at_end(b, y)
+    low, high = (
+        (0 - at_end(a, x), 0 - at_other_end(b, a, y))
+        if place == 0
+        else (at_other_end(a, b, x), at_end(b, y))
+    )
     ends = v.where(x == 0, low, v.where(y == 0, high, 0))
     return v.where(left, below, v.where(right, -above, ends))
 
@@ -128,10 +129,9 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """
     c, at, rest = a + 1, v.log(x), v.log1p(-x)
     scale = v.log(c + b) + v.betaln(c, b + 1)
-    if place == 0:
-        inside, beyond, slope, shift = 1, b, at, v.digamma(c)
-    else:
-        inside, beyond, slope, shift = b, 1, b * rest, b * v.digamma(b + 1) - 1
+    inside, beyond, slope, shift = (
+        (1, b, at, v.digamma(c)) if place == 0 else (b, 1, b * rest, b * v.digamma(b + 1) - 1)
+    )
     beside = v.exp(a * at + b * rest - v.log(a + b) - scale)
     beside = beside * (slope + inside * v.digamma(a + b) - shift)
     constant, mean = c * at - scale, inside * v.digamma(c + b) - shift
