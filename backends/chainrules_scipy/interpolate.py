@@ -419,8 +419,7 @@ def Akima1DInterpolator(  # noqa: N802
     some = readable(total) > 1e-9 * np.max(readable(total), initial=-math.inf)
     mixed = (left * m[1:-2] + right * m[2:-1]) / v.where(some, total, 1.0)
     flat = 0.0 if method == "makima" else 0.5 * (m[3:] + m[:-3])
-    slopes = v.where(some, mixed, flat)
-    return hermite(x, y, slopes, known.extrapolate, axis)
+    return hermite(x, y, v.where(some, mixed, flat), known.extrapolate, axis)
 
 
 FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
@@ -558,8 +557,7 @@ def interp1d(
 def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
     """Return the values before and behind the knots, or None where the line is extended."""
     if isinstance(fill_value, str) and fill_value == "extrapolate":
-        goes_on = {"previous": (math.nan, y[-1]), "next": (y[0], math.nan)}
-        return goes_on.get(kind)
+        return {"previous": (math.nan, y[-1]), "next": (y[0], math.nan)}.get(kind)
     both = (
         fill_value if isinstance(fill_value, tuple) and len(fill_value) == 2 else [fill_value] * 2
     )

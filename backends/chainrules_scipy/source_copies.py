@@ -485,11 +485,10 @@ class _Names(dict[str, Any]):
         if isinstance(value, ModuleType):
             return _module(value)
         if value in _classes:  # pyright: ignore[reportUnnecessaryContains]
-            has = lambda x: isinstance(x, value)
-            return _Class(has, followed_class(value), __new__=_plainly)
+            return _Class(lambda x: isinstance(x, value), followed_class(value), __new__=_plainly)
         if isinstance(value, FunctionType) and value.__globals__["__name__"].startswith("scipy."):
-            names = self if value.__globals__ is self.theirs else _names(value.__globals__)
-            return names.copied(value)
+            own = value.__globals__ is self.theirs
+            return (self if own else _names(value.__globals__)).copied(value)
         return value
 
     def copied(self, function: FunctionType) -> FunctionType:

@@ -454,8 +454,7 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
     """Compute by 26.5.24 of Abramowitz and Stegun; 1 where k is n."""
     k, n = _whole(k), cut(n)
     some = v.less(k, n)
-    inside = u.betaincc(k + 1, v.where(some, n - k, 1.0), p)
-    return v.where(some, inside, 1.0)
+    return v.where(some, u.betaincc(k + 1, v.where(some, n - k, 1.0), p), 1.0)
 
 
 @composite("bdtrc")

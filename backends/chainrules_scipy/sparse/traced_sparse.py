@@ -131,9 +131,7 @@ class TracedSparse(TracedElements):
         return self.multiply(c) if _is_number(c) or not self.pattern.is_matrix else self @ c
 
     def __rmul__(self, c: Any) -> Any:
-        if not _is_number(c) and self.pattern.is_matrix:
-            return c @ self
-        return self * c
+        return c @ self if not _is_number(c) and self.pattern.is_matrix else self * c
 
     def __truediv__(self, c: Any) -> Any:
         if not _is_number(c):

@@ -372,8 +372,7 @@ def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
             f"{dist.name} has a moment or entropy that is a sum of over {_NUMBERS} probabilities"
         )
     numbers = np.arange(np.min(low), np.max(high) + 1)
-    wide = [v.expand_dims(s, axis=-1) for s in shapes]
-    return numbers, pmf(dist, numbers, *wide)
+    return numbers, pmf(dist, numbers, *[v.expand_dims(s, axis=-1) for s in shapes])
 
 
 def _of_sums(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:

@@ -519,8 +519,7 @@ def product(log: Any, logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int
         small &= known == 0
     rest = _exp(logarithm(v.where(small, 1.0, x)))
     y = v.strong_multiply(v.prod(v.pow(v.where(small, x, 1.0), p), axis=axis), rest)
-    inside = np.isfinite(asked(log)) | (asked(y) == 0)
-    return v.where(inside, y, np.exp(asked(log)))
+    return v.where(np.isfinite(asked(log)) | (asked(y) == 0), y, np.exp(asked(log)))
 
 
 _SLOPES = pieces(

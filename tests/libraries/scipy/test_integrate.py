@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.integrate as theirs
 
+import chainrules_scipy
 import chainrules_scipy.integrate as ours
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_tape import grad, hessian, jvp, vjp
+from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(5)
@@ -196,3 +197,41 @@ def test_the_nodes_of_a_fixed_rule_that_scipy_keeps_are_plain():
     for _ in range(2):
         np.testing.assert_allclose(grad(lambda k: integral(k, ours))(1.1), truth, rtol=1e-8)
     assert all(type(x) is np.ndarray for x in nodes[23])
+
+
+def decaying(start, **options):
+    rate = lambda t, y: -2.0 * y
+    exact = {"rtol": 1e-10, "atol": 1e-12}
+    return theirs.solve_ivp(rate, (start, 2.0), np.array([1.0]), **exact, **options)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3])
+def test_times_that_contain_a_start_that_varies(start):
+    """The start was taken for the first time asked for, which stays where it is."""
+    times = np.array([start, start + 0.2, start + 0.7])
+    known = 2 * np.exp(-2 * (times - start))
+    bend = 2 * known
+    with chainrules_scipy.install():
+        for f in (
+            lambda s: decaying(s, t_eval=times).y[0],
+            lambda s: decaying(s, dense_output=True).sol(times)[0],
+        ):
+            np.testing.assert_allclose(jacobian(f)(start), known, rtol=1e-7)
+            np.testing.assert_allclose(jvp(f, (start,), (1.0,))[1], known, rtol=1e-7)
+            second = grad(lambda s, f=f: grad(lambda s: np.sum(f(s)))(s))(start)
+            np.testing.assert_allclose(second, np.sum(bend), rtol=1e-6)
+
+
+def test_a_start_that_varies_before_an_event_that_ends():
+    """What does not depend on the start had the derivative of an integration from a fixed one."""
+
+    def landing(start):
+        ground = lambda t, s: s[0]
+        ground.terminal = True
+        fall = lambda t, s: np.stack([s[1], -9.8 + 0 * s[0]])
+        how = {"events": ground, "rtol": 1e-9, "atol": 1e-11}
+        return theirs.solve_ivp(fall, (start, start + 2.0), np.array([1.0, 0.0]), **how)
+
+    with chainrules_scipy.install():
+        np.testing.assert_allclose(grad(lambda s: landing(s).y[1, -1])(0.3), 0.0, atol=1e-9)
+        np.testing.assert_allclose(jacobian(lambda s: landing(s).t)(0.3), 1.0, rtol=1e-9)
