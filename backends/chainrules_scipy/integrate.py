@@ -581,7 +581,7 @@ def _states(
 
 def _step(f: Any, y: Any, t: Any, length: Any, args: Any) -> Any:
     """Take a step by the formula of fourth order, whose derivatives are exact at length 0."""
-    rate = lambda y, t: v.reshape(array_of(f(y, t, *args)), shape=y.shape)
+    rate: Any = lambda y, t: v.reshape(array_of(f(y, t, *args)), shape=y.shape)
     slopes = [rate(y, t)]
     for part in (0.5, 0.5, 1.0):
         slopes.append(rate(y + part * length * slopes[-1], t + part * length))
