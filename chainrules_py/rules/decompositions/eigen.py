@@ -211,8 +211,7 @@ def general_back(w_bar, w, V, W, tied, defective):
     """Ā = V⁻ᴴ diag(w̄) Vᴴ."""
     # For every w̄, even equal or zero: the slope depends on how values split, which w̄ cannot show.
     report(defective, message=DEFECTIVE)
-    w_bar = evenly(w_bar, w, tied)
-    return matmul(adjoint(W) * expand_dims(w_bar, axis=-2), adjoint(V))
+    return matmul(adjoint(W) * expand_dims(evenly(w_bar, w, tied), axis=-2), adjoint(V))
 
 
 def left_vectors(w, V, x):
