@@ -67,10 +67,6 @@ class Subscripts:
         return read_part(self, where)
 
 
-_AXES_TURNED = {"T": "transpose", "mT": "matrix_transpose"}
-_GIVEN_MORE = {"astype", "clip", "dot", "repeat", "reshape", "swapaxes", "take"}
-
-
 class Member:
     """A method or property of an array class, on its tracers.
 
@@ -92,19 +88,15 @@ class Member:
         if self.native not in aliases:
             line = Line(caller())
             instead = advised(self.native, line) or instead_of(line)
-            fact = (
-                f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
-                if line.owner(self.name) is None and line.called is not None
-                else f"{self.name} of {picture(x)} has no derivative that is known"
-            )
-            name = _AXES_TURNED.get(self.name, self.name)
+            fact = f"{self.name} of {picture(x)} has no derivative that is known"
+            if line.owner(self.name) is None and line.called is not None:
+                fact = f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
             if (
                 instead is None
-                and (callable(self.native) or name is not self.name)
-                and hasattr(sys.modules.get("numpy"), name)
+                and callable(self.native)
+                and hasattr(sys.modules.get("numpy"), self.name)
             ):
-                more = ", ..." * (name in _GIVEN_MORE)
-                instead = f"use np.{name}({line.owner(self.name) or 'x'}{more})"
+                instead = f"use np.{self.name}({line.owner(self.name) or 'x'})"
             msg = told(
                 fact,
                 line,
