@@ -129,7 +129,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
     "chainrules_py.tracing.foreign_arrays": "asks_first moved read_for",
-    "chainrules_py.tracing.roots": "with_roots",
     "chainrules_py.tracing.trace_call": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.frule_rrule": "any_engine",
     "chainrules_py.engines.mutation_guard": "Guard GuardMode",

@@ -333,9 +333,6 @@ from chainrules_py.tracing.raised_errors import (
     explain_error,
     shorten_traceback,
 )
-from chainrules_py.tracing.roots import (
-    with_roots,
-)
 from chainrules_py.tracing.trace_call import (
     Recorder,
     Settled,
@@ -762,7 +759,6 @@ __all__ = [
     "where_defined",
     "whole_operands",
     "with_generators",
-    "with_roots",
     "wrapping",
     "zero_block",
     "zeta_shape",

@@ -8,11 +8,9 @@ recomputed (`checkpoint`). Each of these packages can be left out without breaki
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-from chainrules_py import Primitive
-from chainrules_py.extend import Classes, Guard, GuardMode, with_roots
+from chainrules_py.extend import Classes, Guard, GuardMode, SettledCalls
 from chainrules_tape.array_writes.in_place_cotangent_links import AddsInPlace
 from chainrules_tape.array_writes.writes_and_views import WritableOnTape
 from chainrules_tape.core.bare_tape import Closed
@@ -46,25 +44,15 @@ class KeptVariable(Variable):
     ----------
     orders : int
         How often results may be differentiated, which functions that are solved to an order read.
+    recorder
+        Records each call by itself, whatever the types of its operands have settled.
     """
 
     __slots__ = ()
     orders: ClassVar[int] = 4
 
-    def __trace__(
-        self,
-        primitive: Primitive[..., Any],
-        operands: tuple[Any, ...],
-        options: dict[str, Any],
-        primal: Callable[..., Any] | None = None,
-    ) -> Any:
-        """Record a call, of an even function of a root as one of its square."""
-        return with_roots(  # type: ignore[misc]
-            primitive,
-            primal,
-            tuple(map(type, operands)),
-            lambda *xs, **given: self.tracing.call(primitive, primal, xs, given, self.tape),
-        )(*operands, **options)
+    __trace__ = SettledCalls.__trace__
+    recorder: Any = classmethod(lambda cls, *call: cls.tracing.recorder(*call, None))
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Return False: the tape keeps all values, so none may be overwritten."""
