@@ -23,12 +23,11 @@ _OPTIONS = frozenset(("axis", "keepdims", "ord", "n", "correction", "ddof"))
 def in_steps(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Return a statistic of a recorded floating array by its steps; None if it has none."""
     step, positional = STEPS.get(function, (None, 0))
-    known = len(operands) <= positional and options.keys() <= _OPTIONS
-    if step is None or not known or not isinstance(operands[0], Noted):
+    if step is None or not isinstance(operands[0], Noted) or len(operands) > positional:
         return None
     x = operands[0].payload
     floats = type(x) is np.ndarray and x.dtype.char in "fd" and x.shape and x.size
-    return step(*operands, **options) if floats else None
+    return step(*operands, **options) if floats and options.keys() <= _OPTIONS else None
 
 
 def _reduction(operation: Any) -> Callable[..., Any]:

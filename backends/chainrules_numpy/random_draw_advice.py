@@ -87,7 +87,7 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     defaults = dict(each.split("=") for each in parameters.split())
     given = dict(zip(defaults, arguments, strict=False)) | keywords
     write = ALONG[name] if "axis" in given else write
-    if "size" not in given and not any(arguments[2:]):
+    if "size" not in given:
         write = write.replace("({size}, len({mean}))", "len({mean})")
     write = filled(write, **{**defaults, **given, "rng": rng})
     return re.sub(r"ignore_derivatives\(([\d.]+)\)", r"\1", write)  # a number has none

@@ -9,7 +9,7 @@ from typing import Any
 
 from chainrules_numpy.list_and_index_advice import alike, in_flat
 from chainrules_py import TracerError
-from chainrules_py.extend import Line, describe, find_tracers, refusers, told
+from chainrules_py.extend import Line, describe, filled, find_tracers, refusers, told
 
 _STANDARD = sys.stdlib_module_names - {"__main__", "inspect"}
 """Modules that refuse traced values; errors of `inspect` are about other arguments."""
@@ -97,7 +97,7 @@ _OF_OTHERS = {
 def _refuse_attribute(error: AttributeError) -> None:
     line, name = Line.of(error), str(error.name)
     fact = f"{name} is of the arrays of JAX or PyTorch, and NumPy's have none"
-    write = _OF_OTHERS[name].format((line and line.owner(name)) or "x")
+    write = filled(_OF_OTHERS[name], (line and line.owner(name)) or "x")
     raise TracerError(told(fact, line, write)) from error
 
 

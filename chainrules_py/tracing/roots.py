@@ -45,7 +45,10 @@ def with_roots(
     classes: tuple[type, ...],
     step: Callable[..., Any] | None,
 ) -> Callable[..., Any] | None:
-    """Return the step of an operation for operands that are traced twice; others' as it is."""
+    """Return the step of an operation for operands that are traced twice; others' as it is.
+
+    A class of tracers that may be recorded again counts as traced twice: it states ``orders``.
+    """
     twice = [
         issubclass(getattr(c, "payload_type", object), Tracer)
         or isinstance(getattr(c, "orders", None), int)

@@ -274,8 +274,11 @@ class _Walk:
             return False
         x, w = call.operands
         found = self.of(x)
-        matrix = is_array(w) and w.layout is not None and len(w.shape or ()) == 2
-        if not found or len(found) > 1 or not matrix or not x.dtype == w.dtype == y.dtype:
+        if (
+            (not found or len(found) > 1 or not is_array(w) or w.layout is None)
+            or len(w.shape or ()) != 2
+            or not x.dtype == w.dtype == y.dtype
+        ):
             return False
         ((places, a),) = found.items()
         n = x.shape[0]

@@ -310,8 +310,9 @@ def canonical(call: Call) -> Call:
             ufunc = _POWERS.get(p)
             if ufunc is not None:
                 return call_of(ufunc, (x,), {}, call.results, (x,))
-    plain = call.values == call.operands or all(map(_is_plain, call.operands))
-    return called(call, ufunc) if ufunc is not None and plain else call
+    if ufunc is None or (call.values != call.operands and not all(map(_is_plain, call.operands))):
+        return call
+    return called(call, ufunc)
 
 
 def _is_plain(x: Any) -> bool:

@@ -117,15 +117,9 @@ def import_rule(
 
 @contextlib.contextmanager
 def _as_ours(f: Callable[..., Any]) -> Generator[None]:
-    """Raise our error if PyTorch has no derivative, at this order or in this mode, or draws."""
-    state = torch.get_rng_state()
+    """Raise our error if PyTorch has no derivative, at this order or in this mode."""
     try:
         yield
-        if not torch.equal(state, torch.get_rng_state()):
-            raise NotDifferentiableError(
-                f"import_rule({name_of(f)}) draws random numbers, and its derivative would draw "
-                f"others: draw outside of it, and pass what was drawn, as a mask, as an operand"
-            )
     except (NotImplementedError, RuntimeError) as error:
         said = str(error).partition("\n")[0].partition(". This is unsupported")[0]
         if not ("functorch transform" in said or isinstance(error, NotImplementedError)):
@@ -143,9 +137,15 @@ def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]
 
 
 def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
-    """List the differentiable parts of a result."""
+    """List the differentiable parts of a result, which f computes anew; raise if it draws."""
+    state = torch.get_rng_state()
     with Unlost(), _as_ours(f):
         y = _called(_given(f, options), xs)
+    if not torch.equal(state, torch.get_rng_state()):
+        raise NotDifferentiableError(
+            f"import_rule({name_of(f)}) draws random numbers, and its derivative would draw "
+            f"others: draw outside of it, and pass what was drawn, as a mask, as an operand"
+        )
     return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
 
 

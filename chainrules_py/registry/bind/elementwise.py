@@ -224,16 +224,16 @@ class ElementwiseRecipe(SharedRun):
         # A partial that only multiplies takes an array of any dtype, as the result is as wide; that
         # of somebody else's function may be narrower, or be real beside a complex operand.
         narrows = request.statement.layer is not Layer.CORE
-        arrays = [i for i, number in enumerate(numbers) if not number]
-        wide = [i for i, cls in enumerate(request.operands) if narrows and issubclass(cls, complex)]
+        wide = complex if narrows else None  # Python's has no dtype, so that none is alike
+        arrays = [i for i, cls in enumerate(request.operands) if not numbers[i] or cls is wide]
         computes = narrows or any([self.forms[i][0] == "computed" for i in active])
-        computed = [*arrays, *wide] if computes else []
-        of_dtype = {*active, *computed}.intersection([*arrays, *wide]) or arrays
+        computed = arrays if computes else []
+        of_dtype = {*active, *computed}.intersection(arrays) or arrays
         general = self._general(request, pick, pulls, broadcast, of_dtype)
         kind, pull = self._alike(request, pulls)
         if kind is not None:
             return Bound(request, _run_numbers(primal, len(numbers), kind, pull, pick, general))
-        if wide or any([numbers[i] for i in active]) or len(numbers) > 2:
+        if any([numbers[i] for i in (*active, *computed)]) or len(numbers) > 2:
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
         if len(numbers) == 1:
             return Bound(request, _run_unary(primal, saved, fast, general))
