@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from chainrules_py.extend import Classes, Guard, GuardMode, SettledCalls
+from chainrules_py.extend import Classes, Guard, GuardMode, Recorder, SettledCalls
 from chainrules_tape.array_writes.in_place_cotangent_links import AddsInPlace
 from chainrules_tape.array_writes.writes_and_views import WritableOnTape
 from chainrules_tape.core.bare_tape import Closed
@@ -44,15 +44,17 @@ class KeptVariable(Variable):
     ----------
     orders : int
         How often results may be differentiated, which functions that are solved to an order read.
-    recorder
-        Records each call by itself, whatever the types of its operands have settled.
     """
 
     __slots__ = ()
     orders: ClassVar[int] = 4
 
-    __trace__ = SettledCalls.__trace__
-    recorder: Any = classmethod(lambda cls, *call: cls.tracing.recorder(*call, None))
+    __trace__: Any = SettledCalls.__trace__
+
+    @classmethod
+    def recorder(cls, primitive: Any, primal: Any, classes: Any) -> Recorder:
+        """Return what records a call by itself, whatever the types of its operands settle."""
+        return cls.tracing.recorder(primitive, primal, classes, None)
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Return False: the tape keeps all values, so none may be overwritten."""
