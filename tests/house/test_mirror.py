@@ -434,11 +434,6 @@ ELSEWHERE = (
         ROOM,
     ),
     (
-        "backends/chainrules_tape/fast/*",
-        "tests/tape/fast/test_slices.py",
-        "parts, joins and additions against the long way",
-    ),
-    (
         "backends/chainrules_tape/forward/*",
         "tests/tape/functions/test_grad_vjp_jvp.py",
         "by the functions that run them",

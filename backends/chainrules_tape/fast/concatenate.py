@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import Primitive
 from chainrules_py.extend import annotate, kind_of
 from chainrules_py.ops.engine_operations import places_of_joined, subscripts
-from chainrules_tape.core.cotangent_routing import Links
+from chainrules_tape.core.cotangent_routing import ZERO, Links
 from chainrules_tape.core.variable import BareVariable
 
 
@@ -34,12 +35,18 @@ class FastJoins(BareVariable):
         dtypes: dict[Any, bool] = {}
 
         def pull(y_bar: Any, places: Any) -> Any:
-            return tuple([y_bar[place] for place in places])
+            used = len(places)
+            if type(y_bar) is own and y_bar.size and not y_bar.item(-1):
+                # Often the last arrays are not used: their zeros are not pulled any further.
+                onward = [(*at, slice(getattr(i, "start", i), None)) for *at, i in places]
+                used = bisect_left(onward, True, key=lambda rest: not y_bar[rest].any())
+            return tuple([y_bar[place] for place in places[:used]] + [ZERO] * (len(places) - used))
 
-        def pull_many(y_bar: Any, places: Any) -> Any:
-            return tuple([y_bar[(slice(None), *place)] for place in places])
-
-        annotate(pull, bound, batched=pull_many)
+        annotate(
+            pull,
+            bound,
+            batched=lambda y_bar, places: tuple([y_bar[(slice(None), *at)] for at in places]),
+        )
 
         def record_join(*xs: Any, **options: Any) -> Any:
             tape, links, payloads = xs[[*map(type, xs)].index(cls)].tape, [], []

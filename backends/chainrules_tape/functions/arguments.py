@@ -86,8 +86,7 @@ class Arguments:
             raise NotDifferentiableError(
                 "argnums and argnames are both empty; name an argument to differentiate in"
             )
-        single = (one and not self.names) or (isinstance(names, str) and not self.numbers)
-        self.alone = single
+        self.alone = (one and not self.names) or (isinstance(names, str) and not self.numbers)
         self.names_of_chosen: tuple[int | str, ...] = (*self.numbers, *self.names)
         in_front = self.numbers == tuple(range(len(self.numbers))) and not self.names
         self.first = len(self.numbers) if in_front else 0

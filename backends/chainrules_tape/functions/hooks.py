@@ -99,8 +99,7 @@ def _push_from_here(x: Any, passing: Passing) -> None:
     if isinstance(x, Dual):
         x.tangent = passing.transposed(x.tangent)
         return
-    half = lambda ts: passing.transposed(ts[0])
-    x.tape.append((half, (x.place,)))
+    x.tape.append((lambda ts: passing.transposed(ts[0]), (x.place,)))
     x.place = len(x.tape) - 1
 
 
