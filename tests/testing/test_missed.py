@@ -7,9 +7,17 @@ import random
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, NoTangent, primitive, rrule, rule
+from chainrules_py import (
+    LinearMap,
+    NoTangent,
+    NotDifferentiableError,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
 from chainrules_py.testing import RuleCheckError, check_rule
-from chainrules_tape import grad
+from chainrules_tape import grad, jvp
 
 RISING = np.array([0.1, 0.2, 0.3])
 N = NoTangent()
@@ -276,3 +284,44 @@ def test_a_function_that_writes_to_an_operand():
 
     with pytest.raises(RuleCheckError, match="writes to an operand"):
         check_rule(doubled, RISING, np.zeros(3))
+
+
+NOT_LINEAR = {
+    "clipped": lambda c, y: np.clip(c, -1e-3, 1e-3) * 77.0 + 5.0,
+    "constant": lambda c, y: np.zeros(3) + 5.0,
+    "absolute": lambda c, y: np.abs(c) * y,
+    "shifted": lambda c, y: c * y + 1e-2,
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_a_pull_to_the_first_of_two_operands_that_is_not_linear(name):
+    f = primitive(lambda x, y, /: x * y)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray, y: np.ndarray):
+        return x * y, lambda c: (NOT_LINEAR[name](c, y), c * x)
+
+    with pytest.raises(RuleCheckError, match="linear"):
+        check_rule(f, RISING, RISING + 1.0)
+
+
+def test_a_map_that_is_linear_in_one_operand_is_transposed_in_that_one_alone():
+    f = primitive(lambda x, y, /: x * y)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray, y: np.ndarray):
+        return x * y, lambda c: (np.abs(c) * y, c * x)
+
+    assert jvp(lambda y: f(RISING, y), (RISING,), (RISING,))[1].tolist() == (RISING**2).tolist()
+    with pytest.raises(NotDifferentiableError, match="not linear in the cotangent"):
+        jvp(lambda x: f(x, RISING), (RISING,), (RISING,))
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-7, 1e-5])
+def test_a_constant_of_few_digits_is_not_called_misplaced(error):
+    f = primitive(lambda x, /: x * x)
+    scalar_rule(f, lambda y, x: 2.0 * x * (1.0 + error))
+    with pytest.raises(RuleCheckError, match="wrong") as caught:
+        check_rule(f, np.array([0.3, 1.2, 2.5]))
+    assert "places" not in str(caught.value)

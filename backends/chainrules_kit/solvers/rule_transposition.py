@@ -118,9 +118,9 @@ def _pullback(
         parts[:] = [part for part, t in enumerate(found) if not is_zero(t)]
         return tuple([found[part] for part in parts])
 
-    config, statement, begin = request.config, request.statement, list(_zeros(onto, at))
-    if not _linear.table.get(statement):
-        _check(statement, config, image, begin)
+    config, begin = request.config, list(_zeros(onto, at))
+    if not _linear.table.get((request.statement, *request.active)):
+        _check(request, config, image, begin)
     return config.rrule_via_ad(image, *begin)[1], parts
 
 
@@ -131,12 +131,12 @@ _linear = Cache()
 
 
 def _check(
-    statement: Statement, config: Config, f: Callable[..., tuple[Any, ...]], zeros: Vector
+    request: Request, config: Config, f: Callable[..., tuple[Any, ...]], zeros: Vector
 ) -> None:
     """Raise unless a function is linear, by a test of its values and of its pullback.
 
     ``f(-3 x)`` has to be ``-3 f(x)``, and ``⟨pullback(f(x)), x⟩`` has to be ``⟨f(x), f(x)⟩``. The
-    test runs once per statement. While a program is traced there are no numbers; its engine may
+    test runs once per statement and operands. While a program is traced there are no numbers; its engine may
     have a test of its own.
 
     Raises
@@ -149,20 +149,20 @@ def _check(
         ys, pullback = config.rrule_via_ad(f, *x)
     except ProjectionError as error:
         f(*x)  # raises if f is wrong by itself, and not because NumPy converted traced values
-        raise _refusal(statement) from error
+        raise _refusal(request.statement) from error
     numbers = getattr(config, "numbers", untraced)  # of all examples that an engine maps over
     if config.sees(ys):
         y, more = [[numbers(t) for t in found] for found in (ys, f(*[-3.0 * t for t in x]))]
         bars = [t if is_zero(t) else numbers(t) for t in pullback(ys)]
         known = not any([isinstance(t, NotImplementedTangent) for t in (*y, *more)])
         if not known or len(y) != len(more) or _differ(y, more, bars, list(map(numbers, x))):
-            raise _refusal(statement)
-        _linear.open()[statement] = True
+            raise _refusal(request.statement)
+        _linear.open()[request.statement, *request.active] = True
     elif (own := getattr(config, "check_linear", None)) is not None:
         try:
             own(f, *x)
         except Exception as error:
-            raise _refusal(statement) from error
+            raise _refusal(request.statement) from error
 
 
 def _refusal(statement: Statement) -> NotDifferentiableError:

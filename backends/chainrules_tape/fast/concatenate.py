@@ -24,7 +24,7 @@ class FastJoins(BareVariable):
 
         It returns None where the operation has to be called instead.
         """
-        own, classes = cls.payload_type, cls.results
+        own: Any = cls.payload_type
         if not subscripts(own) or not hasattr(own, "dtype"):
             return None
         bound = cls.tracing.find(operation, None, (own, own), (True, True))[1]
@@ -68,6 +68,6 @@ class FastJoins(BareVariable):
                 places = [place for place, x in zip(places, xs, strict=True) if type(x) is cls]
             index = len(tape)
             tape.append((pull, tuple(links) if len(links) == 2 else Links(tuple(links)), places))
-            return classes[type(y)](y, tape, index)
+            return cls.results[type(y)](y, tape, index)
 
         return record_join

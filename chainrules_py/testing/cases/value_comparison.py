@@ -148,5 +148,6 @@ def is_refused(ask: Callable[[int], Any], i: int) -> bool:
     try:
         ask(i)
     except Exception as error:  # other checks report other errors
-        return isinstance(error, NotDifferentiableError)
+        stated = "cannot be transposed" not in str(error)  # not linear, which other checks find
+        return stated and isinstance(error, NotDifferentiableError)
     return False

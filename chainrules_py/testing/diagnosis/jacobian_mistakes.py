@@ -174,7 +174,7 @@ def _names_in_fields(b: Block) -> Iterator[str]:
 
 def _names_in_places(b: Block) -> Iterator[str]:
     """Yield names of misplaced entries, and of entries off by a factor or a constant."""
-    for axis in (0, 1, None) if b.want.size > 2 else ():
+    for axis in (0, 1, None) if b.want.size > 2 and not b.equals(b.want) else ():
         if close(np.sort(b.have, axis=axis), np.sort(b.want, axis=axis), b.digits):
             yield "the right numbers in the wrong places"
     wrong, nonzero = b.is_wrong, np.abs(b.want) > b.allowed
