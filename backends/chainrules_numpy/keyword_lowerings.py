@@ -374,10 +374,23 @@ def element_order(call: Call, order: str) -> None:
 
 
 def memory_order(call: Call, order: str) -> None:
-    """Lower ``order=`` of a copy: in Fortran's order it is the transpose of a copy."""
-    flags = getattr(plain({**call.operands, **call.options}["x"]), "flags", None)
-    if order == "F" or (order in ("A", "K") and getattr(flags, "fnc", False)):
-        call.after.append(lambda y: v.permute_dims(v.copy(v.permute_dims(y))) if y.ndim > 1 else y)
+    """Lower ``order=`` of a copy, whose memory is then in that order."""
+    like = {**call.operands, **call.options}["x"]
+    call.after.append(lambda y: in_memory_order(y, like, order))
+
+
+def in_memory_order(y: Any, like: Any, order: str) -> Any:
+    """Copy an array unless its memory is in an order, which may be that of another array."""
+    flags, strides = getattr(plain(like), "flags", None), getattr(plain(like), "strides", ())
+    axes: Any = range(y.ndim)
+    if order == "F" or (order == "A" and getattr(flags, "fnc", False)):
+        axes = axes[::-1]
+    elif order == "K" and len(strides) == y.ndim:
+        axes = sorted(axes, key=lambda k: -abs(strides[k]))
+    if y.ndim < 2 or flags is None or np.transpose(plain(y), axes).flags.c_contiguous:
+        return y
+    turned = v.copy(v.permute_dims(y, axes=tuple(axes)))
+    return v.permute_dims(turned, axes=tuple(np.argsort(axes).tolist()))
 
 
 def of_shape(fill: int) -> Lowering:

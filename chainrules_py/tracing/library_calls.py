@@ -191,17 +191,18 @@ def _find_own(f: Any, row: Alias | None, plan: Step) -> Step:
         return lambda *xs, **keywords: _asked(f, plan(*xs, **keywords), xs, keywords)
     if row is None or isinstance(row.operation, Primitive) or f in viewers:
         return plan
-    return lambda *xs, **keywords: _unshared(plan(*xs, **keywords), xs)
+    return lambda *xs, **keywords: _unshared(plan(*xs, **keywords), xs, xs)
 
 
-def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
+def _unshared(result: Any, operands: tuple[Any, ...], composed: tuple[Any, ...] = ()) -> Any:
     """Return the result of a function whose arrays share no memory, whatever computed them.
 
-    Nothing has to be copied for this: only the note that the result is a view is removed.
+    Nothing has to be copied for this: only the note that the result is a view is removed. What is
+    composed of operations may be laid out in memory otherwise than what the library computes.
     """
     for x in find_tracers(result):
-        if getattr(x, "as_view", None) is not None and not any([x is y for y in operands]):
-            x.forget_view()  # type: ignore[attr-defined]
+        if hasattr(x, "forget_view") and not any([x is y for y in operands]):
+            x.forget_view(composed)
     return result
 
 

@@ -136,8 +136,8 @@ def _check(
     """Raise unless a function is linear, by a test of its values and of its pullback.
 
     ``f(-3 x)`` has to be ``-3 f(x)``, and ``⟨pullback(f(x)), x⟩`` has to be ``⟨f(x), f(x)⟩``. The
-    test runs once per statement and operands. While a program is traced there are no numbers; its engine may
-    have a test of its own.
+    test runs once per statement and operands. While a program is traced there are no numbers; its
+    engine may have a test of its own.
 
     Raises
     ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_numpy.composites import manipulation
+from chainrules_numpy.keyword_lowerings import in_memory_order
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of
 
@@ -20,7 +21,8 @@ def full_of(
 ) -> Any:
     """Return an array in the shape and dtype of x, filled with a value."""
     dtype = x.dtype if dtype is None else dtype
-    return full(fill_value, dtype, x.shape if shape is None else shape)
+    filled = full(fill_value, dtype, x.shape if shape is None else shape)
+    return in_memory_order(filled, x, "K") if shape is None else filled
 
 
 def linspace(

@@ -70,6 +70,11 @@ view in both. UNLIKE: whether reshaping gives a view in NumPy cannot be decided 
 the result of such a reshaping, which NumPy may return as a copy instead of a view."""
 
 
+def is_in_order(x: Any) -> bool:
+    """Return whether an array's memory is in C order: reshaping gives a view."""
+    return getattr(x, "ndim", 0) < 2 or share_memory(shape_back(x, (-1,)), x)
+
+
 class Call(tuple[Any, tuple[Any, ...], Any]):
     """Call that read a view, as ``(op, rest, options)``: ``op(parent, *rest, **options)``.
 
@@ -184,8 +189,9 @@ def fits(array: Any, *given: Any) -> bool:
     if {cls}.issuperset(map(type, given)) and not issubclass(cls, Tracer):
         return True
     hosts, level = (None, type_info(cls).host), getattr(array, "level", 0)
-    each = [(getattr(x, "level", 0), type_info(type(x)).host) for x in given]
-    return all([theirs <= level and host in hosts for theirs, host in each])
+    return all(
+        [getattr(x, "level", 0) <= level and type_info(type(x)).host in hosts for x in given]
+    )
 
 
 def note_view(
@@ -340,8 +346,8 @@ def check_writable(x: Any) -> None:
             reason = (
                 f"is memory of an array that {view.how[0].__name__} was given, which would show it"
                 if parent is None
-                else f"is what {view.how[0].__name__} gave of a view that was copied meanwhile, so "
-                f"it is not known whether NumPy would have given a view"
+                else f"is what {view.how[0].__name__} gave of an array whose order in memory may "
+                f"be another in NumPy, which then gives a copy instead of a view"
                 if unclear
                 else "is read-only, as its library gives such views"
                 if read_only
@@ -590,16 +596,21 @@ class Writable(ArrayLike):
         if not hasattr(self, "__setitem__"):  # a number
             return self
         made = self.frozen()
-        array = innermost(made)
-        # If reshaping gives a copy, the program's own array may be laid out differently.
-        alike = array.ndim < 2 or share_memory(shape_back(array, (-1,)), array)
-        made.as_view = View.of(None, None, LIKE if alike else UNLIKE)
+        # If it is not in C order, the program's own array may be laid out differently.
+        made.as_view = View.of(None, None, LIKE if is_in_order(innermost(made)) else UNLIKE)
         return made
 
-    def forget_view(self) -> None:
-        """Forget the view: the function that returned it returns arrays of their own."""
-        if hasattr(self, "as_view"):
-            self.as_view = View()
+    def forget_view(self, operands: tuple[Any, ...]) -> None:
+        """Forget the view: the function that returned it returns arrays of their own.
+
+        If it is composed for operands that are not in C order, the program's own array may be laid
+        out differently.
+        """
+        alike = getattr(self.payload, "ndim", 0) < 2 or all(
+            [is_in_order(innermost(x)) for x in find_tracers(operands)]
+        )
+        if getattr(self, "as_view", None) is not None or not alike:
+            self.as_view = View.of(None, None, LIKE if alike else UNLIKE)
 
     def view_unclearly(self, x: Any, f: Any) -> None:
         """Note that it is a view of x in the library, unless it is known here as one.
@@ -659,8 +670,7 @@ class Writable(ArrayLike):
         # These concern the target, not the value; NumPy's own ``var`` passes both.
         how = {name: value for name, value in rest.items() if name not in ("subok", "casting")}
         z = ufunc(*operands, **how)
-        plain = [innermost(x) for x in operands]
-        assign(target, z, lambda array: ufunc(*plain, out=array, **rest))
+        assign(target, z, lambda array: ufunc(*map(innermost, operands), out=array, **rest))
         return target
 
 

@@ -404,8 +404,11 @@ def _instead(y: Any, of: Any, what: str, f: Any, leaves: Sequence[Any]) -> str:
         return "did you forget return?"
     has_aux, name = what in ("grad", "value_and_grad"), name_of(f).replace("<lambda>", "f")
     if type(y) in (tuple, list, dict):
-        paired = has_aux and type(y) is tuple and len(y) == 2
-        return f"write {what}({name}, has_aux=True)" if paired else "return the number alone"
+        return (
+            f"write {what}({name}, has_aux=True)"
+            if has_aux and type(y) is tuple and len(y) == 2
+            else "return the number alone"
+        )
     if type(of) is not Space:
         constant = "a comparison has no derivative: return the number that is compared"
         return constant if kind_of(y) == "bool" else "return a number, as np.sum(...) gives"

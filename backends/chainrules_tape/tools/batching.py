@@ -91,8 +91,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             leaves, tree = flatten(f(*given))
             ys = [_out(y, n, level, out_axes) for y in leaves]
             if _state[level] == OPEN and not drawing.went_on():
-                theirs = tuple(flatten(operands)[0])
-                return unflatten(tree, own_all(ys, ys, theirs, dense=False))
+                return unflatten(tree, own_all(ys, ys, (*flatten(operands)[0],), dense=False))
         except Exception:
             if n == 0:
                 raise

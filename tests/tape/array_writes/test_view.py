@@ -441,3 +441,59 @@ def test_views_are_forgotten_and_make_no_cycles():
         assert [reference() for reference in kept] == [None, None]
     finally:
         gc.enable()
+
+
+# -------------------------------------------------------------------------- the order in memory
+
+
+ORDERS = {
+    "full_like": lambda y: np.full_like(y, 2.0),
+    "full_like in C order": lambda y: np.full_like(y, 2.0, order="C"),
+    "astype": lambda y: y.astype(float),
+    "astype in C order": lambda y: y.astype(float, order="C"),
+    "copy": lambda y: y.copy(),
+    "copy in order K": lambda y: y.copy("K"),
+    "np.copy": lambda y: np.copy(y),
+    "np.copy in order A": lambda y: np.copy(y, "A"),
+}
+
+
+@pytest.mark.parametrize("turn", [(2, 1, 0), (1, 0, 2), (0, 2, 1), (0, 1, 2)])
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_copy_is_laid_out_as_numpy_lays_it_out(name, turn):
+    def written(x):
+        y = ORDERS[name](x.transpose(turn))
+        y.reshape(-1)[1] = 5.0 * x[0, 0, 0]
+        return np.sum(y * y)
+
+    x = np.arange(24.0).reshape(2, 3, 4) + 1.0
+    value, slope = value_and_grad(written)(x)
+    assert value == written(x)
+    assert np.sum(slope * x) == pytest.approx(jvp(written, (x,), (x,))[1])
+    step = 1e-6 * np.ones_like(x)
+    assert np.sum(slope * 1e-6) == pytest.approx((written(x + step) - written(x - step)) / 2)
+
+
+COMPOSED = {
+    "full_like": lambda y: np.full_like(y, y[0, 0]),
+    "delete": lambda y: np.delete(y, 0, 0),
+    "insert": lambda y: np.insert(y, 0, 1.0, 0),
+    "select": lambda y: np.select([y > 3], [y], 0.0),
+    "compress": lambda y: np.compress([True, False, True], y, 0),
+    "quantile": lambda y: np.quantile(np.stack([y, y]), 0.5, axis=0),
+    "gradient": lambda y: np.gradient(y, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_write_through_what_numpy_may_lay_out_otherwise_is_refused(name):
+    def written(x, y):
+        z = COMPOSED[name](y)
+        z.reshape(-1)[0] = 5.0 * x[0, 0]
+        return np.sum(z)
+
+    x = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(MutationError, match="whose order in memory may be another"):
+        grad(lambda x: written(x, x.T))(x)
+    x = np.arange(9.0).reshape(3, 3)
+    assert value_and_grad(lambda x: written(x, x))(x)[0] == written(x, x)
