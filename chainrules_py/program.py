@@ -114,8 +114,7 @@ class Call:
         """
         if instead.keys().isdisjoint(self.values):
             return self
-        operands = _replaced(self.operands, instead)
-        return Call(self.function, operands, self.options, self.results)
+        return Call(self.function, _replaced(self.operands, instead), self.options, self.results)
 
     def __repr__(self) -> str:
         given = [

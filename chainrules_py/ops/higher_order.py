@@ -13,6 +13,7 @@ from chainrules_py.errors import describe
 from chainrules_py.ops.creation import full_like
 from chainrules_py.ops.indexing import getitem, index
 from chainrules_py.ops.joining import stack
+from chainrules_py.ops.predicates import equal
 from chainrules_py.primitives.closures.convert import HigherOrder
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.values.pytree import flatten, unflatten
@@ -490,14 +491,22 @@ def slices_of(x: Any) -> list[Any]:
 def stacked(results: list[Any], like: Any) -> Any:
     """Stack results of the same structure: each array gets a leading axis.
 
-    Numbers become arrays of the library, and the dtype, of ``like``.
+    Numbers become arrays of the library, and the dtype, of ``like``; truth values and whole numbers
+    keep their kind.
     """
     found = [flatten(result) for result in results]
     treedef = found[0][1]
     if any(other != treedef for _, other in found):
         raise ValueError(f"the results are not of one structure: {treedef!r} is the first")
     columns = zip(*[leaves for leaves, _ in found], strict=True)
-    return unflatten(treedef, [stack(*[arrayed(x, like) for x in column]) for column in columns])
+    return unflatten(treedef, [stack(*_arrays(column, like)) for column in columns])
+
+
+def _arrays(xs: tuple[Any, ...], like: Any) -> list[Any]:
+    """Convert numbers to 0-d arrays: of truth values, of whole numbers, or as `arrayed` does."""
+    if hasattr(like, "dtype") and {type(x) for x in xs} <= {int, bool}:
+        return [x * equal(full_like(like, shape=(), fill=1), 1) for x in xs]
+    return [arrayed(x, like) for x in xs]
 
 
 def arrayed(x: Any, like: Any) -> Any:
@@ -506,7 +515,9 @@ def arrayed(x: Any, like: Any) -> Any:
         raise TypeError(
             f"{x!r} is not a number or array, of which results are stacked; give one for each slice"
         )
-    return x if hasattr(x, "dtype") else x * full_like(like, shape=(), fill=1)
+    if hasattr(x, "dtype") or not hasattr(like, "dtype"):
+        return x
+    return x * full_like(like, shape=(), fill=1)
 
 
 map.is_program = reduce.is_program = scan.is_program = True

@@ -35,6 +35,7 @@ from chainrules_py.primitives.plugins import (
     see,
     see_about,
     see_helpers,
+    see_roots,
 )
 from chainrules_py.primitives.signature import (
     REQUIRED,
@@ -330,7 +331,8 @@ class Primitive(Generic[P, R]):
             see(self, classes)
         cache = self._cache.open()
         implementation = self.implementation(classes)
-        if implementation in (None, self._fallback) and see_helpers(classes):
+        # NumPy's backend computes what is lacking for Python's numbers, as their stack.
+        if implementation in (None, self._fallback) and see_helpers(classes) | see_roots({"numpy"}):
             implementation = self.implementation(classes)
         hosts = [host] if host is not None else [type_info(cls).host for cls in classes]
         asked = next((host for host in hosts if host is not None), None)

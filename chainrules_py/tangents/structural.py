@@ -335,8 +335,7 @@ def common_length(a: Any, b: Any) -> int | None:
 
 
 def _rebuilt(t: Tangent[P], entries: Sequence[Any]) -> Tangent[P]:
-    keys = [key for key, _ in t.fields()]
-    return t._of(dict(zip(keys, entries, strict=True)), t._length)
+    return t._of(dict(zip([key for key, _ in t.fields()], entries, strict=True)), t._length)
 
 
 Tangent.__container__ = Structure("tangent", None, Tangent.fields, _rebuilt)

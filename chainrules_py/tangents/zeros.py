@@ -133,8 +133,7 @@ def in_operation(operation: Any, classes: tuple[type, ...]) -> Callable[..., Any
 def _by_operator(name: str, x: Any, y: Any) -> Any:
     """Compute by the operator of the tangent operand, without trying the other operand's."""
     straight, reflected = _OPERATORS[name]
-    ours = isinstance(x, AbstractTangent)
-    return getattr(x, straight)(y) if ours else getattr(y, reflected)(x)
+    return getattr(x, straight)(y) if isinstance(x, AbstractTangent) else getattr(y, reflected)(x)
 
 
 _OPERATORS = {

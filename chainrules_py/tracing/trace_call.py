@@ -378,8 +378,7 @@ def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorde
 
     def converted(*operands: Any, **options: Any) -> Any:
         made = record(*operands, **options)
-        truths = isinstance(made, SettledCalls) and kind_of(made) == "bool"
-        return made.payload if truths else made
+        return made.payload if isinstance(made, SettledCalls) and kind_of(made) == "bool" else made
 
     return converted
 

@@ -268,8 +268,7 @@ def _held(part: Any) -> Any:
 
     def pull(y_bar: Any, *kept: Any) -> Any:
         bar = part(y_bar, *kept)
-        alike = bar.dtype == y_bar.dtype
-        return bar if alike else project(bar, space(y_bar).with_shape(bar.shape))
+        return bar if bar.dtype == y_bar.dtype else project(bar, space(y_bar).with_shape(bar.shape))
 
     return pull
 

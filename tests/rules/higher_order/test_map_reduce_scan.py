@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from chainrules_compile import compile
 from chainrules_numpy.composites import mapping
 from chainrules_numpy.composites.mapping import vectorize
 from chainrules_py import TracerError, ZeroTangent, frule, rrule
@@ -350,3 +353,38 @@ def test_captured_values_of_vectorized_functions():
 def test_what_is_no_number_is_not_stacked(y):
     with pytest.raises(TypeError, match="is not a number or array, of which results are stacked"):
         map(lambda _: {"y": y, "x": 1.0}, X)
+
+
+@pytest.mark.parametrize("like", [V, V.astype(np.float32), np.arange(4)], ids=str)
+def test_truth_values_and_whole_numbers_keep_their_kind(like):
+    truths, whole, mixed = map(lambda x: (bool(x > 1), 2**24 + 1, 0 if x > 1 else x), like)
+    assert truths.dtype == bool
+    assert truths.tolist() == (like > 1).tolist()
+    assert whole.dtype == int
+    assert whole.tolist() == [2**24 + 1] * 4
+    assert mixed.dtype == like.dtype
+
+
+def test_a_mask_of_a_scan_over_python_numbers_selects():
+    def masked(a):
+        y, mask = scan(lambda s, _: (s * a, s > 0.85), 1.0, None, length=3)
+        return np.sum(V[:3][mask]) * y
+
+    assert masked(0.9) == pytest.approx(np.sum(V[:2]) * 0.9**3)
+    assert grad(masked)(0.9) == pytest.approx(np.sum(V[:2]) * 3 * 0.9**2)
+    assert compile(masked, strict=True)(0.9) == pytest.approx(masked(0.9))
+
+
+def test_a_scan_over_python_numbers_alone_needs_no_array():
+    program = """
+from chainrules_py.ops import scan
+from chainrules_tape import grad
+
+halves = lambda a: scan(lambda s, _: (s * a, s), 1.0, None, length=3)
+assert halves(0.5)[1].tolist() == [1.0, 0.5, 0.25]
+assert grad(lambda a: halves(a)[1][2])(0.5) == 1.0
+whole, truths = scan(lambda s, _: (s, (3, True)), (), None, length=2)[1]
+assert whole.tolist() == [3, 3]
+assert truths.tolist() == [True, True]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
