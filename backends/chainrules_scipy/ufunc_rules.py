@@ -607,8 +607,11 @@ _PARTIALS: dict[str, list[Any]] = {
         lambda t, df, _p: 1 / _student_density(df, t),
     ],
     "stdtridf p t": [
-        lambda df, _p, t: 1 / _student_shape(df, t),
-        lambda df, _p, t: -_student_density(df, t) / _student_shape(df, t),
+        # The search ends at 1e10, or at a tiny or negative number.
+        lambda df, _p, t: _inside(1.0 * ((df > 1e-40) & (df < 1e10)), 1 / _student_shape(df, t)),
+        lambda df, _p, t: _inside(
+            1.0 * ((df > 1e-40) & (df < 1e10)), -_student_density(df, t) / _student_shape(df, t)
+        ),
     ],
     "btdtria p b x": [
         lambda a, p, b, x: _inside(a, 1 / betainc_shape(a, b, x, 0), _at(1, p, x)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -490,3 +492,21 @@ def test_many_weighted_quantiles_of_what_holds_nan_have_no_derivative():
 def test_what_gave_a_skipped_nan_has_no_derivative(statistic):
     data = np.array([0.3, np.nan, -0.7, 2.1, 0.9])
     assert grad(lambda q: statistic(data * q))(2.0) == pytest.approx(statistic(data))
+
+
+METHODS = (
+    "linear hazen weibull median_unbiased normal_unbiased interpolated_inverted_cdf midpoint lower "
+    "higher nearest inverted_cdf averaged_inverted_cdf closest_observation"
+)
+
+
+@pytest.mark.parametrize("f", [np.quantile, np.nanquantile])
+@pytest.mark.parametrize("method", METHODS.split())
+@pytest.mark.parametrize("at", [0.0, 0.25, 0.5, 1.0, np.array([0.0, 0.9, 1.0])], ids=str)
+def test_quantiles_beside_what_is_infinite_are_numpys(f, method, at):
+    inf, nan = np.inf, np.nan
+    for row in ([-inf, 1.0], [1.0, inf], [-inf, 2.0, 3.0, inf], [1.0, inf, nan], [2.0]):
+        computed = functools.partial(f, q=at, method=method)
+        with np.errstate(all="ignore"):
+            found = vjp(computed, np.array(row))[0]
+            np.testing.assert_array_equal(found, computed(np.array(row)))

@@ -203,6 +203,13 @@ def _as_number(condition: Any, like: Any) -> Any:
     return condition if type(condition) is bool else v.astype(condition, dtype=like.dtype)
 
 
+def _either(condition: Any, yes: Any, no: Any) -> Any:
+    """Choose between ranks, which may be Python's numbers."""
+    if type(condition) is bool:
+        return yes if condition else no
+    return v.where(condition, yes, no)
+
+
 def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     """Return the two ranks around the quantile and its distance from the first, or its one rank.
 
@@ -217,14 +224,18 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
         else:
             a, b = _CONTINUOUS[method]
             h = n * q + (a + q * (1 - a - b)) - 1
-        h = v.clip(h, 0, n - 1)
+        first, last, h = h < 0, h >= n - 1, v.clip(h, 0, n - 1)
         low = v.minimum(v.floor(h), v.maximum(n - 2, 0))
-        return low, v.minimum(low + 1, n - 1), h - low
+        high, t = v.minimum(low + 1, n - 1), h - low
+        if not varies(q):  # only a slope in q needs the element beside, which may be infinite
+            low, high = _either(last, n - 1, low), _either(first, 0, high)
+        return low, high, t
     if method in ("lower", "higher", "midpoint", "nearest"):
         h = (n - 1) * q
         low, high = v.floor(h), v.ceil(h)
         if method == "midpoint":
-            return low, high, 0.5 - 0.5 * _as_number(v.equal(low, high), h)
+            t = 0.5 - 0.5 * _as_number(v.equal(low, high), h)
+            return low, v.minimum(low + 1, n - 1), t
         return {"lower": low, "higher": high}.get(method, v.round(h)), None, None
     if method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation"):
         h = n * q - (1.5 if method == "closest_observation" else 1)

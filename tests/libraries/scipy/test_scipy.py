@@ -116,6 +116,12 @@ def test_degrees_of_freedom():
         np.testing.assert_allclose(found, truth, rtol=1e-6)
 
 
+@pytest.mark.parametrize("p, t", [(0.8, 0.5), (0.3, 0.7), (0.5, 0.7), (0.3, -0.5), (0.8, 0.0)])
+def test_degrees_of_freedom_that_do_not_exist(p, t):
+    assert grad(scipy.special.stdtridf, (0, 1))(p, t) == (0.0, 0.0)
+    assert jvp(scipy.special.stdtridf, (p, t), (1.0, 1.0))[1] == 0.0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_exporters_find_what_computes_a_function(name):
     """SciPy's own, and the one here: an operation, or a composite of operations."""
