@@ -248,5 +248,4 @@ def _describe_array(x: Any, _: int) -> str:
     """Return text like ``float64[2,3]``; raise for values that are no arrays."""
     dtype, shape = x.kind if x.dtype is None else x.dtype, x.shape  # a number's space has none
     # The name is the last word of array_api_strict.float64, or of torch.float64.
-    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
-    return f"{name}[{','.join(map(str, shape))}]"
+    return f"{str(getattr(dtype, 'name', dtype)).rpartition('.')[2]}[{','.join(map(str, shape))}]"

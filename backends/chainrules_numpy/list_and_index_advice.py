@@ -30,7 +30,41 @@ def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
         return _index(line)
     if error is not None and line.library:  # it was traced, or pandas refuses to store it
         return _buffer(line) if "Invalid value" in str(error) else None
-    return _stacked(line) or (_buffer(line) if error is None else None)
+    return _stacked(line) or _of_plain(line) or (_buffer(line) if error is None else None)
+
+
+_METHODS = frozenset(
+    (
+        "clip",
+        "compress",
+        "choose",
+        "dot",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "repeat",
+        "searchsorted",
+        "std",
+        "sum",
+        "take",
+        "var",
+    )
+)
+"""Methods of arrays that compute what the function of the same name does."""
+
+
+def _of_plain(line: Line) -> str | None:
+    """Return the function in place of a method of a plain array, which is not traced, or None."""
+    call = line.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    array, name = call.func.value, call.func.attr
+    known = line.resolved(array)
+    if name not in _METHODS or any(line.traced(array)) or not isinstance(known, np.ndarray | None):
+        return None
+    given = [ast.unparse(array), *line.arguments, *map(ast.unparse, call.keywords)]
+    return f"use np.{name}({', '.join(given)})"
 
 
 def _in_python(line: Line) -> str | None:

@@ -184,16 +184,20 @@ def _initial(write: str) -> Any:
 
     def given(line: Any) -> str | None:
         keywords = {each.arg for each in getattr(line.node, "keywords", ())}
-        return write if line.node is None or keywords & {"initial", "left", "right"} else None
+        if line.node is not None and not keywords & {"initial", "left", "right"}:
+            return None
+        call = line.without("initial") or "np.sum(x)"
+        arguments, initial = [*line.arguments, *"xyz"][:3], line.option("initial") or "initial"
+        return f"use {filled(write, *arguments, call=call, initial=initial)}"
 
     return given
 
 
 for _f, _line in (
     (np.interp, "np.where({0} < {1}[0], left, np.interp({0}, {1}, {2})), and alike for right"),
-    (np.max, "np.maximum(np.max({0}), initial)"),
-    (np.min, "np.minimum(np.min({0}), initial)"),
-    (np.sum, "np.sum({0}) + initial"),
-    (np.prod, "np.prod({0}) * initial"),
+    (np.max, "np.maximum({call}, {initial})"),
+    (np.min, "np.minimum({call}, {initial})"),
+    (np.sum, "{call} + {initial}"),
+    (np.prod, "{call} * {initial}"),
 ):
-    advise(_f, _initial(f"use {_line}"))
+    advise(_f, _initial(_line))

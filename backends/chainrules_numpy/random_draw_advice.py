@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import advise, filled, gives, register_generator
+from chainrules_py.extend import advise, filled, gives, register_generator, untraced
 
 _name: str
 
@@ -119,7 +119,34 @@ def _keywords(line: Any) -> dict[str, str]:
 
 
 def _moved(name: str) -> Any:
-    return lambda line: f"use {moved(name, line.owner() or 'rng', line.arguments, _keywords(line))}"
+    """Return the advice for a draw, of the shape of its parameters where no size is given."""
+
+    def given(line: Any) -> str:
+        arguments, keywords = line.arguments, _keywords(line)
+        parameters = [each.partition("=")[0] for each in MOVED[name][0].split()]
+        rest = {*parameters[len(arguments) :]} - keywords.keys()
+        nodes = {x: ast.parse(x, mode="eval").body for x in (*arguments, *keywords.values())}
+        several = [x for x, node in nodes.items() if not _is_number(line, node)]
+        # What draws vectors has axes beyond those of its size.
+        if "size" in rest and name != "multivariate_normal" and _has_axes(line, *nodes.values()):
+            keywords["size"] = f"np.shape({' + '.join(several)})"
+        return f"use {moved(name, line.owner() or 'rng', arguments, keywords)}"
+
+    return given
+
+
+def _is_number(line: Any, node: ast.AST) -> bool:
+    """Return whether an expression is a number, as far as names lead to it."""
+    x = line.resolved(node)
+    return isinstance(node, ast.Constant) or (x is not None and np.ndim(untraced(x)) == 0)
+
+
+def _has_axes(line: Any, *nodes: ast.AST) -> bool:
+    """Return whether an expression contains an array with axes, as far as names lead to one."""
+    unknown = [node for node in nodes if line.resolved(node) is None]
+    if any([not _is_number(line, node) for node in nodes if node not in unknown]):
+        return True
+    return any([_has_axes(line, *ast.iter_child_nodes(node)) for node in unknown])
 
 
 def _choice(line: Any) -> str:

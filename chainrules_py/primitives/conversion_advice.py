@@ -282,8 +282,8 @@ class Line:
         return ast.unparse(given[0]) if given else None
 
     def without(self, option: str) -> str | None:
-        """Return an equivalent of the call without an option, or None if the option is absent."""
-        if self.option(option) is None:
+        """Return an equivalent of the call without an option, or None if there is none."""
+        if self.option(option) is None or option in ("axes", "keepdims"):
             return None
         call: Any = copy.deepcopy(self.node)
         out, where = self.option("out"), self.option("where")
@@ -293,8 +293,11 @@ class Line:
         if masked and "where" in names:
             call.args = [_call(f"np.where({where}, {{}}, 1.0)", ast.unparse(x)) for x in call.args]
             call = _call(f"np.where({where}, {{}}, {out or '0.0'})", ast.unparse(call))
+        text = ast.unparse(call) + f".astype({self.option('dtype')})" * (option == "dtype")
         target = isinstance(_parsed(out or ""), (ast.Name, ast.Attribute, ast.Subscript))
-        return f"{out} = {ast.unparse(call)}" if target and "out" in names else ast.unparse(call)
+        # A traced array is written into, as others may see it; a plain one cannot hold the result.
+        inside = "[...]" * (str(out) in self.traced(_parsed(out or "")))
+        return f"{out}{inside} = {text}" if target and "out" in names else text
 
     def owner(self, name: str = "") -> str | None:
         """Return the expression whose member of this name is read or called, or None."""
@@ -329,8 +332,7 @@ class _Constants(ast.NodeTransformer):
 
 def _call(made: str, argument: str) -> ast.expr:
     """Return a call of ``made``, in which ``{}`` may mark the argument: ``int({})``."""
-    made = made if "{" in made else f"{made}({{}})"
-    return ast.parse(made.format(argument), mode="eval").body
+    return ast.parse((made if "{" in made else f"{made}({{}})").format(argument), mode="eval").body
 
 
 def _parsed(text: str) -> ast.expr | None:

@@ -439,7 +439,7 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
 _INSTEAD = {
     "at": "call it place by place, as in for i, y in zip(places, values): x[i] = np.{}(x[i], y)",
     "accumulate": "use np.stack(list(itertools.accumulate(x, np.{})))",
-    "reduceat": "reduce the parts one by one, as in np.stack([np.sum(x[i:j]) for i, j in places])",
+    "reduceat": "reduce the parts, as in np.stack([np.{}.reduce(x[i:j]) for i, j in places])",
 }
 
 

@@ -265,7 +265,7 @@ class Alias:
                 write = (
                     f"use {without}"
                     if without
-                    else remedy(line) or "leave it out, and apply it to the result"
+                    else remedy(line) or "leave it out, and apply it to operands or result"
                 )
                 raise UnsupportedKeywordError(told(fact, line, write))
         default = {n: self.defaults.get(n, REQUIRED) for n in given}

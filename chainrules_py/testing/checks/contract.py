@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -53,12 +52,6 @@ def _check_zero_tangents(case: Case) -> None:
         each = [(*zeros[:i], dense[i], *zeros[i + 1 :]) for i in active]
         total = sum([case.seen_tangent(case.frule(tangents)[1]) for tangents in each])
         _same(case, "push", total, case.pushed()[:, -1], "the pushes one by one do not add up")
-    for i, (name, x, t) in enumerate(zip(case.operand_names(), case.operands, dense, strict=True)):
-        if isinstance(t, Tangent):
-            push: Any = lambda part, i=i: case.frule((*zeros[:i], part, *zeros[i + 1 :]))[1]
-            total = sum([case.seen_tangent(t) for t in _one_by_one(push, x, t, name)])
-            whole = case.seen_tangent(push(t))
-            _same(case, "push", total, whole, f"the pushes of parts of {name} do not add up")
 
 
 def _same(case: Case, half: str, have: Any, want: Any, text: str) -> None:
@@ -79,30 +72,27 @@ def _check_zero_cotangents(case: Case) -> None:
                     "wrong when wanted alone",
                 )
     if isinstance(y_bar, Tangent):
-        total = sum([case.bars_vector(t) for t in _one_by_one(pullback, case.y, y_bar, "")])
+        keys = [key for key, _ in fields_of(case.y) if not is_zero(y_bar[key])]
+        total = sum([_pulled_alone(case, pullback, y_bar, keys, key) for key in keys])
         text = "the pulls of the outputs one by one do not add up"
         _same(case, "pull", total, case.bars_vector(bars), text)
 
 
-def _one_by_one(half: Any, x: Any, whole: Any, name: str) -> Iterator[Any]:
-    """Yield what a half gives for each entry of a structure, with zeros for the others."""
-    doing, t = ("moves", "t") if name else ("is used", "y_bar")
-    keys = [key for key, _ in fields_of(x) if not is_zero(whole[key])]
-    for only in keys:
-        entries = {k: whole[k] if k == only else ZeroTangent() for k, _ in fields_of(x)}
-        try:
-            yield half(Tangent.of(type(x), entries, whole._length))
-        except Exception as error:
-            absent = [f"{t}.{k}" if isinstance(k, str) else f"{t}[{k}]" for k in keys if k != only]
-            is_one = len(absent) == 1
-            raise WrongError(
-                f"where only {only} of {name or 'the result'} {doing}, the "
-                f"{'push' if name else 'pull'} raises {type(error).__name__}: "
-                f"{error}\n  {', '.join(absent)} {'is' if is_one else 'are'} ZeroTangent() then: "
-                f"it adds and scales, and has no shape; write zeros_like(...) in its place where "
-                f"is_zero({absent[0] if is_one else 'entry'})",
-                f"fails where {'an entry is constant' if name else 'a result is not used'}",
-            ) from error
+def _pulled_alone(case: Case, pullback: Any, y_bar: Any, keys: list[Any], key: Any) -> Any:
+    """Pull back one entry of a structure, with zeros for the others."""
+    entries = {k: y_bar[k] if k == key else ZeroTangent() for k, _ in fields_of(case.y)}
+    try:
+        return case.bars_vector(pullback(Tangent.of(type(case.y), entries, y_bar._length)))
+    except Exception as error:
+        absent = [f"y_bar.{k}" if isinstance(k, str) else f"y_bar[{k}]" for k in keys if k != key]
+        is_one = len(absent) == 1
+        raise WrongError(
+            f"where only {key} of the result is used, the pull raises {type(error).__name__}: "
+            f"{error}\n  {', '.join(absent)} {'is' if is_one else 'are'} ZeroTangent() then: it "
+            f"adds and scales, and has no shape; write zeros_like(...) in its place where "
+            f"is_zero({absent[0] if is_one else 'entry'})",
+            "fails where a result is not used",
+        ) from error
 
 
 # ---------------------------------------------------------------------------------- ownership

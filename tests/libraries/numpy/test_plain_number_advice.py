@@ -35,8 +35,8 @@ X = np.arange(1.0, 4.0)
         (lambda x: complex(x + 1, x - 1).real, "(x + 1) + 1j * (x - 1)"),
         (lambda x: abs(cmath.exp(x)), "np.exp(x)"),
         (lambda s: np.interp(-0.3, [0.0, 1.0], [1.0, 2.0], left=s), "np.where"),
-        (lambda s: np.max(X, initial=s), "np.maximum(np.max(X), initial)"),
-        (lambda s: np.prod(X, initial=np.sum(s)), "np.prod(X) * initial"),
+        (lambda s: np.max(X, initial=s), "np.maximum(np.max(X), s)"),
+        (lambda s: np.prod(X, initial=np.sum(s)), "np.prod(X) * np.sum(s)"),
     ],
 )
 @pytest.mark.parametrize("point", [2.0, np.float64(2.0), np.asarray(2.0)])

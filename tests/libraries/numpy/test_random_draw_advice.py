@@ -321,3 +321,27 @@ def test_one_draw_of_several_numbers():
             np.ones(3)
         )
     assert "standard_normal(len(p)) @ np.linalg.cholesky(np.diag(p)).T" in str(caught.value)
+
+
+OF_ARRAYS = {
+    "normal": lambda m, rng: rng.normal(m, np.exp(m)),
+    "normal, a scale": lambda m, rng: rng.normal(m, 2.0),
+    "normal, broadcast": lambda m, rng: rng.normal(m[:, None], np.ones(3)),
+    "normal, a number": lambda m, rng: rng.normal(m[0], 1.0),
+    "uniform": lambda m, rng: rng.uniform(m, high=m + 1),
+    "exponential": lambda m, rng: rng.exponential(m),
+    "laplace": lambda m, rng: rng.laplace(0.0, m),
+    "lognormal": lambda m, rng: rng.lognormal(m, 0.5),
+    "gumbel": lambda m, rng: rng.gumbel(loc=m),
+    "gamma": lambda m, rng: rng.gamma(2.0, m),
+}
+
+
+@pytest.mark.parametrize("name", OF_ARRAYS)
+def test_each_element_gets_a_number_of_its_own(name):
+    m = np.array([0.1, 0.2, 0.3])
+    with pytest.raises(TracerError) as caught:
+        grad(lambda m: np.sum(OF_ARRAYS[name](m, np.random.default_rng(SEED))))(m)
+    write = str(caught.value).rpartition("use ")[2].partition(", after")[0]
+    found = eval(write, {"np": np, "m": m, "rng": np.random.default_rng(SEED)})
+    np.testing.assert_allclose(found, OF_ARRAYS[name](m, np.random.default_rng(SEED)))
