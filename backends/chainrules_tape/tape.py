@@ -29,7 +29,7 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class FastVariable(FastSteps, FastSlices, FastJoins, Variable):
+class FastVariable(FastJoins, FastSteps, FastSlices, Variable):
     """Value on a tape whose frequent calls take the fast paths."""
 
     __slots__ = ()

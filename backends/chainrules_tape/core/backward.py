@@ -68,8 +68,12 @@ def backward(
                     bars[index] = None if is_zero(changed) else changed
             if index in watch:
                 found[index] = bars[index]
-    rest = reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1))
-    run(rest, bars, top, -1)
+    run(
+        reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1)),
+        bars,
+        top,
+        -1,
+    )
     return found
 
 

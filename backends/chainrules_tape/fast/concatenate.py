@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_py.extend import annotate, kind_of
+from chainrules_py.extend import Site, annotate, kind_of
 from chainrules_py.ops.engine_operations import places_of_joined, subscripts
 from chainrules_tape.core.cotangent_routing import ZERO, Links
 from chainrules_tape.core.variable import BareVariable
@@ -19,18 +19,29 @@ class FastJoins(BareVariable):
     __slots__ = ()
 
     @classmethod
+    def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+        """Return the step of a call, which joins any number of variables if it can."""
+        step = super().make_step(site, classes)
+        join = cls.make_join(site.primitive) if {*classes} <= {cls, cls.payload_type} else None
+        if step is None or join is None or site.primal is not None:
+            return step
+        return lambda *xs, **options: (
+            step(*xs, **options) if (y := join(*xs, **options)) is None else y
+        )
+
+    @classmethod
     def make_join(cls, operation: Primitive[..., Any]) -> Callable[..., Any] | None:
         """Return a function that joins variables of this class, and arrays beside them, or None.
 
         It returns None where the operation has to be called instead.
         """
         own: Any = cls.payload_type
-        if not subscripts(own) or not hasattr(own, "dtype"):
+        places_of: Any = places_of_joined(operation)
+        if places_of is None or not subscripts(own) or not hasattr(own, "dtype"):
             return None
         bound = cls.tracing.find(operation, None, (own, own), (True, True))[1]
-        places_of: Any = places_of_joined(operation)
         compute: Any = operation.implementation((own, own))
-        if bound is None or not bound.recipe.is_linear or places_of is None or compute is None:
+        if bound is None or not bound.recipe.is_linear or compute is None:
             return None
         dtypes: dict[Any, bool] = {}
 

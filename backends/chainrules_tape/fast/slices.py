@@ -110,10 +110,8 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
         if view is None:
             view = x.as_view = View()
         link = view.link
-        if link.parents != x.place:
-            link = linked(x, view)
-            if link is None:
-                return general(x, where)
+        if link.parents != x.place and (link := linked(x, view)) is None:
+            return general(x, where)
         index = len(tape)
         if whole:
             tape.append((pull_whole, link.parents, where, link.of))

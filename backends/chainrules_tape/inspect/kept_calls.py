@@ -44,8 +44,7 @@ class KeptNotes(Notes):
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call; inside `debug_nans` also check its value."""
         primitive, primal, opened, options, value = call
-        where = source_line()
-        kept = KeptCall(primitive, primal, opened, options, value, where)
+        kept = KeptCall(primitive, primal, opened, options, value, source_line())
         if self.calls is not None:
             self.calls[index] = kept
         if trap_is_set():

@@ -147,8 +147,7 @@ def formula(program: Program, names: Mapping[str, str] | None = None) -> str:
                 ahead.append(f"{letter} = {text}")
                 text, tight = letter, ATOM
             parts[result] = text, tight
-    outputs = [_part(v, parts)[0] for v in _flat(program.outputs)]
-    return r", \quad ".join([*ahead, *outputs])
+    return r", \quad ".join([*ahead, *[_part(v, parts)[0] for v in _flat(program.outputs)]])
 
 
 def _applied(call: Call, operands: list[Part]) -> Part:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, NoTangent, primitive, rule
-from chainrules_tape import grad, jacobian, vjp
+from chainrules_py import ops as v
+from chainrules_tape import Tape, grad, jacobian, vjp
 
 X = np.array([0.5, 1.5, 2.5])
 CALLED: list[float] = []
@@ -68,3 +69,16 @@ def test_of_arrays_without_elements_and_of_all_directions():
     assert grad(lambda x: np.sum(np.concatenate([x[:0], x[:0], x[:0]])))(X).tolist() == [0, 0, 0]
     rows = jacobian(lambda x: np.concatenate([x, x * x, 3.0 * x])[:4])(X)
     assert rows.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [2.0 * X[0], 0, 0]]
+
+
+@pytest.mark.parametrize("join", [v.stack, lambda *xs: v.concat(*[x[None] for x in xs])])
+def test_operations_join_in_a_time_that_does_not_grow_with_the_square(join):
+    """Each record keeps one place for each operand, and no pull is given all operands."""
+    x = np.linspace(0.5, 1.5, 50)
+    with Tape() as tape:
+        parts = tape.variable(x)
+        join(*[part * part for part in parts])
+        record = tape[-1]
+    assert len(record) == 3
+    assert len(record[2]) == 50
+    np.testing.assert_allclose(grad(lambda x: np.sum(join(*[p * p for p in x]) * x))(x), 3 * x * x)

@@ -67,7 +67,7 @@ def answers():
 
 
 def test_each_file_is_plugged_in_by_a_class_of_its_own():
-    assert FILES == ("dispatch_by_type", "slices", "concatenate")
+    assert FILES == ("concatenate", "dispatch_by_type", "slices")
 
 
 @pytest.mark.parametrize(
