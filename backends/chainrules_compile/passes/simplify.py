@@ -407,12 +407,12 @@ def static_key(x: Any) -> Any:
         return id(x)
     if cls is float and x and x == x:  # zeros of both signs are equal, and NaN is not
         return cls, x
-    if cls in (tuple, list):
+    if cls is list or isinstance(x, tuple):  # a named one, too
         return (cls, *map(static_key, x))
     if cls is dict or isinstance(x, Mapping):
         return (cls, *[(k, static_key(y)) for k, y in x.items()])
     if cls in (float, complex) or isinstance(x, np.generic):
         return cls, bits_of(x)
-    if cls in (int, str, bool, type(None)) or isinstance(x, (tuple, type, np.dtype)):
+    if cls in (int, str, bool, type(None)) or isinstance(x, (type, np.dtype)):
         return cls, x
     return cls, id(x)

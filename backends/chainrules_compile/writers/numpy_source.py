@@ -22,6 +22,7 @@ from chainrules_compile.internal_functions import (
 from chainrules_compile.loop_node import Loop
 from chainrules_compile.passes.analysis import bits_of, is_array, size
 from chainrules_compile.passes.buffer_reuse import Into, writes
+from chainrules_compile.passes.simplify import static_key
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.call_source import OPERATORS, SPELLINGS
 from chainrules_compile.writers.expression_nesting import COMPARISONS, last_uses, nested
@@ -349,7 +350,7 @@ class NumpyWriting:
         if isinstance(x, type):
             return self.scope.name(x, x.__name__)
         if isinstance(x, tuple):
-            return self.scope.name(x, "where", ("tuple", type(x), x))
+            return self.scope.name(x, "where", ("tuple", static_key(x)))
         return self.scope.name(x, type(x).__name__.lower())
 
     def text(self, x: Any) -> str:

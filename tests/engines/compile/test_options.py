@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_py import ops as v
+from chainrules_tape import grad
 from tests.engines.compile.shadow import same
 
 DTYPES = ["u1", "i1", "i4", "i8", "u8", "?", "f2", "f4", "f8", "g", "c8", "c16"]
@@ -352,3 +354,24 @@ def test_methods_keep_their_options(name):
             for x in (np.zeros((3, 2)), rng.random((3, 2)), rng.random((3, 2))):
                 found, wanted = compiled(x), f(x)
                 assert same(found, wanted) or is_alike(found, [wanted], None, cancel=False)
+
+
+class State(NamedTuple):
+    a: float
+    b: np.ndarray
+
+
+def solved(p, start):
+    s = v.root(lambda s, p: State(s.a - p[0], s.b - p[1:]), start(p), p)
+    return s.a * np.sum(s.b)
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("start", [lambda p: State(1.0, np.ones(2)), lambda p: State(p[1], p[1:])])
+def test_a_named_tuple_that_a_solver_starts_from(start, target):
+    """It holds an array, by which no constant can be looked up."""
+    f = lambda p: solved(p, start)
+    value, slope = [compile(g, strict=True, target=target) for g in (f, grad(f))]
+    for p in (np.array([1.0, 2.0, 0.5]), np.array([1.5, 3.0, 0.25])):
+        assert value(p) == pytest.approx(f(p))
+        np.testing.assert_allclose(slope(p), [p[1] + p[2], p[0], p[0]])
