@@ -476,7 +476,7 @@ def slices_of(x: Any) -> list[Any]:
         raise ValueError(
             f"there are no slices along the leading axis of arrays of shapes {shapes}; "
             f"each has to have one, and all the same length: the calls are map(f, xs), "
-            f"scan(f, initial, xs) and reduce(f, xs, initial)"
+            f"scan(f, initial, xs) and reduce(f, xs, initial), with np.stack(xs) of a list"
         )
     reads = [
         x.__getitem__

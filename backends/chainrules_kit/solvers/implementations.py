@@ -100,9 +100,9 @@ def _solved(
     if not system.start:
         return x0
     if solver is None:
-        return system.tree.build(method(system, tol, max_steps))
+        return system.build(method(system, tol, max_steps))
     found = system.read(solver(asked, system.tree.like))
-    return system.tree.build(accepted(system, found, tol))
+    return system.build(accepted(system, found, tol))
 
 
 @_computes(v.root)
@@ -206,7 +206,7 @@ def linear_solve(
         )
     if symmetric or solver == "cg":
         _check_symmetric(system, found, product, bound, "symmetric=True" if symmetric else "'cg'")
-    return system.tree.build(found)
+    return system.build(found)
 
 
 def _check_symmetric(system: System, x: Vector, product: Vector, tol: float, claim: str) -> None:

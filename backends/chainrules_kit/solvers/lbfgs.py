@@ -37,14 +37,14 @@ def descended(slope: Slope, x: Vector, max_steps: int) -> Vector:
     coordinates = Coordinates(x)
     start = on_host(coordinates.flat(x)).astype(float)
     known = {start.tobytes(): first}
-    far = 1e15 * (1.0 + abs(start).max())
+    far = 1e15 * (1.0 + abs(start).max(initial=0.0))
 
     def at(z: Any) -> tuple[float, Any]:
         try:
             value, g = known.get(z.tobytes()) or slope(coordinates.vector(coordinates.lent(z)))
         except ConvergenceError:  # from a solver inside: treat as outside the domain
             return math.inf, 0.0 * z
-        if abs(z).max() > far:
+        if abs(z).max(initial=0.0) > far:
             raise ConvergenceError(
                 f"minimize found no minimum: the value falls without end, and is {value:.6g}; "
                 f"the function may not be bounded from below"

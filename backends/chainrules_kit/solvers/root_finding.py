@@ -114,6 +114,16 @@ class System:
             )
         return leaves
 
+    def build(self, leaves: Vector) -> Any:
+        """Return the unknown in its structure; what began as a number is one, and no 0-d array."""
+        pairs = zip(leaves, self.tree.leaves, strict=True)
+        return self.tree.build(
+            [
+                x[()] if hasattr(x, "dtype") and not type_info(type(of)).is_array else x
+                for x, of in pairs
+            ]
+        )
+
     def read(self, x: Any) -> Vector:
         """Return a solver's result as a list of unknowns, in the dtypes of the start."""
         leaves = floating(Tree(plain(x)).leaves)

@@ -34,9 +34,14 @@ class Residual(Operator):
     def __call__(self, x: Any, *params: Any) -> Any:
         """Compute the residual, in the structure of x."""
         before, after = Tree(x), Tree(self.f(x, *params))
-        if len(before.leaves) != len(after.leaves):
+        if len(before.leaves) != len(after.leaves) or any(
+            [
+                getattr(b, "shape", ()) not in ((), getattr(a, "shape", ()))
+                for a, b in zip(before.leaves, after.leaves, strict=True)
+            ]
+        ):
             raise ValueError(
-                f"a fixed point of f is a structure that f gives back, and of {describe(x)} "
+                f"a fixed point of f is what f gives back, and of {describe(x)} "
                 f"it made {describe(after.like)}"
             )
         return before.build([a - b for a, b in zip(before.leaves, after.leaves, strict=True)])
@@ -60,7 +65,8 @@ class Gradient(Operator):
         if not (type(of) is Space and of.kind == "real" and of.size == 1):
             raise NotDifferentiableError(
                 f"minimize is of a function that gives one real number, and this one gave "
-                f"{describe(y)}: take np.sum(...) of it"
+                f"{describe(y)}: "
+                f"{'take np.sum(...) of it' if type(of) is Space else 'return the number alone'}"
             )
         tree = Tree(x)
         return y, tree.build(tree.read(pullback(zero_tangent(y) + 1.0)[0]))

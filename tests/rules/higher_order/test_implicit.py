@@ -682,3 +682,28 @@ LOOPS = {
 def test_backward_sees_the_names_as_they_were(case, right):
     """By the time of the backward pass, and of the one through that, the loop is over."""
     right(in_a_loop(LOOPS[case]), 1.7, rtol=1e-7)
+
+
+@pytest.mark.parametrize("start", [1.0, np.float64(1.0), np.float32(1.0), np.array(1.0)], ids=repr)
+def test_what_starts_as_a_number_is_one(start):
+    """And no array without axes, which has no hash."""
+    found = {
+        "minimize": minimize(lambda x: (x - 2.0) ** 2, start),
+        "linear_solve": linear_solve(lambda x: 0.5 * x, start),
+        "root": root(lambda x: x - 2.0, start),
+        "fixed_point": fixed_point(lambda x: 0.5 * x + 1.0, start),
+    }
+    for name, y in found.items():
+        assert y == pytest.approx(2.0, rel=1e-5), name
+        assert isinstance(start, np.ndarray) or hash(y) == hash(float(y)), name
+
+
+def test_a_minimum_of_nothing():
+    assert minimize(lambda x: np.sum(x * x), np.zeros(0)).shape == (0,)
+
+
+def test_what_is_no_fixed_point_or_minimum_is_told():
+    with pytest.raises(ValueError, match=r"of float64\[2\] it made float64\[3\]"):
+        fixed_point(lambda x: np.ones(3), np.ones(2))
+    with pytest.raises(NotDifferentiableError, match="return the number alone"):
+        minimize(lambda x: (np.sum(x * x), 3), np.ones(2))
