@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advised, filled, find_tracers, remedies
+from chainrules_py import ops
+from chainrules_py.extend import Line, advised, filled, find_tracers, remedies, untraced
 
 _LONGEST = 72
 """The number of characters of an expression that a message shows."""
@@ -380,6 +381,10 @@ def alike(line: Line) -> str | None:
     module = line.value_of(called.value) if isinstance(called, ast.Attribute) else None
     if not isinstance(module, ModuleType):
         return None
+    library = type(untraced(line.resolved_operand)).__module__.partition(".")[0]
+    if library in _OF_OPERATIONS and hasattr(ops, called.attr):
+        call = f"v.{called.attr}({', '.join(line.arguments)})"
+        return f"use {call}, after 'from chainrules_py import ops as v'"
     root, _, inner = module.__name__.replace("jax.numpy", "jax").partition(".")
     rest = f", and np for {re.sub('.(linalg|fft)$', '', ast.unparse(called.value))} throughout"
     if root in _ARRAYS and called.attr in (*_MAKERS, "as_tensor", "from_numpy", "tensor"):
@@ -392,6 +397,8 @@ def alike(line: Line) -> str | None:
     return f"use {home}{called.attr}({', '.join(line.arguments)}){rest * (root in _ARRAYS)}"
 
 
+_OF_OPERATIONS = ("array_api_strict", "mlx")
+"""Libraries whose arrays NumPy's functions convert to its own."""
 _ARRAYS = ("cupy", "jax", "mlx", "tensorflow", "torch")
 """Libraries whose functions have the names and meanings of NumPy's."""
 

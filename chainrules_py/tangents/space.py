@@ -465,7 +465,8 @@ def _is_foreign(t: Any, onto: Space) -> bool:
     if not t.shape:
         return True
     raise ProjectionError(
-        f"{describe(t)} is given as tangent of {onto!r}, whose library is another: convert it"
+        f"{describe(t)} is given as tangent of {onto!r}, whose library is another: convert it, or "
+        f"compute by functions of that library or of chainrules_py.ops"
     )
 
 
