@@ -37,8 +37,7 @@ MEETING = (
 def derivative(p):
     """Compute the coefficients k pₖ of the derivative, the highest power first."""
     n = p.shape[0] - 1
-    powers = arange_like(p, start=n, stop=0, step=-1)
-    return index(p, slice(n)) * astype(powers, dtype=p.dtype)
+    return index(p, slice(n)) * astype(arange_like(p, start=n, stop=0, step=-1), dtype=p.dtype)
 
 
 def powers_of(x, y, n):

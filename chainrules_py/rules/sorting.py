@@ -17,8 +17,7 @@ non_differentiable(argsort)
 def sort_rule(x, *, axis, descending, stable):
     """Read the elements of x at the indices of the sorted order."""
     order = argsort(x, axis=axis, descending=descending, stable=True)
-    y = sort(x, axis=axis, descending=descending, stable=stable)
-    return y, (reading(order, axis),)
+    return sort(x, axis=axis, descending=descending, stable=stable), (reading(order, axis),)
 
 
 @rule(partition, batched=True, whole=True)

@@ -473,8 +473,15 @@ def _to_convert(operands: tuple[Any, ...]) -> list[bool]:
     infos = [(type_info(type(x)), x) for x in operands]
     numbers = ("real", "complex")
     sized = [i.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for i, x in infos]
-    own = not any(sized)
-    return [own and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
+    return [not any(sized) and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
+
+
+def to_import(f: Any, called: str) -> str | None:
+    """Return what to write for a function of an engine that differentiates it itself, or None."""
+    engine = dict(announced(BACKENDS)).get(public_name(f).partition(".")[0])
+    made = f"{called.rpartition('.')[2]} = {engine}.import_rule({called})"
+    imports = hasattr(sys.modules.get(engine or ""), "import_rule")
+    return f"write {made}, which has its own derivative" if imports else None
 
 
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -487,16 +494,12 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     if (known := advised(f, line) or advised_at(line)) is not None:
         raise NotDifferentiableError(told(f"{name} takes plain values", line, known))
     called = line.called or name
-    short, engine = called.rpartition(".")[2], dict(announced(BACKENDS)).get(name.partition(".")[0])
-    imports = hasattr(sys.modules.get(engine or ""), "import_rule")
-    write = (
-        f"write {short} = {engine}.import_rule({called}), which has its own derivative"
-        if imports
-        else f"write {short} = primitive({called}), and its derivative in @rule({short})"
+    short = called.rpartition(".")[2]
+    write = to_import(f, called) or (
+        f"write {short} = primitive({called}), and its derivative in @rule({short})"
         if short.isidentifier()
         else "write vectorize(f)(x), of its function f in Python, after "
         "'from chainrules_numpy.composites.mapping import vectorize'"
     )
-    fact = [f"{name} has no derivative that is known"]
-    fact += [said for said in not_loaded() if engine and said.startswith(f"{engine} ")]
+    fact = [f"{name} has no derivative that is known", *not_loaded({name.partition(".")[0]})]
     raise NotDifferentiableError(told("; ".join(fact), line, write))

@@ -25,6 +25,7 @@ from chainrules_py.ops.engine_operations import rounded, shape_back
 from chainrules_py.primitives.aliases.alias import aliases
 from chainrules_py.primitives.conversion_advice import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see, see_about, see_roots
+from chainrules_py.registry.explain import public_name
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import MemberError, of_real_numbers, picture
 from chainrules_py.tracing.foreign_arrays import is_stranger
@@ -34,6 +35,7 @@ from chainrules_py.tracing.library_calls import (
     call_native,
     find_step,
     steps,
+    to_import,
 )
 from chainrules_py.tracing.lost_derivative_notes import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.object_arrays import element_methods
@@ -91,6 +93,9 @@ class Member:
             fact = f"{self.name} of {picture(x)} has no derivative that is known"
             if line.owner(self.name) is None and line.called is not None:
                 fact = f"{line.called} takes plain arrays: it reads {self.name} of {picture(x)}"
+            library = sys.modules.get(type(untraced(x)).__module__.partition(".")[0])
+            theirs = getattr(library, self.name, None)
+            instead = instead or (theirs and to_import(theirs, public_name(theirs)))
             if (
                 instead is None
                 and callable(self.native)

@@ -179,5 +179,4 @@ def reflectors(h, tau, Q):
     zero = equal(tau, 0.0)
     report(zero[..., : k - 1 if is_real and m == k else k], message=REFLECTED)
     tau = where(zero, 1.0, tau)
-    d = -tau - diagonal(N)
-    return V, N + from_diagonal(d, rows=k, columns=k), tau
+    return V, N + from_diagonal(-tau - diagonal(N), rows=k, columns=k), tau

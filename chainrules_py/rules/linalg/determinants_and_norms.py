@@ -78,15 +78,13 @@ def adjugate_push(x_dot, u, vh, phase, pairs):
 
 
 def adjugate_pull(y_bar, u, vh, phase, pairs):
-    f_bar = moved(matmul(matmul(vh, conj(phase) * y_bar), u), pairs)
-    return matmul(matmul(u, f_bar), vh)
+    return matmul(matmul(u, moved(matmul(matmul(vh, conj(phase) * y_bar), u), pairs)), vh)
 
 
 def moved(f, pairs):
     """Compute the derivative of adj(S) along F; self-adjoint, since P is real and symmetric."""
     on = sum(pairs * expand_dims(diagonal(f), axis=-2), axis=-1)
-    identity = eye_like(on, rows=f.shape[-1])
-    return identity * expand_dims(on, axis=-1) - f * pairs
+    return eye_like(on, rows=f.shape[-1]) * expand_dims(on, axis=-1) - f * pairs
 
 
 # ---------------------------------------------------------------- norms
@@ -125,8 +123,8 @@ def direction(x, y, axis, keepdims, ord):
 
 
 def norm_push(x_dot, x, y, axis, keepdims, ord):
-    d = direction(x, y, axis, keepdims, ord)
-    return sum(real(conj(d) * x_dot), axis=axis, keepdims=keepdims)
+    along = conj(direction(x, y, axis, keepdims, ord)) * x_dot
+    return sum(real(along), axis=axis, keepdims=keepdims)
 
 
 def norm_pull(y_bar, x, y, axis, keepdims, ord):

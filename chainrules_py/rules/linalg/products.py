@@ -160,8 +160,7 @@ def _flat(a):
 
 
 def outer_push_left(a_dot, a, b):
-    n = math.prod(a_dot.shape[1:])
-    return reshape(a_dot, shape=(a_dot.shape[0], n, 1)) * _flat(b)
+    return reshape(a_dot, shape=(a_dot.shape[0], math.prod(a_dot.shape[1:]), 1)) * _flat(b)
 
 
 def outer_push_right(b_dot, a, b):

@@ -10,7 +10,12 @@ import warnings
 
 import pytest
 
-from chainrules_py import ChainRulesError, NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import (
+    ChainRulesError,
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+)
 from chainrules_py.extend import aliases
 from chainrules_tape import grad, jvp, vjp
 
@@ -273,3 +278,20 @@ def test_what_is_refused_is_named_as_it_is_written(home):
             continue
     assert named
     assert not wrong
+
+
+METHODS = {
+    "median": lambda x: x.median(),
+    "nanmedian": lambda x: x.nanmedian(),
+    "topk": lambda x: x.topk(2).values.sum(),
+    "logdet": lambda x: (x[:, None] * x + torch.eye(4)).logdet(),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_without_a_rule_is_written_as_pytorchs_function(name):
+    """NumPy's function of this name may be another one: the median of four is no mean here."""
+    x = torch.tensor([1.0, 2.0, 3.0, 10.0], dtype=torch.float64)
+    made = re.escape(f"write {name} = chainrules_torch.import_rule(torch.{name})")
+    with pytest.raises(TracerError, match=made):
+        grad(METHODS[name])(x)
