@@ -333,7 +333,7 @@ def public_module(native: Callable[..., Any]) -> str:
 
 def taken_from(native: Any) -> str:
     """Return the advice to import ours in place of an object of SciPy."""
-    name, home = native.__name__, public_module(native)
+    name, home = native.__name__.removesuffix("_frozen"), public_module(native)
     ours = OURS.get(home) or OURS[home.rpartition(".")[0]]
     return f"use {name}, which takes the same, after 'from {ours} import {name}'"
 

@@ -145,7 +145,8 @@ def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
 
 _KNOTS = (
     "this spline has derivatives in values, coefficients and the places where it is taken; "
-    "PchipInterpolator and Akima1DInterpolator have them in their knots as well"
+    "PchipInterpolator and Akima1DInterpolator have them in their knots as well, and "
+    "CubicHermiteSpline in slopes, in place of those in bc_type="
 )
 _SCATTERED = "interpolation of scattered points has derivatives in values and places; not in points"
 
