@@ -68,7 +68,8 @@ def enter(statement: Statement) -> None:
                 ""
                 if statement.source.by_call
                 else (
-                    f", in a notebook by unregister({name}), or write @rule({name}, override=True)"
+                    f", in a notebook by unregister({name}), or write "
+                    f"@{statement.recipe.constructor}({name}, override=True)"
                 )
             )
             raise RuleError(

@@ -325,3 +325,12 @@ def test_a_constant_of_few_digits_is_not_called_misplaced(error):
     with pytest.raises(RuleCheckError, match="wrong") as caught:
         check_rule(f, np.array([0.3, 1.2, 2.5]))
     assert "places" not in str(caught.value)
+
+
+def test_results_of_objects_are_no_random_numbers():
+    f = primitive(np.frompyfunc(lambda x: 2.5 * x, 1, 1))
+    scalar_rule(f, lambda y, x: 2.5)
+    with pytest.raises(RuleCheckError) as caught:
+        check_rule(f, RISING)
+    assert "random" not in str(caught.value)
+    assert "give an array of a floating type" in str(caught.value)

@@ -81,7 +81,8 @@ def fingerprint(x: Any) -> Any:
     if kind_of(x) == "none":
         return None
     values = to_numpy(x)
-    return values.shape, values.dtype, values.tobytes()
+    bits = repr(values.tolist()) if values.dtype.hasobject else values.tobytes()
+    return values.shape, values.dtype, bits
 
 
 def differs(y: Any, want: Any, precision: float) -> str | None:
