@@ -100,8 +100,8 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
             continue
         if is_ours(function):
             raise Unfit(
-                f"{name_of(function)} chooses by numbers what is computed, as the steps of a "
-                f"solver, and would choose otherwise at the next call"
+                f"{name_of(function).removesuffix('_steps')} chooses its steps by numbers, and "
+                f"would choose others at the next call; fixed steps, by scan, are a program"
             )
         msg = (
             f"{name_of(function)} gives a {type(y).__name__}, which is another at the next call "
