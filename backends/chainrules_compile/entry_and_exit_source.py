@@ -164,7 +164,7 @@ class Entry:
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
         cls, self._paths[id(x)] = type(x), path
-        self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
+        self._checks.append(f"{self._builtin(type)}({path}) is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"{self._builtin(len)}({path}) != {len(x)}")
             if len(x) > 1 and all([type(y) is float for y in x]):
@@ -190,6 +190,11 @@ class Entry:
             else:
                 name = self._scope.name(items, "fields_of", ("fields", cls))
                 where = f"{name}({path})[{i}][1]"
+                # Not all may be there: a tangent leaves out what is zero.
+                self._checks.append(
+                    f"[key for key, _ in {name}({path})] != "
+                    f"{self._scope.name([key for key, _ in items(x)], 'keys')}"
+                )
             name = self._unused(f"{path}_{key}")
             self._before(name, where)
             if child.num_leaves == 1 and child is LEAF:
@@ -257,7 +262,7 @@ class Entry:
         if not recordable(cls) or issubclass(cls, _STATIC) or has_own(x):
             if name not in self._opaque or isinstance(x, PLAIN):
                 return self._static(x, name)
-            self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
+            self._checks.append(f"{self._builtin(type)}({name}) is not {self._class(cls)}")
             self.facts.append((name, f"any {cls.__qualname__}"))
             noted = self._recorder.opaque(x, name)
             self.names[noted.current] = name
@@ -279,13 +284,13 @@ class Entry:
                 )
             self._array(x, name)
         else:
-            self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
+            self._checks.append(f"{self._builtin(type)}({name}) is not {self._class(cls)}")
         return self._input(x, name)
 
     def _array(self, x: Any, name: str) -> None:
         """Add checks of the class and form of an array."""
         dtype = self._scope.name(x.dtype, name_of_dtype(x.dtype), ("dtype", x.dtype))
-        texts = [f"{name}.__class__ is not {self._class(type(x))}"]
+        texts = [f"{self._builtin(type)}({name}) is not {self._class(type(x))}"]
         texts.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
         strides = None if x.flags.c_contiguous else x.strides
         if strides is not None:
@@ -322,7 +327,9 @@ class Entry:
         if x is None or x is True or x is False or x is ...:
             self._checks.append(f"{name} is not {x!r}")
         elif cls in (int, str):
-            self._checks.append(f"{name}.__class__ is not {self._class(cls)} or {name} != {x!r}")
+            self._checks.append(
+                f"{self._builtin(type)}({name}) is not {self._class(cls)} or {name} != {x!r}"
+            )
         elif cls is np.ndarray and x.size <= SMALL and not x.dtype.hasobject:
             self._array(x, name)
             self._checks.append(f"{name}.tobytes() != {x.tobytes()!r}")

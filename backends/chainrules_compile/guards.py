@@ -207,7 +207,7 @@ class Guards:
             if (isinstance(stated, types.FunctionType) or inner is not stated) and (
                 key not in own or hasattr(type(stated), "__set__")
             ):  # a method, a property
-                if getattr(type(x), key) is stated:
+                if getattr(type(x), key, None) is stated:  # an enumeration's property has none
                     self._found.setdefault(
                         (id(type(x)), key), Lookup(f"{name}.{key}", type(x), key, stated)
                     )

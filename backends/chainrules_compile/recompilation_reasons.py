@@ -63,7 +63,10 @@ def why_in_a_row(programs: Sequence[CompiledProgram], needed: Mapping[str, str])
     differ.append(set(once[0].guards.changed()))
     if all(differ):
         text = ", ".join(sorted(set.intersection(*differ) or set.union(*differ)))
-        why = f"{text} is another each time; pass {text} as an argument"
+        why = (
+            f"{text} is another each time; pass {text} as an argument, or name a global otherwise "
+            f"than the attribute that is read"
+        )
     elif (why := why_many(once, needed)) == NOTHING_ELSE:
         return ""
     return f"recorded {len(once)} times for too few calls, and runs as it is: {why}"

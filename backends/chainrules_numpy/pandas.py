@@ -101,7 +101,7 @@ def _in_place_of(given: Callable[[Line], str | None]) -> Callable[[Line], str | 
 
     def advice(line: Line) -> str | None:
         write, left = given(line), re.match(r"\.(iloc|loc|values|to_numpy\(\))", line.texts[1])
-        write = write and write.replace("{", "{{").replace("}", "}}")  # it is no form to fill
+        write = write and re.sub(r"\{(\w+)\}", r"{ \1 }", write)  # it is no form to fill
         return write and f"use {write}{f', without {left[0]}' if left else ''}"
 
     return advice

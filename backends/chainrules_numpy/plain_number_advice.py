@@ -11,6 +11,7 @@ import ast
 import cmath
 import ctypes
 import math
+import re
 import statistics
 import time
 from typing import Any
@@ -79,13 +80,21 @@ def _log(line: Any) -> str:
     return f"use np.log({{0}}){' / np.log({1})' * (len(line.arguments) == 2)}"
 
 
+def _hypot(line: Any) -> str:
+    """Suggest a norm for other numbers of arguments than two, of which NumPy's has no more."""
+    two = len(line.arguments) == 2 and not any(x[0] == "*" for x in line.arguments)
+    return "use np.hypot({all})" if two else "use np.linalg.norm(np.stack([{all}]))"
+
+
 for _name, _line in OTHERWISE.items():
-    for _module in (math, cmath):
-        if hasattr(_module, _name):
-            _stacks = "np.stack" in _line
-            advise(getattr(_module, _name), _with_lists(_line) if _stacks else f"use {_line}")
+    if hasattr(cmath, _name):  # of negative numbers, too
+        _of_complex = re.sub(r"\{(all|0)\}", "{0} + 0j", _line) if _name in ALIKE.split() else _line
+        advise(getattr(cmath, _name), f"use {_of_complex}")
+    if hasattr(math, _name):
+        advise(getattr(math, _name), _with_lists(_line) if "np.stack" in _line else f"use {_line}")
+advise(math.hypot, _hypot)
 advise(math.log, _log)
-advise(cmath.log, _log)
+advise(cmath.log, lambda line: _log(line).replace("{0}", "{0} + 0j"))
 
 
 def _arange(line: Any) -> str:

@@ -82,14 +82,19 @@ _MADE = {
 _OF_OTHERS = {
     "at": "write y = np.copy({0}), and y[i] = v, for {0}.at[i].set(v)",
     "backward": "leave it out: grad(f)(x) returns the gradient",
-    "block_until_ready": "use {0}",
-    "clone": "use np.copy({0})",
-    "cpu": "use {0}",
-    "detach": "use ignore_derivatives({0})",
+    "block_until_ready": "write {0} for {0}.block_until_ready()",
+    "clone": "write np.copy({0}) for {0}.clone()",
+    "cpu": "write {0} for {0}.cpu()",
+    "detach": "write ignore_derivatives({0}) for {0}.detach()",
+    "double": "write {0}.astype(float) for {0}.double()",
     "grad": "leave it out: grad(f)(x) returns the gradient",
-    "numpy": "use {0}",
-    "requires_grad_": "use {0}",
-    "unsqueeze": "use np.expand_dims({0}, i)",
+    "norm": "write np.linalg.norm({0}) for {0}.norm()",
+    "numpy": "write {0} for {0}.numpy()",
+    "pow": "write {0}**p for {0}.pow(p)",
+    "requires_grad": "leave it out: grad(f)(x) returns the gradient in x",
+    "requires_grad_": "write {0} for {0}.requires_grad_()",
+    "unsqueeze": "write np.expand_dims({0}, i) for {0}.unsqueeze(i)",
+    "zero_": "write {0}[...] = 0.0 for {0}.zero_()",
 }
 """Attributes of the arrays of JAX and PyTorch, and what to write with NumPy."""
 

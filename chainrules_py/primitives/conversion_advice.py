@@ -323,7 +323,9 @@ class _Constants(ast.NodeTransformer):
         self.line, self.made = line, made
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, (ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.keyword)):
+        if isinstance(
+            node, ast.Slice | ast.Tuple | ast.List | ast.Set | ast.Dict | ast.keyword | ast.Starred
+        ):
             return self.generic_visit(node)
         beside = self.made.startswith("int(") and getattr(self.line.resolved(node), "ndim", None)
         kept = beside or not any(self.line.traced(node))  # beside: an array next to the number

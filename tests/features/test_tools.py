@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import chainrules_py.ops as v
-from chainrules_py import NotDifferentiableError, RuleError, explain, export, primitive
+from chainrules_py import (
+    LostDerivativeWarning,
+    NotDifferentiableError,
+    RuleError,
+    explain,
+    export,
+    primitive,
+)
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
 from chainrules_tape.tools import (
@@ -411,3 +418,26 @@ def test_a_derived_rule_is_transformed_by_jax():
         lambda f: jax.jit(jax.grad(f))(0.3),
     ):
         np.testing.assert_allclose(transformed(f), transformed(theirs), rtol=1e-4)
+
+
+def test_an_axis_of_results_that_does_not_exist():
+    for f, axis in ((lambda x: 2.0 * x, 5), (np.sum, 1), (lambda x: x if x[0] > 0 else -x, 5)):
+        with pytest.raises(IndexError, match="out of bounds"):
+            vmap(f, 0, axis)(np.ones((3, 4)))
+    assert vmap(lambda x: 2.0 * x, 0, -1)(np.ones((3, 4))).shape == (4, 3)
+
+
+def test_no_example_of_what_looks_at_values():
+    with pytest.raises(NotDifferentiableError, match="there is no example"):
+        vmap(lambda x: x if x > 0 else -x)(np.zeros(0))
+
+
+def test_a_series_that_was_refused_is_told_of():
+    def f(x):
+        try:
+            return math.log(x) + x**2
+        except Exception:
+            return x
+
+    with pytest.warns(LostDerivativeWarning, match="caught an error"):
+        assert taylor(f, 2.0, 1.0, 2) == [2.0, 1.0, 0.0]

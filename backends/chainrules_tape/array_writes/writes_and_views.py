@@ -520,8 +520,9 @@ def assign(x: Any, z: Any, natively: Callable[[Any], Any]) -> None:
     ``natively(array)`` does the same to a plain array; it raises its library's error where z does
     not fit x.
     """
-    if z.shape != x.shape or z.dtype != x.dtype:
-        natively(duplicate(innermost(x)))
+    is_array = type_info(type(x)).is_array  # to a number nothing can be written
+    if not is_array or z.shape != x.shape or z.dtype != x.dtype:
+        natively(duplicate(innermost(x)) if is_array else innermost(x))
         z = converted(shaped(z, x.shape), x.dtype)
     if not type_info(type(z)).is_array:  # NumPy returns numbers for arrays without axes
         set_item(x, Ellipsis, z)
@@ -667,9 +668,8 @@ class Writable(ArrayLike):
             if objects and joined(target) is not target and target.ndim:
                 return put_elements(target, ufunc(*operands, **rest))
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
-        # These concern the target, not the value; NumPy's own ``var`` passes both.
-        how = {name: value for name, value in rest.items() if name not in ("subok", "casting")}
-        z = ufunc(*operands, **how)
+        # Two concern the target, not the value; NumPy's own ``var`` passes both.
+        z = ufunc(*operands, **{k: y for k, y in rest.items() if k not in ("subok", "casting")})
         assign(target, z, lambda array: ufunc(*map(innermost, operands), out=array, **rest))
         return target
 

@@ -257,7 +257,7 @@ class Closed:
     def append(self, record: Any, /) -> None:
         """Raise, because the tape is closed."""
         line = Line(caller())
-        name, shown = next(line.over(), ("y", "a traced value"))
+        name, shown = next(line.over(), ("what is computed with", "a traced value"))
         whole, _, key = name.partition("[")
         of_dict, of_list, one = (
             f"{{k: ignore_derivatives(y) for k, y in {whole}.items()}}",
@@ -265,7 +265,11 @@ class Closed:
             f"ignore_derivatives({whole})",
         )
         made = one if not key else of_dict if key[0] in ("'", '"') else of_list
-        write = f"write {whole} = {made} before this line"
+        write = (
+            "give ignore_derivatives(x) where x is handed in, as to grad(f)(x)"
+            if " " in name
+            else f"write {whole} = {made} before this line"
+        )
         if self.state == "closed" and recorders.made.get(id(self)) is self:
             write = "move this line into the 'with Tape()' block"
         raise TracerError(

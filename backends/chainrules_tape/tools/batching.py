@@ -93,7 +93,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
             if _state[level] == OPEN and not drawing.went_on():
                 return unflatten(tree, own_all(ys, ys, (*flatten(operands)[0],), dense=False))
         except Exception:
-            if n == 0:
+            if n == 0 and _state[level] == OPEN:
                 raise
         finally:
             as_loop = _state.pop(level) != OPEN
@@ -219,7 +219,7 @@ def _out(y: Any, n: int, level: int, axis: int) -> Any:
     else:
         return y
     order = [*range(1, y.ndim)]
-    order.insert(axis % y.ndim, 0)
+    order.insert(range(y.ndim)[axis], 0)  # which raises for an axis that y has not
     return y if axis == 0 else v.permute_dims(y, axes=tuple(order))
 
 

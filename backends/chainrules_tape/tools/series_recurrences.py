@@ -77,8 +77,7 @@ def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
         pairs = [(x[j], y[k - j]) if j else (y[k], x[0]) for j in range(first, last + 1)]
         return functools.reduce(operator.add, [v.strong_multiply(*pair) for pair in pairs])
     if type(x) is np.ndarray and type(y) is np.ndarray:
-        back = y[k - last : k - first + 1][::-1]
-        return np.einsum("j...,j...->...", x[first : last + 1], back)
+        return np.einsum("j...,j...->...", x[first : last + 1], y[k - last : k - first + 1][::-1])
     total = x[first] * y[k - first]
     for j in range(first + 1, last + 1):
         total = total + x[j] * y[k - j]
@@ -88,8 +87,7 @@ def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
 def _times_place(x: Any) -> Any:
     """Multiply each coefficient by its index: the coefficients of the slope, shifted by one."""
     if type(x) is np.ndarray:
-        places = np.arange(len(x), dtype=np.real(x).dtype)
-        return x * places.reshape(-1, *(1,) * (x.ndim - 1))
+        return x * np.arange(len(x), dtype=np.real(x).dtype).reshape(-1, *(1,) * (x.ndim - 1))
     return [0.0 * x[0], *[k * a if k > 1 else a for k, a in enumerate(x[1:], 1)]]
 
 
@@ -108,8 +106,7 @@ def _sum(x: Any, y: Any) -> Any:
 
 
 def _alike(terms: list[Any], *given: Any) -> Any:
-    stacked = all([type(x) in (np.ndarray, Constant) for x in given])
-    return np.stack(terms) if stacked else terms
+    return np.stack(terms) if all([type(x) in (np.ndarray, Constant) for x in given]) else terms
 
 
 def _negative(x: Any) -> Any:

@@ -28,6 +28,7 @@ from chainrules_py import ops as v
 from chainrules_py.extend import (
     ArrayLike,
     Classes,
+    Notes,
     Tracer,
     any_engine,
     as_arrays,
@@ -45,6 +46,7 @@ from chainrules_py.extend import (
     map_leaves,
     moves,
     new_level,
+    notes,
     rebuild,
     unflatten,
     untraced,
@@ -106,7 +108,12 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         terms = [_or_zeros(row[k], start) for row in rows]
         terms += [zeros(start)] * (order - len(terms))
         given.append(_stacked(start, level, terms))
-    y = f(*unflatten(tree, given))
+    noted = notes[level] = Notes()
+    try:
+        y = f(*unflatten(tree, given))
+    finally:
+        notes.pop(level, None)
+    noted.report(f, any([isinstance(x, Series) and x.level == level for x in flatten(y)[0]]))
     return [_term_of(y, k, level) for k in range(order + 1)]
 
 
@@ -167,8 +174,7 @@ def _term(y: Any, k: int, level: int) -> Any:
     """Return a coefficient of a result; a result that is no series is constant."""
     if isinstance(y, Series) and y.level == level:
         return y.terms[k - 1] if k else y.payload
-    numbers = kind_of(y) in ("real", "complex", "int")
-    return y if k == 0 or not numbers else zeros(y)
+    return y if k == 0 or kind_of(y) not in ("real", "complex", "int") else zeros(y)
 
 
 class SeriesConfig(Config):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import shutil
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from scipy import sparse
 
 from chainrules_compile import compile
-from chainrules_py import register_structure
-from chainrules_tape import grad
+from chainrules_py import Tangent, register_structure
+from chainrules_tape import grad, jvp
+from chainrules_tape.tools import derive_rule
 
 
 class Shifted:
@@ -85,3 +87,63 @@ def test_what_a_constructor_computes_anew_is_part_of_the_program():
         p = Normed(X * factor)
         np.testing.assert_allclose(c(p), p.c * p.norm, rtol=1e-15)
     assert len(c.programs) == 1
+
+
+@dataclasses.dataclass
+class Pair:
+    a: float
+    b: float
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("first", [{"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}], ids=str)
+def test_a_tangent_without_some_of_its_entries(first, target):
+    moved = compile(lambda p, t: p + t, target=target)
+    for entries in (first, {"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}):
+        expected = Pair(2.0 + entries.get("a", 0.0), 3.0 + entries.get("b", 0.0))
+        assert moved(Pair(2.0, 3.0), Tangent[Pair](**entries)) == expected
+
+
+def test_a_derived_rule_of_two_results():
+    f = derive_rule(lambda x: (x * x, 3 * x), (np.ones(2),))
+    x = np.array([1.0, 2.0])
+    assert grad(lambda x: np.sum(f(x)[0]))(x).tolist() == [2.0, 4.0]
+    assert grad(lambda x: np.sum(f(x)[1]))(x).tolist() == [3.0, 3.0]
+
+
+OF_A_NUMBER = {
+    "quotient": lambda x: np.exp(x) / (1 + np.exp(x)),
+    "maximum": lambda x: np.maximum(x, 0.0),
+    "norm": lambda x: np.linalg.norm(x * np.ones(2)),
+    "sum": lambda x: np.sum(x * x),
+    "list": lambda x: (lambda xs: xs[0] * np.sin(xs[1]))([x, 2.0 * x]),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("door", [lambda f: f, grad], ids=["value", "grad"])
+@pytest.mark.parametrize("name", OF_A_NUMBER)
+def test_what_was_called_with_a_float_is_differentiated_in_it(name, door, target):
+    """A traced float says that its class is float, and is no number for a program."""
+    f = door(OF_A_NUMBER[name])
+    compiled = compile(f, target=target)
+    compiled(3.0)
+    compiled(0.5)
+    for x in (2.0, 0.7):
+        found, expected = [jvp(g, (x,), (1.0,)) for g in (compiled, f)]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(grad(compiled)(x), grad(f)(x), rtol=1e-12)
+
+
+class Unit(enum.Enum):
+    CM = 0.01
+
+    @property
+    def twice(self):
+        return 2.0 * self.value
+
+
+def test_members_of_an_enumeration():
+    f = compile(lambda x: np.sum(x * x) * Unit.CM.value + x[0] * Unit.CM.twice, strict=True)
+    for x in (np.ones(2), np.array([3.0, 1.0])):
+        assert f(x) == pytest.approx(0.01 * np.sum(x * x) + 0.02 * x[0])
