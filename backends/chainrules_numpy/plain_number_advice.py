@@ -80,6 +80,10 @@ def _log(line: Any) -> str:
     return f"use np.log({{0}}){' / np.log({1})' * (len(line.arguments) == 2)}"
 
 
+_CUT = ("acos", "acosh", "asin", "atanh", "log10", "sqrt")
+"""Functions of ``cmath`` that are complex for some real numbers."""
+
+
 def _hypot(line: Any) -> str:
     """Suggest a norm for other numbers of arguments than two, of which NumPy's has no more."""
     two = len(line.arguments) == 2 and not any(x[0] == "*" for x in line.arguments)
@@ -88,7 +92,7 @@ def _hypot(line: Any) -> str:
 
 for _name, _line in OTHERWISE.items():
     if hasattr(cmath, _name):  # of negative numbers, too
-        _of_complex = re.sub(r"\{(all|0)\}", "{0} + 0j", _line) if _name in ALIKE.split() else _line
+        _of_complex = re.sub(r"\{\w+\}", "{0} + 0j", _line) if _name in _CUT else _line
         advise(getattr(cmath, _name), f"use {_of_complex}")
     if hasattr(math, _name):
         advise(getattr(math, _name), _with_lists(_line) if "np.stack" in _line else f"use {_line}")

@@ -9,7 +9,15 @@ from typing import Any
 
 from chainrules_numpy.list_and_index_advice import alike, in_flat
 from chainrules_py import TracerError
-from chainrules_py.extend import Line, describe, filled, find_tracers, refusers, told
+from chainrules_py.extend import (
+    Line,
+    describe,
+    filled,
+    find_tracers,
+    refusers,
+    told,
+    untraced,
+)
 
 _STANDARD = sys.stdlib_module_names - {"__main__", "inspect"}
 """Modules that refuse traced values; errors of `inspect` are about other arguments."""
@@ -82,24 +90,27 @@ _MADE = {
 _OF_OTHERS = {
     "at": "write y = np.copy({0}), and y[i] = v, for {0}.at[i].set(v)",
     "backward": "leave it out: grad(f)(x) returns the gradient",
-    "block_until_ready": "write {0} for {0}.block_until_ready()",
-    "clone": "write np.copy({0}) for {0}.clone()",
-    "cpu": "write {0} for {0}.cpu()",
-    "detach": "write ignore_derivatives({0}) for {0}.detach()",
-    "double": "write {0}.astype(float) for {0}.double()",
+    "block_until_ready": "use {0} for {0}.block_until_ready()",
+    "clone": "use np.copy({0}) for {0}.clone()",
+    "cpu": "use {0} for {0}.cpu()",
+    "detach": "use ignore_derivatives({0}) for {0}.detach()",
+    "double": "use {0}.astype(float) for {0}.double()",
     "grad": "leave it out: grad(f)(x) returns the gradient",
-    "norm": "write np.linalg.norm({0}) for {0}.norm()",
-    "numpy": "write {0} for {0}.numpy()",
-    "pow": "write {0}**p for {0}.pow(p)",
+    "norm": "use np.linalg.norm({0}) for {0}.norm()",
+    "numpy": "use {0} for {0}.numpy()",
+    "pow": "use {0}**p for {0}.pow(p)",
     "requires_grad": "leave it out: grad(f)(x) returns the gradient in x",
-    "requires_grad_": "write {0} for {0}.requires_grad_()",
-    "unsqueeze": "write np.expand_dims({0}, i) for {0}.unsqueeze(i)",
-    "zero_": "write {0}[...] = 0.0 for {0}.zero_()",
+    "requires_grad_": "use {0} for {0}.requires_grad_()",
+    "unsqueeze": "use np.expand_dims({0}, i) for {0}.unsqueeze(i)",
+    "zero_": "use {0}[...] = 0.0 for {0}.zero_()",
 }
 """Attributes of the arrays of JAX and PyTorch, and what to write with NumPy."""
 
 
 def _refuse_attribute(error: AttributeError) -> None:
+    """Raise for a member of other arrays, unless the class of the value has one of this name."""
+    if hasattr(untraced(error.obj), str(error.name)):
+        return
     line, name = Line.of(error), str(error.name)
     fact = f"{name} is of the arrays of JAX or PyTorch, and NumPy's have none"
     write = filled(_OF_OTHERS[name], (line and line.owner(name)) or "x")

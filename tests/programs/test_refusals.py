@@ -132,7 +132,7 @@ APPLIED = {
     "x * Fraction(x).numerator": (ONE, "Fraction(ignore_derivatives(x))"),
     "x[0] * x.strides[0]": (TWO, "ignore_derivatives(x).strides"),
     "x[0] * x[1].item()": (TWO, "use x[1]"),
-    "x[0] * x.tolist()[1]": (TWO, "use x"),
+    "x[0] * x.tolist()[1]": (TWO, "use list(x)"),
     "x[0] * len(pickle.dumps(x))": (TWO, "pickle.dumps(ignore_derivatives(x))"),
     "x[0] * np.random.default_rng(0).choice(2, p=x / 2.0)": (
         TWO,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
+import math
+
 import numpy as np
 import pytest
 
@@ -78,3 +81,36 @@ def test_what_an_option_changes_is_not_left_out():
 def test_parts_are_reduced_by_their_own_function():
     with pytest.raises(ChainRulesError, match=r"np\.maximum\.reduce\(x\[i:j\]\)"):
         grad(lambda x: np.sum(np.maximum.reduceat(x, [0, 2])))(W)
+
+
+FOLLOWED = {
+    "item of one": (lambda x: x.item(0) ** 2, "x[0]"),
+    "item of a matrix": (lambda x: np.outer(x, x).item(1, 1) * 2.0, "[1, 1]"),
+    "tolist": (lambda x: sum([*x.tolist(), 1.0]), "list(x)"),
+    "a root of a negative number": (lambda x: cmath.sqrt(-x[0]).imag, "np.sqrt((-x[0]) + 0j)"),
+    "a length of three": (
+        lambda x: math.hypot(x[0], x[1], x[2]),
+        "np.linalg.norm(np.stack([x[0], x[1], x[2]]))",
+    ),
+    "a length of all": (lambda x: math.hypot(*x), "np.linalg.norm(np.stack([*x]))"),
+    "what a text is given": (
+        lambda x: len("{:.3f} {:.3f}".format(*x[:2])) * x[0],
+        "*ignore_derivatives(x[:2])",
+    ),
+    "a tensor's method": (lambda x: x.norm(), "np.linalg.norm(x) for x.norm()"),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_what_is_written_instead_keeps_the_value(name):
+    f, write = FOLLOWED[name]
+    with pytest.raises(ChainRulesError) as caught:
+        grad(f)(W + 1.0)
+    assert write in str(caught.value)
+
+
+def test_the_third_argument_of_a_ufunc_is_its_output():
+    with pytest.raises(TypeError, match="ArrayType"):
+        grad(lambda x: np.hypot(x[0], x[1], x[2]))(W)
+    with pytest.raises(TypeError, match="ArrayType"):
+        grad(lambda x, y, z: np.multiply(x, y, z), (0, 1, 2))(2.0, 3.0, 4.0)
