@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.list_and_index_advice import in_place
 from chainrules_py.extend import advise, filled
 
 _name: str
@@ -141,7 +142,8 @@ def _constant(line: Any) -> str:
 
 def _complex(line: Any) -> str:
     """Keep the imaginary part of a complex number of two."""
-    return "use {0} + 1j * {1}" if len(line.arguments) == 2 else "use {0} + 0j"
+    write = "{0} + 1j * {1}" if len(line.arguments) == 2 else "{0} + 0j"
+    return f"use {in_place(line, filled(write, *line.arguments, 'x'))}"
 
 
 INSTEAD: dict[Any, Any] = {

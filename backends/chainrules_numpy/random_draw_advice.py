@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.list_and_index_advice import in_place
 from chainrules_py.extend import advise, filled, gives, register_generator, untraced
 
 _name: str
@@ -130,7 +131,7 @@ def _moved(name: str) -> Any:
         # What draws vectors has axes beyond those of its size.
         if "size" in rest and name != "multivariate_normal" and _has_axes(line, *nodes.values()):
             keywords["size"] = f"np.shape({' + '.join(several)})"
-        return f"use {moved(name, line.owner() or 'rng', arguments, keywords)}"
+        return f"use {in_place(line, moved(name, line.owner() or 'rng', arguments, keywords))}"
 
     return given
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import subprocess
 import sys
 
@@ -345,3 +346,18 @@ def test_each_element_gets_a_number_of_its_own(name):
     write = str(caught.value).rpartition("use ")[2].partition(", after")[0]
     found = eval(write, {"np": np, "m": m, "rng": np.random.default_rng(SEED)})
     np.testing.assert_allclose(found, OF_ARRAYS[name](m, np.random.default_rng(SEED)))
+
+
+RNG = np.random.default_rng(SEED)
+
+
+def test_an_operator_beside_a_draw():
+    p = np.array([0.1, 0.2])
+    programs = {
+        "2.0 * (p[0] + p[1] * ": lambda p: 2.0 * RNG.normal(p[0], p[1]),
+        "(p[0] + (p[1] - p[0]) * ": lambda p: RNG.uniform(p[0], p[1]) ** 2,
+        "use p[0] + p[1] * ": lambda p: np.exp(RNG.normal(p[0], p[1])),
+    }
+    for write, f in programs.items():
+        with pytest.raises(TracerError, match=re.escape(write.removeprefix("2.0 * "))):
+            grad(f)(p)
