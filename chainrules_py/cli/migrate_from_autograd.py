@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import importlib
+from collections.abc import Sequence
 
 THERE, HERE = "autograd", "chainrules_autograd"
 
@@ -57,7 +59,7 @@ def migrated(text: str) -> Migrated:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_theirs(node.module or ""):
             module = node.module or ""
-            _note(module, node.lineno, notes)
+            _note(module, node.lineno, notes, [alias.name for alias in node.names])
             if any([alias.name == "*" for alias in node.names]) and module.endswith("numpy"):
                 notes.append(f"line {node.lineno}: import the names of {module} one by one")
             start = lines[node.lineno - 1].encode().index(module.encode(), node.col_offset)
@@ -90,11 +92,20 @@ def _renamed(module: str) -> str:
     return HERE + module.removeprefix(THERE)
 
 
-def _note(module: str, line: int, notes: list[str]) -> None:
+def _note(module: str, line: int, notes: list[str], names: Sequence[str] = ()) -> None:
+    """Note a module, or names in one, that have no counterpart."""
     from chainrules_autograd.module_aliases import MODULES  # loads the tape: only where needed
 
     inner = module.removeprefix(THERE)
-    if inner not in MODULES and not inner.startswith(".scipy.stats."):
-        notes.append(
-            f"line {line}: {module} has no counterpart; it is an inner module of autograd's"
-        )
+    if inner not in MODULES:
+        if not inner.startswith(".scipy.stats."):
+            notes.append(
+                f"line {line}: {module} has no counterpart; it is an inner module of autograd's"
+            )
+        return
+    found = importlib.import_module(_renamed(module))
+    notes += [
+        f"line {line}: {name} of {module} has no counterpart"
+        for name in names
+        if name != "*" and f"{inner}.{name}" not in MODULES and not hasattr(found, name)
+    ]

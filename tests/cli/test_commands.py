@@ -566,3 +566,16 @@ def test_without_what_it_is_drawn_with(monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["versions"]) == 2
     assert "pip install 'chainrules-py[cli]'" in capsys.readouterr().err
+
+
+def test_names_without_a_counterpart_are_noted():
+    text = (
+        "from autograd.core import VJPNode, vspace\n"
+        "from autograd.extend import primitive, SparseObject\n"
+        "from autograd import numpy as np, grad\n"
+        "from autograd.numpy.linalg import norm\n"
+    )
+    assert migrated(text).notes == (
+        "line 1: VJPNode of autograd.core has no counterpart",
+        "line 2: SparseObject of autograd.extend has no counterpart",
+    )

@@ -206,8 +206,7 @@ class GeneralRecipe(_Written, SharedRun):
             ]
             return y, (known_space(y) if type(of) in ZEROS else of, *kept)
 
-        push = annotate(make(0), request, batched=make(1) if self.batched else None)
-        return push, pull, save
+        return annotate(make(0), request, batched=make(1) if self.batched else None), pull, save
 
     def reverse(self, request: Request) -> Bound:
         """Bind the pulls, each with its saved values."""

@@ -130,8 +130,7 @@ def triangle_given(b_bar, a, y, upper, unit_diagonal, vector):
 
 def triangle_right(b_dot, a, upper, unit_diagonal, vector):
     right = columns(b_dot, vector)
-    y_dot = solve_triangular(a, right, upper=upper, unit_diagonal=unit_diagonal)
-    return as_given(y_dot, vector)
+    return as_given(solve_triangular(a, right, upper=upper, unit_diagonal=unit_diagonal), vector)
 
 
 def triangle_back(y_bar, a, upper, unit_diagonal, vector):

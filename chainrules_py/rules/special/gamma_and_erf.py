@@ -89,8 +89,7 @@ def tail(x, sign):
 def erfcx_slope(y, x):
     """2x y - 2/√π: 7.10.1, and 7.12.1 for large x."""
     away = v.logical_and(far(x), v.real(x) > 0)
-    near = 2 * x * y - 2 / ROOT_PI
-    return v.where(away, -2 / ROOT_PI * tail(v.where(away, x, 30), -1), near)
+    return v.where(away, -2 / ROOT_PI * tail(v.where(away, x, 30), -1), 2 * x * y - 2 / ROOT_PI)
 
 
 def dawsn_slope(y, x):
