@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import linecache
 import math
 import re
 import sys
@@ -373,18 +372,6 @@ _SHOWS = ("matplotlib", "seaborn", "plotly", "PIL")
 """Libraries that show values, which are constants there."""
 _LABELS = ("pandas", "xarray", "polars")
 """Libraries whose arrays have labels, and hold objects here."""
-
-
-def in_place(line: Line, write: str) -> str:
-    """Put an expression in parentheses if an operator is beside what it replaces."""
-    text, rest = line.texts
-    before = linecache.getline(*line.place).partition(text.partition("\n")[0])[0].rstrip()
-    beside = before[-1:], rest.lstrip()[:1]
-    made: Any = ast.parse(write).body[0]
-    closed = isinstance(made, ast.Assign) or isinstance(
-        made.value, (ast.Call, ast.Name, ast.Subscript)
-    )
-    return write if closed or not {*beside} & {*"*/+-@%&|^~.["} else f"({write})"
 
 
 def alike(line: Line) -> str | None:

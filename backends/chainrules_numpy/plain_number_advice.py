@@ -10,6 +10,7 @@ import array
 import ast
 import cmath
 import ctypes
+import linecache
 import math
 import re
 import statistics
@@ -18,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.list_and_index_advice import in_place
-from chainrules_py.extend import advise, filled
+from chainrules_py.extend import Line, advise, filled
 
 _name: str
 
@@ -58,6 +58,18 @@ ALIKE = (
 
 for _name in ALIKE.split():
     OTHERWISE[_name] = f"np.{_name}({{all}})"
+
+
+def in_place(line: Line, write: str) -> str:
+    """Put an expression in parentheses if an operator is beside what it replaces."""
+    text, rest = line.texts
+    before = linecache.getline(*line.place).partition(text.partition("\n")[0])[0].rstrip()
+    beside = before[-1:], rest.lstrip()[:1]
+    made: Any = ast.parse(write).body[0]
+    closed = isinstance(made, ast.Assign) or isinstance(
+        made.value, (ast.Call, ast.Name, ast.Subscript)
+    )
+    return write if closed or not {*beside} & {*"*/+-@%&|^~.["} else f"({write})"
 
 
 def _with_lists(write: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_numpy.list_and_index_advice import in_place
+from chainrules_numpy.plain_number_advice import in_place
 from chainrules_py.extend import advise, filled, gives, register_generator, untraced
 
 _name: str

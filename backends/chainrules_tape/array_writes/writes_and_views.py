@@ -347,7 +347,7 @@ def check_writable(x: Any) -> None:
                 f"is memory of an array that {view.how[0].__name__} was given, which would show it"
                 if parent is None
                 else f"is what {view.how[0].__name__} gave of an array whose order in memory may "
-                f"be another in NumPy, which then gives a copy instead of a view"
+                f"be another in NumPy, so it is not known whether it would have given a view"
                 if unclear
                 else "is read-only, as its library gives such views"
                 if read_only
