@@ -381,7 +381,8 @@ def memory_order(call: Call, order: str) -> None:
 
 def in_memory_order(y: Any, like: Any, order: str) -> Any:
     """Copy an array unless its memory is in an order, which may be that of another array."""
-    flags, strides = getattr(plain(like), "flags", None), getattr(plain(like), "strides", ())
+    flags = getattr(plain(like), "flags", None)
+    strides: Any = getattr(plain(like), "strides", ())
     axes: Any = range(y.ndim)
     if order == "F" or (order == "A" and getattr(flags, "fnc", False)):
         axes = axes[::-1]

@@ -201,8 +201,9 @@ def _unshared(result: Any, operands: tuple[Any, ...], composed: tuple[Any, ...] 
     composed of operations may be laid out in memory otherwise than what the library computes.
     """
     for x in find_tracers(result):
-        if hasattr(x, "forget_view") and not any([x is y for y in operands]):
-            x.forget_view(composed)
+        forget: Any = getattr(x, "forget_view", None)
+        if forget is not None and not any([x is y for y in operands]):
+            forget(composed)
     return result
 
 
