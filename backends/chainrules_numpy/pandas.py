@@ -38,6 +38,14 @@ __all__ = ["numbers_of"]
 chainrules_contract = 1
 
 
+def _named(line: Line, table: Any) -> str:
+    """Return a table as the program writes it, also where it is computed beside a traced array."""
+    sides = [getattr(line.node, side, None) for side in ("left", "right")]
+    tables = [node for node in sides if node is not None and line.resolved(node) is table]
+    tables = tables or [node for node in sides if node and not find_tracers(line.resolved(node))]
+    return ast.unparse(tables[0]) if len(tables) == 1 else line.argument
+
+
 def numbers_of(table: Any) -> Any:
     """Return the values of a Series, DataFrame, Index or extension array as an array.
 
@@ -62,7 +70,8 @@ def numbers_of(table: Any) -> Any:
         if find_tracers(array.ravel().tolist()):
             line = Line(caller())
             fact = f"a {type(table).__name__} of traced numbers is an array of objects"
-            write = f"write {_stacked(line.argument, array.ndim)} for {line.argument}"
+            name = _named(line, table)
+            write = f"write {_stacked(name, array.ndim)} for {name}"
             raise NotDifferentiableError(told(fact, line, write))
         columns = table.dtypes if hasattr(table, "dtypes") else table.dtype
         if isinstance(table, pd.api.extensions.ExtensionArray):

@@ -142,7 +142,11 @@ def _array(write: str) -> Any:
 
     def given(line: Any) -> str:
         dtype = line.option("dtype") or next(iter(line.arguments[1:2]), None)
-        return f"use {write}" if dtype is None else f"use {{0}}.astype({dtype})"
+        node = next(iter(getattr(line.node, "args", ())), None)
+        sides = getattr(node, "left", None), getattr(node, "right", None)
+        listed = any(isinstance(each, ast.List) for each in sides)  # as [x] * 3
+        made = "np.stack({0})" if listed else "{0}"
+        return f"use {write}" if dtype is None else f"use {made}.astype({dtype})"
 
     return given
 

@@ -123,3 +123,22 @@ def test_the_programs_of_the_page():
         exec("\n".join(lines), space)
         call, _, shown = last.partition("  # ")
         np.testing.assert_allclose(eval(call, space), eval(shown, vars(np) | space), atol=1e-9)
+
+
+COV = pd.DataFrame(2.0 * np.eye(3))
+PRODUCTS = {
+    "np.stack(list(COV @ w)) for COV @ w": lambda w: np.sum(w * (COV @ w)),
+    "np.stack(list(COV.dot(w))) for COV.dot(w)": lambda w: np.sum(w * COV.dot(w)),
+    "np.stack(list(v)) for v": lambda w: np.sum(beside(w)),
+}
+
+
+def beside(w):
+    v = COV @ w
+    return w * v
+
+
+@pytest.mark.parametrize("write", PRODUCTS)
+def test_a_series_of_traced_numbers_is_named(write):
+    with pytest.raises(NotDifferentiableError, match=re.escape(f"write {write}")):
+        grad(PRODUCTS[write])(np.ones(3))
