@@ -128,8 +128,8 @@ class Guards:
         self._selves: list[tuple[str, Any]] = []
         self._follow_all([(f, None)])
         for name, x in given.items():
-            self._name(x, name)
-            self._follow_all([*self._attributes(name, x, self._names)])
+            inner = [(each, None) for each in self._name(x, name)]
+            self._follow_all([*inner, *self._attributes(name, x, self._names)])
         for name, x in [*[(x.name, x.value) for x in self._found.values()], *self._selves]:
             if is_instance(x):  # functions that it is passed to may look up attributes
                 self._follow_all([*self._attributes(name, x, self._names)])
@@ -148,6 +148,7 @@ class Guards:
 
     def _follow(self, f: Any, owner: Any) -> Iterator[tuple[Any, Any]]:
         """Record the lookups of a callable; yield the callables in it, each with its `self`."""
+        f = f.fget if isinstance(f, property) else f
         if (id(f), id(owner)) in self._followed or not (
             callable(f) or is_moving(f) or is_instance(f)
         ):
@@ -172,10 +173,14 @@ class Guards:
                 self._name(x, "default")
                 yield x, None
             self._selves.append(("self", owner))
-            yield from [(x, None) for x in self._name(owner, "self")]
+            yield from [(x, None) for x in self._name(owner, "self") if not isinstance(x, type)]
             yield from self._attributes("self", owner, names)
         elif is_moving(f):
             self._bound.setdefault(f"a {type(f).__name__}", f)
+        elif isinstance(f, type) and is_own(f):  # of which objects are made
+            yield from self._attributes(f.__name__, f, self._names)
+            made = [vars(c).items() for c in f.__mro__ if is_own(c)]
+            yield from [(y, None) for each in made for key, y in each if key.startswith("__")]
         elif is_instance(f):
             yield from [(method, f) for method in special_methods(type(f))]
         elif (bound := getattr(f, "__self__", None)) is not None and not isinstance(f, type):

@@ -93,8 +93,7 @@ class Recorder(Notes):
                 f"a compiled function reads {name} of an array, which no program has; "
                 f"write x.reshape(-1)"
             )
-        function = PROPERTIES.setdefault(name, operator.attrgetter(name))
-        return self.call(function, (x,), {})
+        return self.call(PROPERTIES.setdefault(name, operator.attrgetter(name)), (x,), {})
 
     def read(self, x: Noted, where: Any) -> Any:
         """Compute and record ``x[where]``."""

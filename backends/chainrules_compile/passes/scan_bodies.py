@@ -89,8 +89,7 @@ def with_passes(turn: Program) -> Program:
     """Apply the passes to a loop body; its outputs own their memory."""
     turn = with_own_turns(without_marks(simplified(turn)))
     turn = without_dead_code(turn)
-    turn = without_dead_code(with_parts(turn))
-    return with_buffers(with_own_outputs(turn))
+    return with_buffers(with_own_outputs(without_dead_code(with_parts(turn))))
 
 
 def with_few_passes(turn: Program) -> Program:

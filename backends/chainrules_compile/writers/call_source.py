@@ -331,8 +331,7 @@ def _sum_to(s: Speller, call: Call) -> str | None:
     if way is None:
         return None
     result, shape = call.options["result"], call.options["shape"]
-    name = s.scope.made(way, (result, shape), "sum_to")
-    return f"{name}({s.text(x)})"
+    return f"{s.scope.made(way, (result, shape), 'sum_to')}({s.text(x)})"
 
 
 @spells(dot_to)
@@ -344,8 +343,7 @@ def _dot_to(s: Speller, call: Call) -> str | None:
     result, shape = call.options["result"], call.options["shape"]
     alike = x.dtype == y.dtype in _FLOATS and x.shape == y.shape
     if alike and not shape and size(x) <= _LONG:
-        vdot = direct(np.vdot)
-        return f"{s.scope.name(vdot, 'vdot')}({s.text(x)}, {s.text(y)})"
+        return f"{s.scope.name(direct(np.vdot), 'vdot')}({s.text(x)}, {s.text(y)})"
     name = s.scope.made(way, (result, shape, y.shape), "dot_to")
     return f"{name}({s.text(x)}, {s.text(y)})"
 

@@ -82,8 +82,7 @@ class NumpyWriting:
     def body(self) -> Body:
         """Write all calls."""
         self.statements(self.program, self._given)
-        outputs = [self.text(x) for x in self.program.outputs]
-        return Body(self.lines, outputs, self.program)
+        return Body(self.lines, [self.text(x) for x in self.program.outputs], self.program)
 
     def statements(self, program: Program, staying: set[Value]) -> None:
         """Write the calls of a program, in which some values keep their names to the end."""

@@ -152,7 +152,7 @@ class TracedSparse(TracedElements):
 
     def conj(self, copy: bool = True) -> TracedSparse:
         """Conjugate each element."""
-        return self._with(v.conj(self.elements))
+        return self._with(v.copy(v.conj(self.elements)) if copy else v.conj(self.elements))
 
     conjugate = conj
 
@@ -227,8 +227,8 @@ class TracedSparse(TracedElements):
         return self.transpose()  # type: ignore[no-any-return]
 
     def copy(self) -> TracedSparse:
-        """Return the array."""
-        return self
+        """Return an array with elements of its own."""
+        return self._with(v.copy(self.elements))
 
     def __getitem__(self, index: Any) -> Any:
         at = copy.deepcopy(index)  # SciPy makes an array of indices writeable, which may fail

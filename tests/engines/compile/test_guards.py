@@ -788,3 +788,54 @@ def test_a_dict_that_a_primitive_takes():
     for rate in (2.0, 3.0):
         assert compiled(X, {"rate": rate}) == f(X, {"rate": rate})
     assert grad(lambda x: np.sum(x))(X)[0] == 1.0
+
+
+FACTOR = 1.0
+
+
+class Vector:
+    K = 2.0
+
+    def __init__(self, v):
+        self.v = v
+
+    def __add__(self, other):
+        return Vector(self.v + FACTOR * other.v)
+
+    @property
+    def total(self):
+        return FACTOR * np.sum(self.v) * self.K
+
+
+def scaled(x):
+    return FACTOR * WEIGHTS * x
+
+
+WEIGHTS = np.ones(5)
+MADE = {
+    "an operator of a class": lambda x: np.sum((Vector(x) + Vector(x)).v),
+    "a property of a class": lambda x: Vector(x).total,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_a_class_names_is_compared(name, monkeypatch):
+    f = value_and_grad(MADE[name])
+    compiled = compile(f)
+    agrees(f, compiled, X)
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    agrees(f, compiled, X)
+    monkeypatch.setattr(Vector, "K", 3.0)
+    agrees(f, compiled, X)
+
+
+@pytest.mark.parametrize("static", [(), ("model",)])
+def test_what_a_function_that_is_an_argument_names_is_compared(static, monkeypatch):
+    f = lambda x, model: np.sum(model(x) ** 2)
+    compiled = compile(f, static=static)
+    monkeypatch.setitem(globals(), "WEIGHTS", np.ones(5))
+    assert compiled(X, scaled) == pytest.approx(f(X, scaled))
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    assert compiled(X, scaled) == pytest.approx(f(X, scaled))
+    WEIGHTS[:] = 3.0
+    assert compiled(X, scaled) == pytest.approx(f(X, scaled))

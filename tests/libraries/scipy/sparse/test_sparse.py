@@ -574,3 +574,17 @@ def test_numpys_functions_of_two_sparse_arrays(function):
     f = lambda data: function(with_data(a, data), b).sum()
     agree(vjp(f, a.data)[0], function(a, b).sum())
     agree(vjp(lambda data: function(b, with_data(a, data)).sum(), a.data)[0], function(b, a).sum())
+
+
+@pytest.mark.parametrize("name", ["copy", "conj"])
+def test_a_copy_has_elements_of_its_own(name):
+    def written(A):
+        B = getattr(A, name)()
+        B.data[0] = 50.0
+        return A.sum()
+
+    A = sparse.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [1, 0, 2])), shape=(3, 3))
+    with chainrules_scipy.install():
+        value, slope = value_and_grad(written)(A)
+    assert value == written(A.copy()) == 6.0
+    assert slope.data.tolist() == [1.0, 1.0, 1.0]
