@@ -257,7 +257,7 @@ class Closed:
     def append(self, record: Any, /) -> None:
         """Raise, because the tape is closed."""
         line = Line(caller())
-        name, shown = next(line.over(), ("what is computed with", "a traced value"))
+        name, shown = next(line.over(), ("what this line computes with", "a traced value"))
         whole, _, key = name.partition("[")
         of_dict, of_list, one = (
             f"{{k: ignore_derivatives(y) for k, y in {whole}.items()}}",

@@ -82,3 +82,11 @@ def test_operations_join_in_a_time_that_does_not_grow_with_the_square(join):
     assert len(record) == 3
     assert len(record[2]) == 50
     np.testing.assert_allclose(grad(lambda x: np.sum(join(*[p * p for p in x]) * x))(x), 3 * x * x)
+
+
+def test_what_is_left_out_of_a_join_is_used_elsewhere():
+    def f(x):
+        y, z = x * x, 3.0 * x
+        return np.sum(np.concatenate([y, z])[:3]) + np.sum(z) + np.sum(z * y)
+
+    assert grad(f)(X).tolist() == pytest.approx(2.0 * X + 3.0 + 9.0 * X**2)
