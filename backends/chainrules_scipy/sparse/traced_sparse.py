@@ -92,6 +92,10 @@ class TracedSparse(TracedElements):
         self._laid()
         return self.elements
 
+    @data.setter
+    def data(self, elements: Any) -> None:
+        self.elements = elements
+
     def _laid(self) -> Any:
         """Return an array with the indices of SciPy's; raise if they are not the same."""
         if self.format not in STORED:
@@ -577,8 +581,7 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
         options.pop("dtype", None)
         data, *where = given if isinstance(given, tuple) else (given,)
         if len(where) != 1 or format not in STORED:  # an array, or parts
-            made = lambda x: cls((x, *where) if where else x, *args, **options)
-            return moved(made, data)
+            return moved(lambda x: cls((x, *where) if where else x, *args, **options), data)
         rows, columns = map(np.asarray, where[0])
         y = cls((np.ones(len(rows)), (rows, columns)), *args, **options)
         if format == "coo":

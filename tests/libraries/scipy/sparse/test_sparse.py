@@ -588,3 +588,28 @@ def test_a_copy_has_elements_of_its_own(name):
         value, slope = value_and_grad(written)(A)
     assert value == written(A.copy()) == 6.0
     assert slope.data.tolist() == [1.0, 1.0, 1.0]
+
+
+def scaled_elements(A):
+    A.data *= 2.0
+
+
+def squared_elements(A):
+    A.data = A.data**2
+
+
+@pytest.mark.parametrize("write", [scaled_elements, squared_elements])
+def test_elements_are_written_as_a_whole(write):
+    def written(x):
+        A = sparse.csr_array((x, ([0, 1, 2], [1, 0, 2])), shape=(3, 3))
+        write(A)
+        return np.sum(A @ np.array([1.0, 2.0, 3.0]))
+
+    x = np.array([1.0, 2.0, 3.0])
+    expected, step = written(x), 1e-6 * np.eye(3)
+    slope = [(written(x + d) - written(x - d)) / 2e-6 for d in step]
+    with chainrules_scipy.install():
+        value, found = value_and_grad(written)(x)
+        assert jvp(written, (x,), (x,))[1] == pytest.approx(found @ x)
+    assert value == expected
+    np.testing.assert_allclose(found, slope, rtol=1e-6)
