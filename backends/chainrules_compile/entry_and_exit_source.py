@@ -179,6 +179,12 @@ class Entry:
         assert tree.structure is not None
         kind, items = tree.structure.kind, tree.structure.items
         found = []
+        if not isinstance(x, (list, tuple, dict)) and kind != "fields":
+            # Not all entries may be there: a tangent leaves out what is zero.
+            self._checks.append(
+                f"[key for key, _ in {self._scope.name(items, 'fields_of', ('fields', cls))}"
+                f"({path})] != {self._scope.name([key for key, _ in items(x)], 'keys')}"
+            )
         for i, ((key, field), child) in enumerate(zip(items(x), tree.children, strict=True)):
             if cls in (list, tuple) or kind == "namedtuple":
                 where = f"{path}[{i}]"
@@ -188,13 +194,7 @@ class Entry:
             elif kind == "fields":
                 where = f"{path}.{key}"
             else:
-                name = self._scope.name(items, "fields_of", ("fields", cls))
-                where = f"{name}({path})[{i}][1]"
-                # Not all may be there: a tangent leaves out what is zero.
-                self._checks.append(
-                    f"[key for key, _ in {name}({path})] != "
-                    f"{self._scope.name([key for key, _ in items(x)], 'keys')}"
-                )
+                where = f"{self._scope.name(items, 'fields_of', ('fields', cls))}({path})[{i}][1]"
             name = self._unused(f"{path}_{key}")
             self._before(name, where)
             if child.num_leaves == 1 and child is LEAF:

@@ -210,14 +210,14 @@ for _f, _line in INSTEAD.items():
     advise(_f, _line)
 
 
-def _initial(write: str) -> Any:
+def _initial(function: Any, write: str) -> Any:
     """Return advice for calls with ``initial=``, ``left=`` or ``right=``."""
 
     def given(line: Any) -> str | None:
         keywords = {each.arg for each in getattr(line.node, "keywords", ())}
         if line.node is not None and not keywords & {"initial", "left", "right"}:
             return None
-        call = line.without("initial") or "np.sum(x)"
+        call = line.without("initial") or f"np.{function.__name__}(x)"
         arguments, initial = [*line.arguments, *"xyz"][:3], line.option("initial") or "initial"
         return f"use {filled(write, *arguments, call=call, initial=initial)}"
 
@@ -231,4 +231,4 @@ for _f, _line in (
     (np.sum, "{call} + {initial}"),
     (np.prod, "{call} * {initial}"),
 ):
-    advise(_f, _initial(_line))
+    advise(_f, _initial(_f, _line))

@@ -474,7 +474,8 @@ def _to_convert(operands: tuple[Any, ...]) -> list[bool]:
     infos = [(type_info(type(x)), x) for x in operands]
     numbers = ("real", "complex")
     sized = [i.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for i, x in infos]
-    return [not any(sized) and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
+    own = not any(sized)
+    return [own and info.is_python_number and isinstance(x, Tracer) for info, x in infos]
 
 
 def to_import(f: Any, called: str) -> str | None:

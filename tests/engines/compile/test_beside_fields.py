@@ -96,10 +96,10 @@ class Pair:
 
 
 @pytest.mark.parametrize("target", ["numpy", "c"])
-@pytest.mark.parametrize("first", [{"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}], ids=str)
+@pytest.mark.parametrize("first", [{}, {"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}], ids=str)
 def test_a_tangent_without_some_of_its_entries(first, target):
     moved = compile(lambda p, t: p + t, target=target)
-    for entries in (first, {"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}):
+    for entries in (first, {"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}, {}):
         expected = Pair(2.0 + entries.get("a", 0.0), 3.0 + entries.get("b", 0.0))
         assert moved(Pair(2.0, 3.0), Tangent[Pair](**entries)) == expected
 
