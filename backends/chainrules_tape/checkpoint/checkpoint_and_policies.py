@@ -147,8 +147,7 @@ _CHEAP = {*sharing, read}
 def _is_cheap(record: tuple[Any, ...]) -> bool:
     statement = record[0].statement
     recipe = statement.recipe
-    views = recipe.is_linear and statement.primal in _CHEAP
-    return bool(recipe.is_elementwise or views)
+    return bool(recipe.is_elementwise or (recipe.is_linear and statement.primal in _CHEAP))
 
 
 def _beside(record: tuple[Any, ...], call: Any) -> int:

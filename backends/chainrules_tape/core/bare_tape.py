@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from sys import modules
 from types import FunctionType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
@@ -153,10 +153,12 @@ class BareTape(list[tuple[Any, ...]]):
                     or getattr(saved, "base", x) is not None
                     or x.base is saved
                 )
-            elif cls is FunctionType:
-                may = saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__
             else:
-                may = cls not in _WITHOUT_ARRAYS
+                may = (
+                    saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__
+                    if cls is FunctionType
+                    else cls not in _WITHOUT_ARRAYS
+                )
             if may:
                 self.guard.hold(x, record[:1])
                 return
@@ -256,32 +258,38 @@ class Closed:
 
     def append(self, record: Any, /) -> None:
         """Raise, because the tape is closed."""
-        line = Line(caller())
-        name, shown = next(line.over(), ("what this line computes with", "a traced value"))
-        whole, _, key = name.partition("[")
-        of_dict, of_list, one = (
-            f"{{k: ignore_derivatives(y) for k, y in {whole}.items()}}",
-            f"[ignore_derivatives(y) for y in {whole}]",
-            f"ignore_derivatives({whole})",
-        )
-        made = one if not key else of_dict if key[0] in ("'", '"') else of_list
-        write = (
-            "give ignore_derivatives(x) where x is handed in, as to grad(f)(x)"
-            if " " in name
-            else f"write {whole} = {made} before this line"
-        )
-        if self.state == "closed" and recorders.made.get(id(self)) is self:
-            write = "move this line into the 'with Tape()' block"
-        raise TracerError(
-            told(
-                f"{name}, {shown}, was used after the grad, vjp, jvp, linearize or 'with Tape()' "
-                f"that made it was over",
-                line,
-                write,
-            )
-        )
+        refuse_over(self.state == "closed" and recorders.made.get(id(self)) is self)
 
     extend = append
+
+
+def refuse_over(of_block: bool = False) -> NoReturn:
+    """Raise because a value is used whose differentiation is over: that of a ``with`` block."""
+    line = Line(caller())
+    name, shown = next(line.over(), ("what this line computes with", "a traced value"))
+    whole, _, key = name.partition("[")
+    made = (
+        f"ignore_derivatives({whole})"
+        if not key
+        else f"{{k: ignore_derivatives(y) for k, y in {whole}.items()}}"
+        if key[0] in ("'", '"')
+        else f"[ignore_derivatives(y) for y in {whole}]"
+    )
+    write = (
+        "move this line into the 'with Tape()' block"
+        if of_block
+        else "give ignore_derivatives(x) where x is handed in, as to grad(f)(x)"
+        if " " in name
+        else f"write {whole} = {made} before this line"
+    )
+    raise TracerError(
+        told(
+            f"{name}, {shown}, was used after the grad, vjp, jvp, linearize or 'with Tape()' "
+            f"that made it was over",
+            line,
+            write,
+        )
+    )
 
 
 _WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}

@@ -19,9 +19,11 @@ from chainrules_py.extend import (
     Tracer,
     Unmixed,
     missing,
+    notes,
 )
 from chainrules_py.ops.engine_operations import duplicate
 from chainrules_tape.array_writes.writes_and_views import Writable, alone, fits
+from chainrules_tape.core.bare_tape import refuse_over
 from chainrules_tape.inspect.kept_calls import check_pushed, trap_is_set
 from chainrules_tape.rule_config import config
 
@@ -51,6 +53,8 @@ class Pushing(Trace):
 
     def leave(self, at: int, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
         """Pair the value with its tangent if the tangent is not zero."""
+        if at not in notes:
+            refuse_over()
         y_dot = unthunk(out)
         return y if is_zero(y_dot) else duals[type(y)](y, at, y_dot)
 
@@ -84,6 +88,11 @@ class Dual(SettledCalls, Writable):
     def level(self) -> int:
         """The level of its differentiation."""
         return self._level
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its differentiation has ended."""
+        return self._level not in notes
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -143,7 +152,7 @@ Pushing.tracer = Dual
 
 def _step_of_one(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any) -> Any:
-        if trap_is_set():
+        if a._level not in notes or trap_is_set():
             return general(a)
         y, y_dot = run((a.tangent,), a.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
@@ -154,7 +163,7 @@ def _step_of_one(run: Run, general: Run, objects: Any) -> Run:
 def _step_of_both(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
         level = a._level
-        if level != b._level or trap_is_set():
+        if level != b._level or level not in notes or trap_is_set():
             return general(a, b)
         y, y_dot = run((a.tangent, b.tangent), a.payload, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
@@ -164,20 +173,22 @@ def _step_of_both(run: Run, general: Run, objects: Any) -> Run:
 
 def _step_of_left(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
-        if trap_is_set() or (objects is not None and b.dtype is objects):
+        level = a._level
+        if level not in notes or trap_is_set() or (objects is not None and b.dtype is objects):
             return general(a, b)
         y, y_dot = run((a.tangent,), a.payload, b)
-        return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
+        return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
 
     return step
 
 
 def _step_of_right(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
-        if trap_is_set() or (objects is not None and a.dtype is objects):
+        level = b._level
+        if level not in notes or trap_is_set() or (objects is not None and a.dtype is objects):
             return general(a, b)
         y, y_dot = run((b.tangent,), a, b.payload)
-        return y if type(y_dot) in ZEROS else duals[type(y)](y, b._level, y_dot)
+        return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
 
     return step
 
@@ -201,7 +212,7 @@ def _step_of_written(
                 return general(*operands, **options)
             payloads[i] = x.payload
             tangents.append(x.tangent)
-        if trap_is_set():
+        if level not in notes or trap_is_set():
             return general(*operands, **options)
         try:
             y, y_dot = run(tuple(tangents), *payloads, **options)

@@ -489,12 +489,11 @@ class ForwardRun(Run):
         self.guard.check()
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        level, traced = self.level, []
-        for i, x in enumerate(leaves):
+        traced: list[Any] = []
+        for x, t in zip(leaves, self.ts, strict=True):
             self.guard.hold(x)  # captured arrays are used at once and need no guard
-            t = self.ts[i]
             t = frozen(t) if issubclass(type(t), Tracer) else t
-            traced.append(x if type(t) in ZEROS else duals[type(x)](x, level, t))
+            traced.append(x if type(t) in ZEROS else duals[type(x)](x, self.level, t))
         return traced
 
     def link_of(self, x: Any) -> Any:

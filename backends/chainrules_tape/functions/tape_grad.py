@@ -70,10 +70,12 @@ class HasGradients(BareTape):
         asked = Asked(self, loss, sources)
         if seed is None:
             seeds = [unit(asked.y, "Tape.grad", None, asked.leaves)]
-        elif find_tracers(seed):
-            seeds = flatten_tangent(asked.y_tree, seed)
         else:
-            seeds = leaf_cotangents(asked.y_tree, asked.y, seed)
+            seeds = (
+                flatten_tangent(asked.y_tree, seed)
+                if find_tracers(seed)
+                else leaf_cotangents(asked.y_tree, asked.y, seed)
+            )
         given = replayed(self) if differentiable else None
         fetch = asked.on_the_way(given or self.__getitem__) or given
         if given is None and fetch is not None and not self.persistent:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_py import TracerError
+from chainrules_py import TracerError, linear_rule, primitive
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -139,3 +139,36 @@ def test_what_was_kept_comes_out_of_aux_as_a_plain_value() -> None:
     _, aux = grad(f, has_aux=True)(X)
     assert type(aux) is np.ndarray
     np.testing.assert_allclose(aux, X * X)
+
+
+LATER = {
+    "computed with": lambda: KEPT["square"] * 2.0,
+    "beside it": lambda: np.ones(3) + KEPT["square"],
+    "multiplied with itself": lambda: KEPT["square"] * KEPT["square"],
+    "a function of it": lambda: np.sin(KEPT["square"]),
+    "an element": lambda: KEPT["square"][0],
+    "a sum": lambda: np.sum(KEPT["square"]),
+    "grad": lambda: grad(lambda z: np.sum(z * KEPT["square"]))(X),
+    "jvp": lambda: jvp(lambda z: z * KEPT["square"], (X,), (ONE,)),
+    "rule": lambda: _twice(KEPT["square"]),
+}
+
+
+@primitive
+def _twice(x: Any) -> Any:
+    return 2.0 * x
+
+
+linear_rule(_twice, lambda y_bar, x: 2.0 * y_bar)
+
+
+OPEN_OR_PLAIN = {"vmap", "taylor", "compiled", "checkpoint", "never closed"}
+
+
+@pytest.mark.parametrize("inner", sorted(INNER.keys() - OPEN_OR_PLAIN))
+@pytest.mark.parametrize("later", LATER)
+def test_using_what_was_kept_after_all_are_over_is_an_error(inner: str, later: str) -> None:
+    KEPT.clear()
+    INNER[inner](X)
+    with pytest.raises(TracerError, match="was used after"):
+        LATER[later]()
