@@ -68,8 +68,12 @@ class PythonProtocols(Tracer):
 
     def _is_plain(self, depth: int) -> bool:
         """Return whether the plain value may be read: tracing is over, or a test or log reads."""
-        asker = f"{caller(depth).f_globals.get('__name__', '')}."
-        return self.is_over or asker.startswith(("numpy.testing.", "unittest.case.", "logging."))
+        x, asker = self, f"{caller(depth).f_globals.get('__name__', '')}."
+        while getattr(x, "is_over", False):
+            x = x.__payload__
+        return not isinstance(x, Tracer) or asker.startswith(
+            ("numpy.testing.", "unittest.case.", "logging.")
+        )
 
     def __complex__(self) -> complex:
         return complex(self.__payload__) if self.is_over else _refuse(self, "complex")

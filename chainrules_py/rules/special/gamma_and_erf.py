@@ -52,10 +52,11 @@ def binom_slope(y, n, k, in_n):
     n, k = v.where(poles, n, 1), v.where(poles, k, 1)
     p, q, r = v.gamma(n + 1), v.rgamma(k + 1), v.rgamma(n - k + 1)
     r_dot = rgamma_slope(r, n - k + 1)
-    if in_n:
-        near = p * q * (v.digamma(n + 1) * r + r_dot)
-    else:
-        near = p * (rgamma_slope(q, k + 1) * r - q * r_dot)
+    near = (
+        p * q * (v.digamma(n + 1) * r + r_dot)
+        if in_n
+        else p * (rgamma_slope(q, k + 1) * r - q * r_dot)
+    )
     return v.where(large, beyond, v.where(poles, near, regular))
 
 

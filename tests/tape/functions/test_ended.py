@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+import statistics
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,26 @@ USES: dict[str, Any] = {
     "summed": lambda x: np.sum(x) * 0.0 + np.sum(KEPT["square"]),
     "chosen": lambda x: np.sum(np.where(x > -9, KEPT["square"], x)),
 }
+READS: dict[str, Any] = {
+    "float": lambda y: float(y),
+    "sqrt": lambda y: math.sqrt(y) ** 2,
+    "array": lambda y: np.array([y])[0],
+    "array of floats": lambda y: np.asarray(y, dtype=float),
+    "mean": lambda y: np.mean([y, y]),
+    "mean of Python": lambda y: statistics.fmean([y, y]),
+    "buffer": lambda y: _written(np.zeros(1), y),
+    "text": lambda y: float(f"{y:.17g}"),
+    "item": lambda y: y.item(),
+}
+"""Reads of a number that was kept. None may give a constant."""
+USES |= {
+    name: lambda x, read=read: np.sum(x) * 0.0 + read(KEPT["sum"]) for name, read in READS.items()
+}
+
+
+def _written(buffer: Any, y: Any) -> Any:
+    buffer[0] = y
+    return buffer[0]
 
 
 def _number(y: Any) -> Any:
@@ -113,7 +135,8 @@ def test_what_was_kept_of_an_ended_differentiation_counts(outer: str) -> None:
         except TracerError:
             # Computing on with a value of a tape that is closed is refused, whatever comes of it,
             # and so is one example of many.
-            assert use in ("summed", "chosen") or inner == "vmap" or outer == "tape", (inner, use)
+            may = ("summed", "chosen", *READS)
+            assert use in may or inner == "vmap" or outer == "tape", (inner, use)
         else:
             np.testing.assert_allclose(found, right, err_msg=f"{inner}, {use}")
 
