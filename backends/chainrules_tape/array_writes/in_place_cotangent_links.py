@@ -70,10 +70,10 @@ class AddInto:
             and fits(y_bar if total is None else total, y_bar, *saved[1:])
         )
         if dense and link not in bars.plain and not issubclass(type(total), Tracer):
-            if total is None:
-                bars.adopt(link, of.zeros(y_bar))
-            elif getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape:
-                bars.adopt(link, duplicate(total))
+            if total is None or (
+                getattr(total, "dtype", None) is of.dtype is not None and total.shape == of.shape
+            ):
+                bars.adopt(link, of.zeros(y_bar) if total is None else duplicate(total))
             else:
                 bars.add(link, of.zeros(y_bar))
             total = bars[link]

@@ -750,9 +750,11 @@ def _find_put(
     wanted = (True, mine, *[False] * (len(classes) - 2))
     # The write is done, and only the record is needed.
     bound = WritableOnTape.tracing.find(store, _unchanged, classes, wanted)[1]
-    pull = None
-    if bound and bound.recipe.is_linear:
-        pull = bound.run(None, *operands, index=pattern)[1][0]
+    pull = (
+        bound.run(None, *operands, index=pattern)[1][0]
+        if bound and bound.recipe.is_linear
+        else None
+    )
     table[classes, mine] = pull
     return pull
 

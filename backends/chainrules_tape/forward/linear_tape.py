@@ -98,7 +98,7 @@ class ClosedLinearTape(Closed, LinearTape):
     __slots__ = ()
 
 
-LinearTape.when_closed = ClosedLinearTape
+LinearTape.when_closed = LinearTape.when_consumed = ClosedLinearTape
 
 
 def field(tangents: tuple[Any, ...], key: Any) -> Any:

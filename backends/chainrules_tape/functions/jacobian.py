@@ -360,6 +360,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
 
     run = ReverseRun(along, primals)
     bars = pulled(run, [unit(run.y, "hvp", f)], along, primals)
+    run.tape.consume()  # which a value that f keeps may refer to
     return run.delivered(run.tree, run.leaves, bars, ts)
 
 
@@ -432,6 +433,7 @@ def _jacobian(
             ]
             if mode == "reverse" or _size(seeded) <= n:
                 rows = _rows(_blocks(recorded.pull, seeded, spaces, adjoint=True), ys, spaces)
+                recorded.tape.consume()
                 return recorded, projected_rows(rows, ys, xs, tree) if own else rows
             del recorded
     run = LinearRun(f, xs, has_aux=has_aux)
@@ -441,6 +443,7 @@ def _jacobian(
     if any([is_lost(block) for row in rows if isinstance(row, list) for block in row]):
         with contextlib.suppress(ChainRulesError):  # where zeros of a basis vector stay zero
             return _jacobian(f, xs, "reverse", named, has_aux=has_aux, holomorphic=holomorphic)
+    run.tape.consume()
     return run, projected_rows(rows, ys, xs, tree) if own else rows
 
 

@@ -7,9 +7,11 @@ to differentiate the function. Such a value stands for what it was at the level 
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import math
 import statistics
+import weakref
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_py import TracerError, linear_rule, primitive
+from chainrules_py.extend import innermost
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -195,3 +198,29 @@ def test_using_what_was_kept_after_all_are_over_is_an_error(inner: str, later: s
     INNER[inner](X)
     with pytest.raises(TracerError, match="was used after"):
         LATER[later]()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: grad(f)(X),
+        lambda f: jvp(f, (X,), (ONE,)),
+        lambda f: hvp(f, X, ONE),
+        lambda f: hessian(f)(X),
+        lambda f: jacobian(f)(X),
+        lambda f: jacobian(f, mode="forward")(X),
+    ],
+)
+def test_a_loss_that_is_kept_keeps_no_records(call: Any) -> None:
+    losses, arrays = [], []
+
+    def loss(x: Any) -> Any:
+        y = np.exp(np.tanh(x))
+        arrays.append(weakref.ref(innermost(y)))
+        losses.append(np.sum(y * y))
+        return losses[-1]
+
+    call(loss)
+    gc.collect()
+    assert len(losses) == len(arrays) > 0
+    assert [ref() for ref in arrays] == [None] * len(arrays)
