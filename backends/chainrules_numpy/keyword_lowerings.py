@@ -25,6 +25,7 @@ from chainrules_py.extend import (
     beside,
     caller,
     find_tracers,
+    has_known_layout,
     hosts,
     kind_of,
     parameters_of,
@@ -381,14 +382,17 @@ def memory_order(call: Call, order: str) -> None:
 
 def in_memory_order(y: Any, like: Any, order: str) -> Any:
     """Copy an array unless its memory is in an order, which may be that of another array."""
+    if order in "KA" and not has_known_layout(like) and hasattr(y, "forget_view"):
+        y.forget_view((like,))
     flags = getattr(plain(like), "flags", None)
-    strides: Any = getattr(plain(like), "strides", ())
+    if y.ndim < 2 or flags is None:
+        return y
     axes: Any = range(y.ndim)
     if order == "F" or (order == "A" and getattr(flags, "fnc", False)):
         axes = axes[::-1]
-    elif order == "K" and len(strides) == y.ndim:
-        axes = sorted(axes, key=lambda k: -abs(strides[k]))
-    if y.ndim < 2 or flags is None or np.transpose(plain(y), axes).flags.c_contiguous:
+    elif order == "K" and like.ndim == y.ndim:
+        axes = sorted(axes, key=lambda k: -abs(plain(like).strides[k]))
+    if np.transpose(plain(y), axes).flags.c_contiguous:
         return y
     turned = v.copy(v.permute_dims(y, axes=tuple(axes)))
     return v.permute_dims(turned, axes=tuple(np.argsort(axes).tolist()))
@@ -401,5 +405,7 @@ def of_shape(fill: int) -> Lowering:
         shape = static(shape)
         call.operation = v.full_like
         call.options |= {"shape": shape if type(shape) is tuple else (shape,), "fill": fill}
+        if len(call.options["shape"]) == call.operands["x"].ndim:
+            memory_order(call, "K")
 
     return lower

@@ -52,9 +52,11 @@ class PythonProtocols(Tracer):
         return self._as_array
 
     def _as_elements(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return an array of objects, read-only where NumPy would return the array itself."""
-        made = number_homes["numpy"].array([*self])
-        made.flags.writeable = copy is True or dtype is not None
+        """Return an array of objects, lent where NumPy would return the array itself."""
+        made = number_homes["numpy"].empty_like(untraced(self), object)
+        made[...] = number_homes["numpy"].array([*self])
+        if copy is not True and dtype is None:
+            self.lend(made)
         return made
 
     def _as_array(self, *args: Any, **options: Any) -> Any:

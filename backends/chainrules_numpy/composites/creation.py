@@ -22,7 +22,7 @@ def full_of(
     """Return an array in the shape and dtype of x, filled with a value."""
     dtype = x.dtype if dtype is None else dtype
     filled = full(fill_value, dtype, x.shape if shape is None else shape)
-    return in_memory_order(filled, x, "K") if shape is None else filled
+    return in_memory_order(filled, x, "K") if filled.ndim == x.ndim else filled
 
 
 def linspace(

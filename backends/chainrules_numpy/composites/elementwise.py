@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_numpy.keyword_lowerings import in_memory_order
 from chainrules_py import Numeric
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, untraced
@@ -39,7 +40,7 @@ def select(conditions: list[Any], choices: list[Any], default: Any = 0) -> Any:
                 f"condition {len(choices) - 1 - i} is {condition.dtype}, and has to be boolean"
             )
         y = v.where(condition, x, y)
-    return y
+    return in_memory_order(y, y, "C")
 
 
 def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:

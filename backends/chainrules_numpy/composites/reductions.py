@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_numpy.composites import manipulation
+from chainrules_numpy.keyword_lowerings import in_memory_order
 from chainrules_py import ops as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers, type_info, varies
 from chainrules_py.ops.higher_order import arrayed
@@ -171,7 +172,8 @@ def gradient(x: Any, spacings: tuple[Any, ...] = (), axis: Axes = None, edge_ord
                 f"at least {edge_order + 1} elements are required along axis {a}"
             )
         slope = _slope(x, a, step, edge_order)
-        slopes.append(slope if slope.dtype == x.dtype else v.astype(slope, dtype=x.dtype))
+        slope = slope if slope.dtype == x.dtype else v.astype(slope, dtype=x.dtype)
+        slopes.append(in_memory_order(slope, x, "K"))
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 

@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     describe,
     find_tracers,
     forgets,
+    has_known_layout,
     in_place_operators,
     innermost,
     joined,
@@ -425,6 +426,12 @@ def _mark_written(x: Any, but: Any = None) -> View:
         x, view = rest.pop()
         view.written = True
         for child in view.living() if view.children else ():
+            if not issubclass(type(child), Tracer):
+                raise MutationError(
+                    f"{describe(x.value)} is written to, of which np.asarray gave the elements "
+                    f"before: they are still used; write np.array in place of np.asarray, or "
+                    f"y = y.copy() before the write"
+                )
             if child is but or child.as_view.parent is not x:
                 continue
             if not isinstance(child, Outdated):
@@ -608,7 +615,7 @@ class Writable(ArrayLike):
         out differently.
         """
         alike = getattr(self.payload, "ndim", 0) < 2 or all(
-            [is_in_order(innermost(x)) for x in find_tracers(operands)]
+            [is_in_order(innermost(x)) and has_known_layout(x) for x in find_tracers(operands)]
         )
         if getattr(self, "as_view", None) is not None or not alike:
             self.as_view = View.of(None, None, LIKE if alike else UNLIKE)
@@ -630,6 +637,13 @@ class Writable(ArrayLike):
                 self.view_unclearly(x, f)
             elif hasattr(self, "__setitem__"):  # a view of a plain array, or of another level
                 self.as_view = View.of(None, Call((f, (), {})), UNCLEAR)
+
+    def lend(self, made: Any) -> None:
+        """Note an array of this array's elements, which NumPy takes for the array itself."""
+        x, made.flags.writeable = self, False
+        while x is not None:
+            view_of(x).add(made)
+            x = x.as_view.parent
 
     note_view = note_view  # pyright: ignore[reportAssignmentType]
 

@@ -175,8 +175,7 @@ class Segment:
             records = tape[self.start :]
         finally:
             restore()
-        same = len(records) == self.stop - self.start
-        check_same(f, y if same else None, self.seen)
+        check_same(f, y if len(records) == self.stop - self.start else None, self.seen)
         return records
 
 

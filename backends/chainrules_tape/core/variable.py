@@ -45,9 +45,7 @@ class Recording(Trace):
         n = sum(bound.wanted)
         if not flat or bound.may_be_zero:
             return Structured
-        if n > 2:
-            return Links
-        return operator.itemgetter(0) if n == 1 else two
+        return Links if n > 2 else operator.itemgetter(0) if n == 1 else two
 
     def leave(self, at: BareTape, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
         """Append the record, guard the arrays that it depends on, and return the variable."""

@@ -113,10 +113,11 @@ def reader(cls: Any, payload: Any) -> Reader:  # noqa: C901
         if link.parents != x.place and (link := linked(x, view)) is None:
             return general(x, where)
         index = len(tape)
-        if whole:
-            tape.append((pull_whole, link.parents, where, link.of))
-        else:
-            tape.append((pull_part, link, where, link.of))
+        tape.append(
+            (pull_whole, link.parents, where, link.of)
+            if whole
+            else (pull_part, link, where, link.of)
+        )
         if type(y) is not own:
             link.element = element = type(y)
             return classes[element](y, tape, index)

@@ -374,8 +374,7 @@ def _differentiating(
             if run.tree.is_flat and all(map(numbers.__getitem__, map(type, found))):
                 bars: Any = tuple(found)  # numbers are returned unchanged
             else:
-                dense = unused != "none"
-                bars = run.delivered(run.tree, run.leaves, found, seeds, dense)
+                bars = run.delivered(run.tree, run.leaves, found, seeds, unused != "none")
             if unused == "warn":
                 if None in run.outputs and run.is_constant() and not recorders.under_way:
                     warn_unused(f, run.notes)

@@ -122,10 +122,12 @@ def strong_pull(
         probes = listed(probe, saved)
     elif whole or not (each or product):
         probes = [True] * n
-    elif each:
-        probes = [_summed(probe, bar) for bar in bars]
     else:
-        probes = listed(probe, tuple(map(_ones, saved)))
+        probes = (
+            [_summed(probe, bar) for bar in bars]
+            if each
+            else listed(probe, tuple(map(_ones, saved)))
+        )
     return bars, [
         probe_like(bar, p if p is True else untraced(p) != 0)
         for bar, p in zip(bars, probes, strict=True)

@@ -455,6 +455,12 @@ ORDERS = {
     "copy in order K": lambda y: y.copy("K"),
     "np.copy": lambda y: np.copy(y),
     "np.copy in order A": lambda y: np.copy(y, "A"),
+    "np.array": lambda y: np.array(y),
+    "vectorize": lambda y: np.vectorize(lambda element: 2.0 * element)(y),
+    "zeros_like of a shape": lambda y: np.zeros_like(y, shape=(4, 3, 2)),
+    "full_like of a shape": lambda y: np.full_like(y, 3.0, shape=(4, 3, 2)),
+    "a product of gradient's": lambda y: np.gradient(y * y, axis=0) * 2.0,
+    "a product of select's": lambda y: np.select([y > 3.5], [y], 0.0) * 2.0,
 }
 
 
@@ -497,3 +503,83 @@ def test_a_write_through_what_numpy_may_lay_out_otherwise_is_refused(name):
         grad(lambda x: written(x, x.T))(x)
     x = np.arange(9.0).reshape(3, 3)
     assert value_and_grad(lambda x: written(x, x))(x)[0] == written(x, x)
+
+
+SPREAD = {
+    "copy in order K": lambda y: y.copy("K"),
+    "insert": lambda y: np.insert(y, 0, 1.0, 0),
+}
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_a_write_through_a_copy_of_a_broadcast_array_is_refused(name):
+    """NumPy puts the axes along which it repeats innermost."""
+
+    def written(x):
+        z = SPREAD[name](np.broadcast_to(x * 1.0, (4, 3)))
+        z.reshape(-1)[0] = 5.0
+        return np.sum(z)
+
+    with pytest.raises(MutationError, match="whose order in memory may be another"):
+        grad(written)(np.ones(3))
+
+
+def test_a_copy_of_a_view_that_was_written_to_by_indices_is_in_an_order_that_is_not_known():
+    def written(x):
+        y = np.sin(x)[1:]
+        y[[0, 0]] = y[[0, 0]] * 1.2
+        z = y.copy("K")
+        z.ravel()[0] = 0.0
+        return np.sum(z**2)
+
+    with pytest.raises(MutationError, match="whose order in memory may be another"):
+        grad(written)(np.asfortranarray(np.arange(1.0, 9.0).reshape(2, 2, 2)))
+
+
+SHARING = {
+    "asarray": np.asarray,
+    "asanyarray": np.asanyarray,
+    "ascontiguousarray": np.ascontiguousarray,
+    "a copy if needed": lambda y: np.array(y, copy=None),
+    "require": lambda y: np.require(y, requirements="C"),
+    "a part": lambda y: np.asarray(y)[1:],
+    "of a view": lambda y: np.asarray(y[1:]),
+}
+WRITES = {
+    "element": lambda y: y.__setitem__(1, 5.0),
+    "sum": lambda y: y.__iadd__(1.0),
+    "by a view": lambda y: y[1:].__imul__(2.0),
+}
+
+
+@pytest.mark.parametrize("name", SHARING)
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_that_what_asarray_gave_would_show_is_refused(name, write):
+    def written(x):
+        y = x * 2.0
+        first = SHARING[name](y)
+        WRITES[write](y)
+        return np.sum(first)
+
+    with pytest.raises(MutationError, match="asarray gave the elements"):
+        grad(written)(np.arange(3.0))
+    with pytest.raises(MutationError, match="asarray gave the elements"):
+        jvp(written, (np.arange(3.0),), (np.ones(3),))
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_after_the_last_use_of_what_asarray_gave_is_seen(write):
+    def written(x):
+        y = x * 2.0
+        total = np.sum(np.asarray(y)) + np.sum(np.array(y)) + np.asarray(y).max()
+        kept = np.array(y)
+        WRITES[write](y)
+        return total + np.sum(y * kept)
+
+    x = np.array([1.0, 3.0, 2.0])
+    value, slope = value_and_grad(written)(x)
+    assert value == written(x)
+    assert jvp(written, (x,), (x,))[1] == pytest.approx(slope @ x)
+    for step in 1e-6 * np.eye(3):
+        difference = (written(x + step) - written(x - step)) / 2
+        assert slope @ step == pytest.approx(difference, rel=1e-6)
