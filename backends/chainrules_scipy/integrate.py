@@ -216,41 +216,47 @@ def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
 
 
 def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:
-    """Integrate over intervals whose ends move with the limits."""
+    """Integrate over intervals, of which those at the limits move with them.
+
+    The others stay where they are, as jumps and kinks of the function do.
+    """
     if low == high:
         return _of_nothing(f, a, b)
     first, last = min(start for start, _ in pieces), max(end for _, end in pieces)
-    is_finite = math.isfinite(low) and math.isfinite(high)
     total: Any = 0.0
-
-    def add(x: Any, weight: float) -> None:
-        nonlocal total
-        total = total + weight * f.at(x)
-
     for start, end in pieces:
-        for before, behind, weight in _AT_ENDS if start == first or end == last else _GAUSS:
-            at, width = start + (end - start) * before, (end - start) * weight
-            rest = last - end + (end - start) * behind
-            if is_finite:
-                part, rest = (at - low) / (high - low), rest / (high - low)
-                if start == first:
-                    part = (end - start) * before / (high - low)
-                x = a + (b - a) * part if part < rest else b - (b - a) * rest
+        nodes = _AT_ENDS if start == first or end == last else _GAUSS
+        if math.isfinite(low) and math.isfinite(high):
+            left, right = a if start == first else start, b if end == last else end
+            places = [
+                (
+                    left + (right - left) * before
+                    if before < behind
+                    else right - (right - left) * behind
+                )
+                for before, behind, _ in nodes
+            ]
+            length = right - left
+            for x, (_, _, weight) in zip(places, nodes, strict=True):
                 if low < readable(x) < high:
-                    add(x, width / (high - low))
-                continue
+                    total = total + weight * length * f.at(x)
+            continue
+        # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
+        limit: Any = a if math.isfinite(low) else b if math.isfinite(high) else 0.0
+        sign, origin = -1.0 if math.isfinite(high) else 1.0, readable(limit)
+        if end < last:
+            limit = origin
+        reach = (last - start) / start if start else math.inf
+        scale = 1.0 - sign * (limit - origin) / reach
+        for before, behind, weight in nodes:
+            at, rest = start + (end - start) * before, last - end + (end - start) * behind
             if at == 0 or rest == 0:
                 continue
-            # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
-            away, width = rest / at, width / at**2
-            if math.isfinite(low):
-                add(a + away, width)
-            elif math.isfinite(high):
-                add(b - away, width)
-            else:
-                add(away, width)
-                add(-away, width)
-    return total * (b - a) if is_finite else total
+            away, width = rest / at * scale, (end - start) * weight / at**2 * scale
+            total = total + width * f.at(limit + sign * away)
+            if math.isinf(low) and math.isinf(high):
+                total = total + width * f.at(-away)
+    return total
 
 
 @stands_for(scipy.integrate.quad_vec, without="full_output")

@@ -846,8 +846,8 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
 
 def _zetac(_y: Any, x: Any) -> Any:
-    """Differentiate, where x is negative by the reflection 25.4.1."""
-    left = x < 0
+    """Differentiate, far to the left by the reflection 25.4.1."""
+    left = x < -0.5
     right = zeta_shape(v.where(left, 2.0, x), 1.0)
     s = v.where(left, 1 - x, 2.0)
     value = v.zeta(s, 1.0)

@@ -52,7 +52,7 @@ def around(operation: Any, place: int, *xs: Any) -> Any:
         )
         for form in FORMS
     ]
-    size = abs(eighth) + abs(sides[0][0]) + abs(sides[0][1])
+    size = abs(eighth) + 1e-2 * (abs(sides[0][0]) + abs(sides[0][1]))
     # A factor, so that further derivatives are NaN as well.
     return eighth * where(abs(eighth - sixth) <= 1e-6 * size, 1.0, math.nan)
 

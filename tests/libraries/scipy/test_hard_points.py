@@ -96,3 +96,10 @@ def test_hard_points(name):
 
 def test_there_are_two_thousand():
     assert len(FUNCTIONS) * COUNT >= 2000
+
+
+@pytest.mark.parametrize("x", [-1e-9, -1e-6, -0.3, -0.4999, -0.5001, -2.5, 0.5])
+def test_zeta_left_of_zero(x):
+    for f in (special.zeta, special.zetac):
+        assert grad(f)(x) == pytest.approx(float(mp.diff(mp.zeta, x)), rel=1e-12)
+        assert grad(grad(f))(x) == pytest.approx(float(mp.diff(mp.zeta, x, 2)), rel=1e-10)

@@ -109,6 +109,57 @@ def test_second_order():
     assert abs(hessian(f)(1.3) - truth) < 1e-7
 
 
+STEP = lambda t: np.where(t < 0.5, t * t, 1.0)
+BENT = lambda t: np.abs(t - 0.5)
+TABLE = lambda t: np.interp(t, [0, 1, 2], [0.1, 0.8, 0.2])
+WITH_JUMPS = {
+    "step": (lambda b, m: m.quad(STEP, 0.0, b)[0], STEP),
+    "step that is named": (lambda b, m: m.quad(STEP, 0.0, b, points=[0.5])[0], STEP),
+    "branch": (lambda b, m: m.quad(lambda t: t if t < 0.5 else 1.0, 0.0, b, points=[0.5])[0], STEP),
+    "kink": (lambda b, m: m.quad(BENT, 0.0, b, points=[0.5])[0], BENT),
+    "table": (lambda b, m: m.quad(TABLE, 0.0, b)[0], TABLE),
+    "lower limit": (
+        lambda b, m: m.quad(lambda t: np.exp(-t) * STEP(-t), b - 3.0, 1.0)[0],
+        lambda b: -np.exp(3.0 - b) * STEP(3.0 - b),
+    ),
+    "to infinity": (
+        lambda b, m: m.quad(lambda t: np.exp(-t) * BENT(t), b - 1.5, np.inf)[0],
+        lambda b: -np.exp(1.5 - b) * BENT(b - 1.5),
+    ),
+    "from infinity": (
+        lambda b, m: m.quad(lambda t: np.exp(t) * BENT(t), -np.inf, b)[0],
+        lambda b: np.exp(b) * BENT(b),
+    ),
+    "vectors": (
+        lambda b, m: np.sum(m.quad_vec(lambda t: STEP(t) * np.ones(2), 0.0, b)[0]),
+        lambda b: 2 * STEP(b),
+    ),
+    "twice": (
+        lambda b, m: m.dblquad(lambda s, t: STEP(t) * s, 0.0, b, 0.0, 1.0)[0],
+        lambda b: STEP(b) / 2,
+    ),
+}
+"""Integrals, with the integrand at the limit that moves."""
+
+
+@pytest.mark.parametrize("name", WITH_JUMPS)
+def test_jumps_stay_where_they_are_when_a_limit_moves(name):
+    f, slope = WITH_JUMPS[name]
+    of_ours, b, h = lambda b: f(b, ours), 1.7, 1e-4
+    assert of_ours(b) == pytest.approx(f(b, theirs), rel=1e-14)
+    assert grad(of_ours)(b) == pytest.approx(slope(b), rel=1e-9)
+    assert jvp(of_ours, (b,), (1.0,))[1] == pytest.approx(slope(b), rel=1e-9)
+    second = (slope(b + h) - slope(b - h)) / (2 * h)
+    assert grad(grad(of_ours))(b) == pytest.approx(second, rel=1e-6, abs=1e-9)
+
+
+def test_a_singular_end_that_moves():
+    f = lambda x, m: m.quad(lambda t: np.cos(t) / np.sqrt(x - t), 0.0, x)[0]
+    x, h = 1.3, 1e-4
+    truth = (f(x + h, theirs) - f(x - h, theirs)) / (2 * h)
+    assert grad(lambda x: f(x, ours))(x) == pytest.approx(truth, rel=1e-6)
+
+
 def test_what_is_not_resolved_is_told():
     with pytest.raises(NotDifferentiableError, match="singular inside"):
         grad(lambda k: ours.quad(lambda x: k * abs(x - 0.3) ** -0.9, 0, 1, limit=200)[0])(1.0)
