@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from chainrules_py import TracerError
+from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
 from chainrules_tape.tools import taylor
+from chainrules_tape.tools.taylor_series import Series, _known
 
 mpmath = pytest.importorskip("mpmath")
 ORDER = 10
@@ -93,3 +97,63 @@ def test_writes_are_refused_and_numbers_are_not():
     for f in (alias, element):
         with pytest.raises(TracerError, match="written to"):
             taylor(f, np.ones(3), np.ones(3), 2)
+
+
+A = np.array([[2.0, 0.3, 0.1], [0.2, 3.0, 0.4], [0.1, -0.2, 1.5]])
+SPREAD = lambda x: np.outer(x, x)
+BY_RULES = {
+    "norm": np.linalg.norm,
+    "norm of a matrix": lambda x: np.linalg.norm(SPREAD(x) + A, 2),
+    "hypot": lambda x: np.hypot(x[0], x[1]),
+    "logaddexp": lambda x: np.logaddexp(x[0], x[1]),
+    "arctan2": lambda x: np.arctan2(x[0], x[1]),
+    "std": np.std,
+    "prod": np.prod,
+    "cumprod": lambda x: np.cumprod(x)[-1],
+    "outer": lambda x: np.sum(np.outer(x, np.sin(x))),
+    "einsum": lambda x: np.einsum("i,ij,j", x, A, x * x),
+    "einsum of one place": lambda x: np.sum(np.einsum("i,i,i->i", x, x * x, np.sin(x))),
+    "det": lambda x: np.linalg.det(np.eye(3) + SPREAD(x)),
+    "eigvalsh": lambda x: np.linalg.eigvalsh(np.diag(x) + SPREAD(x))[0],
+    "svd": lambda x: np.sum(np.linalg.svd(A + SPREAD(x))[1]),
+    "qr": lambda x: np.sum(np.abs(np.linalg.qr(A + SPREAD(x))[1])),
+    "cholesky": lambda x: np.sum(np.linalg.cholesky(3 * np.eye(3) + SPREAD(x))),
+    "cholesky, upper": lambda x: np.sum(np.linalg.cholesky(A @ A.T + SPREAD(x), upper=True)),
+    "cholesky of complex numbers": lambda x: np.sum(
+        np.linalg.cholesky(3 * np.eye(3) + 1j * (np.outer(x, x * x) - np.outer(x * x, x))).real
+    ),
+    "solve": lambda x: np.sum(np.linalg.solve(A + SPREAD(x), x)),
+    "solve, the matrix fixed": lambda x: np.sum(np.linalg.solve(A, SPREAD(x))),
+    "solve, the right side fixed": lambda x: np.sum(np.linalg.solve(A + np.diag(x), np.ones(3))),
+    "solve of a stack": lambda x: np.sum(np.linalg.solve(np.stack([A, A + np.diag(x)]), x)),
+    "solve of many columns": lambda x: np.sum(
+        np.linalg.solve(A + np.diag(x), np.outer(x, np.linspace(0.0, 1.0, 4000)))
+    ),
+    "triangular": lambda x: np.sum(v.solve_triangular(A + SPREAD(x), x)),
+    "triangular, upper, of ones": lambda x: np.sum(
+        v.solve_triangular(A + SPREAD(x), x, upper=True, unit_diagonal=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_RULES)
+def test_coefficients_are_those_of_nested_derivatives(name):
+    f, x, d = BY_RULES[name], np.array([0.3, 0.5, 0.7]), np.array([1.0, -0.4, 0.2])
+    g = lambda t: f(x + t * d)
+    for k, found in enumerate(taylor(f, x, d, 4)):
+        np.testing.assert_allclose(found, g(0.0) / math.factorial(k), rtol=1e-8, atol=1e-11)
+        g = lambda t, g=g: jvp(g, (t,), (1.0,))[1]
+
+
+@pytest.mark.parametrize("name", BY_RULES)
+def test_work_grows_as_a_power_of_the_order(name, monkeypatch):
+    """Twice the order is at most 16 times the calls of rules; it was 1,000 times, or more."""
+    calls, by_rule = [], Series._by_rule
+    monkeypatch.setattr(Series, "_by_rule", lambda x, *xs: [calls.append(0), by_rule(x, *xs)][1])
+    counts = []
+    for order in (5, 10):
+        calls.clear()
+        taylor(BY_RULES[name], np.array([0.3, 0.5, 0.7]), np.array([1.0, -0.4, 0.2]), order)
+        counts.append(len(calls))
+    assert 0 < counts[0] <= counts[1] <= 16 * counts[0]
+    assert not _known

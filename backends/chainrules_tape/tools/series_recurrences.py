@@ -304,6 +304,43 @@ def _matrices(x: Any, y: Any) -> Any:
     return _alike(found, x, y)
 
 
+def _solutions(solve: Any, a: Any, b: Any, part: Callable[[Any], Any] = lambda x: x) -> Any:
+    """Solve for one coefficient after the other; ``part`` is what is read of a matrix.
+
+    Return None for stacks of systems with one vector.
+    """
+    if b[0].ndim == 1 < a[0].ndim - 1:
+        return None
+    found: list[Any] = []
+    for k in range(max(len(a), len(b))):
+        rest = b[k] if k < len(b) else v.zeros_like(b[0])
+        for j in range(1, min(k + 1, len(a))):
+            rest = rest - v.matmul(part(a[j]), found[k - j])
+        found.append(solve(a[0], rest))
+    return found
+
+
+def _triangular_solutions(
+    a: Any, b: Any, *, upper: bool = False, unit_diagonal: bool = False
+) -> Any:
+    solve = functools.partial(v.solve_triangular, upper=upper, unit_diagonal=unit_diagonal)
+    beside = (1 if upper else -1) * unit_diagonal
+    return _solutions(solve, a, b, lambda x: (v.triu if upper else v.tril)(x, k=beside))
+
+
+def _factors(x: Any, *, upper: bool = False) -> Any:
+    """Factor the first coefficient; the others are tangents of it, by x = L Lᴴ."""
+    found = [v.cholesky(x[0])]
+    adjoints = [v.conj(v.matrix_transpose(found[0]))]
+    for k in range(1, len(x)):
+        rest = x[k]
+        for j in range(1, k):
+            rest = rest - v.matmul(found[j], adjoints[k - j])
+        found.append(v.cholesky_tangent(rest, found[0]))
+        adjoints.append(v.conj(v.matrix_transpose(found[k])))
+    return adjoints if upper else found
+
+
 RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
     v.add: _sum,
     v.subtract: _difference,
@@ -315,6 +352,10 @@ RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
     v.sqrt: _root,
     v.pow: _power,
     v.matmul: _matrices,
+    v.solve: functools.partial(_solutions, v.solve),
+    v.solve_again: functools.partial(_solutions, v.solve_again),
+    v.solve_triangular: _triangular_solutions,
+    v.cholesky: _factors,
     v.exp: _exponential,
     v.expm1: lambda x: _exponential(x, v.expm1(x[0])),
     v.log: lambda x: _over(x, x, v.log(x[0])),
@@ -334,6 +375,9 @@ RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
 }
 
 
+_OF_MATRICES = {v.matmul, v.solve, v.solve_again, v.solve_triangular, v.cholesky}
+
+
 def computed(operation: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
     """Compute the coefficients of an operation's result; None if it has no recurrence for them.
 
@@ -343,7 +387,7 @@ def computed(operation: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
     numbers = [type(x) is Constant and not np.ndim(x[0]) for x in xs]
     pairs = zip(xs, numbers, strict=True)
     alike = all([n or getattr(x, "shape", ()) == stacks[0].shape for x, n in pairs if stacks])
-    if not stacks or not alike or operation is v.matmul or stacks[0][0].size < 2 * PIECE:
+    if not stacks or not alike or operation in _OF_MATRICES or stacks[0][0].size < 2 * PIECE:
         return RECURRENCES[operation](*xs, **options)
     shape = stacks[0].shape
     flat: list[Any] = [x if type(x) is Constant else x.reshape(len(x), -1) for x in xs]

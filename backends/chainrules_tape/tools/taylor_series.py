@@ -8,6 +8,8 @@ term shorter, so that the rule itself runs on series.
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -252,7 +254,19 @@ class Series(ArrayLike):
             found = computed(primitive, xs, options)
             if found is not None:
                 return series(found[0], level, found[1:], found)
-        return self._by_rule(primitive, primal, operands, options, order)
+        # The push of a rule computes the same again of series that are one term shorter, and its
+        # own push of still shorter ones.
+        outermost = level not in _known
+        known = _known.setdefault(level, {})
+        key = (f, order, *map(id, operands), *map(repr, options.items()))
+        try:
+            if key not in known:
+                made = self._by_rule(primitive, primal, operands, options, order)
+                known[key] = made, operands
+            return known[key][0]
+        finally:
+            if outermost:
+                del _known[level]
 
     def _by_rule(
         self, primitive: Any, primal: Any, operands: tuple[Any, ...], options: Any, order: int
@@ -274,9 +288,15 @@ class Series(ArrayLike):
         if bound.recipe.is_linear:
             linear = bound.recipe.stated_in(len(operands))
             return self._term_by_term(f, primitive, operands, linear, options, order)
+        if bound.recipe.constructor == "bilinear_rule" or primitive is v.einsum:
+            factors = [_coefficients(x, level, order) for x in operands]
+            first, *terms = _products(functools.partial(f, **options), factors, order)
+            return series(first, level, terms)
         given = tuple([t for t, w in zip(ts, bound.wanted, strict=True) if w])
         y, y_dot = bound.run(given, *xs, **options)
-        return _integrated(y, unthunk(y_dot), level, order)
+        made = _integrated(y, unthunk(y_dot), level, order)
+        _known[level][id(made), order - 1] = y, made
+        return made
 
     def _term_by_term(
         self,
@@ -302,6 +322,25 @@ class Series(ArrayLike):
         columns = zip(*[flatten(t)[0] for t in terms], strict=True)
         made = [series(y, level, ts) for y, ts in zip(leaves, columns, strict=True)]
         return unflatten(tree, made)
+
+
+_known: dict[int, dict[Any, tuple[Any, Any]]] = {}
+"""By level: the results of the calls that the outermost rule under way has made, with what keeps
+the ids in their keys unique."""
+
+
+def _products(product: Callable[..., Any], factors: list[Any], order: int) -> list[Any]:
+    """Return the coefficients of a product that is linear in each operand."""
+    found: list[Any] = []
+    for k in range(order + 1):
+        places = itertools.product(*[range(min(len(x), k + 1)) for x in factors])
+        parts = [
+            product(*[x[i] for x, i in zip(factors, at, strict=True)])
+            for at in places
+            if sum(at) == k
+        ]
+        found.append(functools.reduce(operator.add, parts))
+    return found
 
 
 def _each_coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
@@ -354,7 +393,8 @@ def _cut(x: Any, level: int, order: int) -> Any:
     """Return a series with fewer terms; without terms it is its value."""
     if not _is_mine(x, level):
         return x
-    return series(x.payload, level, x.terms[:order]) if order else x.payload
+    made = series(x.payload, level, x.terms[:order]) if order else x.payload
+    return _known[level].setdefault((id(x), order), (made, x))[0]
 
 
 def _slope(x: Any, level: int, order: int) -> Any:
