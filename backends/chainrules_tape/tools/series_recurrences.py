@@ -330,15 +330,19 @@ def _triangular_solutions(
 
 def _factors(x: Any, *, upper: bool = False) -> Any:
     """Factor the first coefficient; the others are tangents of it, by x = L Lᴴ."""
+    if upper:
+        return [_adjoint(c) for c in _factors([_adjoint(c) for c in x])]
     found = [v.cholesky(x[0])]
-    adjoints = [v.conj(v.matrix_transpose(found[0]))]
     for k in range(1, len(x)):
         rest = x[k]
         for j in range(1, k):
-            rest = rest - v.matmul(found[j], adjoints[k - j])
+            rest = rest - v.matmul(found[j], _adjoint(found[k - j]))
         found.append(v.cholesky_tangent(rest, found[0]))
-        adjoints.append(v.conj(v.matrix_transpose(found[k])))
-    return adjoints if upper else found
+    return found
+
+
+def _adjoint(x: Any) -> Any:
+    return v.conj(v.matrix_transpose(x))
 
 
 RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
