@@ -198,9 +198,11 @@ register_generator(
     lambda x, state: functools.partial(x.set_state, state),
     _global,
 )
+# A state is 25 kB: those that are equal, as of checkpoints between which nothing is drawn, are one.
+_once: Any = functools.lru_cache(8)(lambda state: state)
 register_generator(
     random.Random,
-    random.Random.getstate,
+    lambda x: _once(x.getstate()),
     lambda x, state: functools.partial(x.setstate, state),
     _shared[1].__self__,
 )

@@ -285,6 +285,19 @@ def test_memory_grows_as_the_root(constant):
     assert arrays(400) < 20 + 22 * (1 + per_step)
 
 
+def test_checkpoints_between_which_nothing_is_drawn_keep_one_state():
+    """A state of Python's generator is 25 kB."""
+    block = checkpoint(lambda y: np.tanh(np.tanh(y)))
+
+    def chain(x, n=100):
+        for _ in range(n):
+            x = block(x)
+        return np.sum(x)
+
+    vjp(chain, np.ones(10))
+    assert peak(lambda: vjp(chain, np.ones(10))) < 100 * 10_000
+
+
 def test_what_is_made_again_goes_when_it_was_played():
     alive = []
 
