@@ -39,9 +39,9 @@ def expect_form(x: Any, form: Any) -> None:
 
     If the form has a third entry, check the layout as well: its strides, or None for C order.
     """
-    if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form[:2]:
-        raise MissError
-    if len(form) > 2 and (None if x.flags.c_contiguous else x.strides) != form[2]:
+    if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form[:2] or (
+        len(form) > 2 and (None if x.flags.c_contiguous else x.strides) != form[2]
+    ):
         raise MissError
 
 
@@ -202,8 +202,7 @@ def as_now(x: Any) -> Any:
     """
     if type(x) in (list, tuple):
         return type(x)(map(as_now, x))
-    around = callable(x) and getattr(x, "__closure__", x) is not None
-    return settled(x) if around else x
+    return settled(x) if callable(x) and getattr(x, "__closure__", x) is not None else x
 
 
 def name_of(function: Any) -> str:

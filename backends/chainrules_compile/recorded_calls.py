@@ -89,6 +89,7 @@ class Notes:
         self.failed: Exception | None = None
         self._writes: dict[int, int] = {}
         self.overlaps = False
+        self.elements: set[Value] = set()  # of arrays of objects
         self.given: list[Any] = []
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters
@@ -235,8 +236,7 @@ class Notes:
     ) -> Any:
         taken = self._taken(operands, options)
         if taken is not None:
-            y = by(*taken[1], **options)
-            return self.note(function, operands, options, y, taken)
+            return self.note(function, operands, options, by(*taken[1], **options), taken)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
         return self.note(function, operands, options, y)
 

@@ -240,8 +240,7 @@ def library_of(cls: type, floats: tuple[type, ...]) -> Library:
         return bool(t.recorder.call(is_finite, (t,), {"like": cls}))
 
     def noted_sums(result: Any, shape: Any) -> Callable[[Any], Any]:
-        options = {"result": result, "shape": shape}
-        return lambda t: t.recorder.call(sum_to, (t,), options)
+        return lambda t: t.recorder.call(sum_to, (t,), {"result": result, "shape": shape})
 
     def noted_dots(result: Any, shape: Any, other: Any) -> Callable[[Any, Any], Any] | None:
         options = {"result": result, "shape": shape}

@@ -17,6 +17,7 @@ from weakref import ref
 import numpy as np
 
 from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_compile.internal_functions import double
 from chainrules_py.extend import (
     MOST_ELEMENTS,
     Line,
@@ -103,10 +104,17 @@ class Noted:
 
     @property
     def __array__(self) -> Any:
-        """Missing for a small real value, which NumPy then makes an element of an object array."""
-        if self._is_element():
+        """Missing for a small real value, which NumPy then makes an element of an object array.
+
+        A Python number becomes one of NumPy's, as in an array.
+        """
+        if not self._is_element():
+            return lambda *_, **__: refuse(self, "an array")
+        if type(self.payload) is not float:
             raise AttributeError("__array__")
-        return lambda *_, **__: refuse(self, "an array")
+        made = np.empty((), object)
+        made[()] = self.recorder.call(double, (self,), {})
+        return lambda *_, **__: made
 
     @property
     def __array_interface__(self) -> Any:
@@ -115,8 +123,17 @@ class Noted:
         return refuse(self, "an array")
 
     def _is_element(self) -> bool:
+        """Return whether it becomes an element; guard that it is finite.
+
+        Some functions of NumPy compute otherwise with objects that are not.
+        """
         x = np.asarray(self.payload)
-        return x.dtype.kind == "f" and 0 < x.size <= MOST_ELEMENTS
+        is_element = x.dtype.kind == "f" and 0 < x.size <= MOST_ELEMENTS
+        if is_element and self.current not in self.recorder.elements:
+            self.recorder.elements.add(self.current)
+            if not np.all(np.isfinite(self)):
+                refuse(self, "an array")
+        return is_element
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         refuse(self, "bytes")
@@ -386,9 +403,26 @@ _PLAIN = frozenset((int, float, complex, bool))
 _REPEATED = (list, tuple, str, bytes, bytearray)
 _KNOW_NO_BETTER = frozenset(("builtins", "numpy", "datetime", "decimal", "fractions"))
 
+
+def _without_nan(compare: Callable[[Any, Any], Any]) -> Any:
+    """Return a comparison that guards that no number is NaN, if there are arrays of objects.
+
+    NumPy's functions compare objects otherwise than numbers then.
+    """
+
+    def method(self: Noted, other: Any) -> Any:
+        for x in (self, other) if self.recorder.elements else ():
+            if isinstance(x, Noted) and type_info(type(x)).is_number and np.isnan(x):
+                refuse(x, "an array")
+        return compare(self, other)
+
+    return method
+
+
 for _name in _BINARY.split():
     _function = getattr(operator, _name)
     _method, _reflected = _binary(_function)
+    _method = _without_nan(_method) if _name in _COMPARISONS else _method
     setattr(Noted, f"__{_name.strip('_')}__", _method)
     if _name not in _COMPARISONS:
         setattr(Noted, f"__r{_name.strip('_')}__", _reflected)

@@ -202,10 +202,13 @@ class _Walk:
     def _sum(self, f: Any, y: Value, first: Diagonals, second: Diagonals) -> Diagonals:
         found = dict(first)
         for places, b in second.items():
-            if places in found:
-                found[places] = self._call(f, y, found[places], b)
-            else:
-                found[places] = b if f is np.add else self._call(np.negative, y, b)
+            found[places] = (
+                self._call(f, y, found[places], b)
+                if places in found
+                else b
+                if f is np.add
+                else self._call(np.negative, y, b)
+            )
         return found
 
     def _product(self, f: Any, y: Value, first: Diagonals, by: Any) -> Diagonals | None:

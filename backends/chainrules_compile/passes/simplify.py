@@ -133,8 +133,7 @@ def weakened(call: Call, even: Mapping[Value, float]) -> Call:
     double = result.type in _DOUBLES and type(p) is Value and p.type in _DOUBLES
     if not double or abs(c) > _EXACTLY:
         return call
-    c = float(c) if type(c) is int else c
-    return Call(operator.mul, (c, p), {}, call.results)
+    return Call(operator.mul, (float(c) if type(c) is int else c, p), {}, call.results)
 
 
 _DOUBLES = (float, np.float64)
@@ -273,12 +272,14 @@ class _Walk:
         y_bar, a, b = call.operands
         left, result = call.function.__name__ == _OF_VECTORS[0], call.results[0]
         other = b if left else a  # the operand of this cotangent may be given as its space
-        if not is_array(other) or not len(a.shape or ()) == len(b.shape or ()) == 1:
+        if not (
+            (is_array(other) and is_array(result))
+            and len(a.shape or ()) == len(b.shape or ()) == 1
+            and a.dtype == b.dtype == result.dtype
+            and a.dtype.kind == "f"
+        ):
             return call
-        if not (a.dtype == b.dtype == result.dtype and a.dtype.kind == "f" and is_array(result)):
-            return call
-        xs = (y_bar, other) if left else (other, y_bar)
-        return Call(np.multiply, xs, {}, call.results)
+        return Call(np.multiply, (y_bar, b) if left else (a, y_bar), {}, call.results)
 
     def _divided(self, call: Call) -> Call:
         """Return NumPy's division for a nonzero constant divisor, without a test for zeros."""

@@ -171,9 +171,8 @@ def _roll(s: Speller, call: Call) -> str | None:
     if not is_array(x) or not is_contiguous(x) or not size(x) or type(shift) is not int:
         return None
     n = len(x.shape)
-    if not x.dtype.isnative:  # concatenation gives the native byte order
-        return None
-    if type(axis) is not int and (axis is not None or n != 1):
+    # Concatenation gives the native byte order.
+    if not x.dtype.isnative or (type(axis) is not int and (axis is not None or n != 1)):
         return None
     k = 0 if axis is None else axis % n
     lead, first = ":, " * k, x.shape[k] - shift % x.shape[k]
@@ -191,9 +190,8 @@ def _divide(s: Speller, call: Call) -> str | None:
     x, y = call.operands
     if type(y) is Value and y.type is np.ndarray and 0 < size(y) < _ASKED:
         return _divided(s, call)
-    if not (is_double(x) and is_double(y)) or type(y) is not Value:
-        return None
-    if y.type is float and not (type(x) is float or (type(x) is Value and x.type is float)):
+    plain = type(x) is float or (type(x) is Value and x.type is float)
+    if not (is_double(x) and is_double(y) and type(y) is Value) or (y.type is float and not plain):
         return None
     below, otherwise = s.text(y), s.bound(s.implementation(call.function, call.operands))
     return f"{s.text(x)} / {below} if {below} else {otherwise}({s.text(x)}, {below})"

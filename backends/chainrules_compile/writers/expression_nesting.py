@@ -99,11 +99,13 @@ def asked_at_once(
     call: Call, i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
 ) -> bool:
     """Return whether only a guard in the next call uses the result of a test."""
-    if call.function is not is_finite and not all(map(_is_number, call.operands)):
-        return False
-    if uses[call.results[0]] != [i + 1] or i + 1 == len(calls):
-        return False
-    return calls[i + 1].function is expect and calls[i + 1].options["kind"] is bool
+    return (
+        (call.function is is_finite or all(map(_is_number, call.operands)))
+        and uses[call.results[0]] == [i + 1]
+        and i + 1 < len(calls)
+        and calls[i + 1].function is expect
+        and calls[i + 1].options["kind"] is bool
+    )
 
 
 def _is_number(x: Any) -> bool:

@@ -6,6 +6,8 @@ is seen at the next point alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,41 @@ def test_programs_of_points_where_functions_agree(call):
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_programs_of_points_where_all_functions_agree(call):
     check(call)
+
+
+OF_OBJECTS: dict[str, Any] = {
+    "max": lambda s: np.max([s, 1.0]) * np.ones(2),
+    "min": lambda s: np.min([s, 1.0]) * np.ones(2),
+    "method": lambda s: np.array([s, 1.0]).max() * np.ones(2),
+    "nan_to_num": lambda s: np.nan_to_num([s, 1.0]) * np.ones(2),
+    "norm": lambda s: np.linalg.norm([s, 1.0], np.inf) * np.ones(2),
+    "median": lambda s: np.median([s, 1.0, 5.0]) * np.ones(2),
+    "of a logarithm": lambda s: np.max([np.log(s), 1.0]) * np.ones(2),
+    "clip": lambda s: np.clip(np.array([s, 1.0]), 0.0, 2.0) * np.ones(2),
+    "array without axes": lambda s: np.array(s) / 3,
+    "sort": lambda s: np.sort([s, 1.0, 0.5]) * np.ones(3),
+}
+"""Functions that make an array of a number: an array of objects, while they are recorded."""
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("of", [float, np.float64, np.float32, np.array])
+@pytest.mark.parametrize("name", OF_OBJECTS)
+@pytest.mark.filterwarnings("ignore")
+def test_an_array_of_a_number_is_one_of_numbers_wherever_it_is(
+    name: str, of: Any, target: Any
+) -> None:
+    f = OF_OBJECTS[name]
+    for places in ((0.5, 0.5, np.nan, 2.0, -1.0, np.inf, -np.inf), (2.0, 2.0, np.nan, 0.5, -3.0)):
+        compiled = compile(f, target=target)
+        for s in map(of, places):
+            np.testing.assert_array_equal(compiled(s), f(s))
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_an_array_of_numbers_stays_a_program(target: Any) -> None:
+    f = lambda s, t: np.array([[np.cos(s), -t], [t, 1.0]]) @ np.ones(2) * (1.0 if s > 0 else 2.0)
+    compiled = compile(f, strict=True, target=target)
+    for s, t in ((0.5, 1.0), (0.7, 2.0), (-0.3, 1.0), (0.5, 3.0)):
+        np.testing.assert_allclose(compiled(s, t), f(s, t), rtol=1e-15)
+    assert len(compiled.programs) == 2
