@@ -29,7 +29,16 @@ from chainrules_py import (
     rule,
 )
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, Tree, closed, default_engine, joined, untraced, varies
+from chainrules_py.extend import (
+    Tracer,
+    Tree,
+    closed,
+    default_engine,
+    joined,
+    settled,
+    untraced,
+    varies,
+)
 from chainrules_scipy._private import private
 from chainrules_scipy.composites_and_operand_conversions import (
     anchored,
@@ -500,7 +509,7 @@ def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol
     """
     if isinstance(t, Tracer) or not len(t) or np.ndim(rtol) or not _is_plain(y0):
         return None
-    tree = Tree((closed(func), args))
+    tree = Tree((closed(settled(func)), args))
     traced: list[Any] = [x for x in tree.leaves if isinstance(x, Tracer)]
     if not all(map(_is_plain, traced)):
         return None

@@ -17,6 +17,7 @@ from chainrules_py.extend import (
     is_structure_type,
     namespace_of,
     place_of_call,
+    settled,
     type_info,
 )
 from chainrules_tape.core.backward import play
@@ -74,7 +75,7 @@ class KeptCall:
     ) -> None:
         self.primitive = primitive
         self.primal = primal
-        self.opened = opened
+        self.opened = [(settled(x) if callable(x) else x, link) for x, link in opened]
         self.options = options
         self.value = value
         self.where = where

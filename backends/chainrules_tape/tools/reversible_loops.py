@@ -7,7 +7,7 @@ from typing import Any
 
 import chainrules_py.ops as v
 from chainrules_py import Config, ReverseMode, RuleError, ZeroTangent, add_tangents, rrule
-from chainrules_py.extend import HigherOrder, Tree, kind_of, name_of
+from chainrules_py.extend import HigherOrder, Tree, kind_of, name_of, settled
 
 
 def reversible(
@@ -64,6 +64,7 @@ def march(step: Any, inverse: Any, x: Any, *, n: int) -> Any:
 @rrule.register(march, requires=ReverseMode)
 def _march_rrule(config: Config, step: object, inverse: object, x: object, *, n: int) -> Any:
     y: Any = march(step, inverse, x, n=n)
+    step, inverse = settled(step), settled(inverse)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         z, step_bar = y, ZeroTangent()

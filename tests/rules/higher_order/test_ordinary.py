@@ -6,7 +6,8 @@ import pytest
 
 from chainrules_py import ignore_derivatives
 from chainrules_py.ops import fixed_point, linear_solve, minimize, odeint, root, scan
-from chainrules_tape import checkpoint, grad, hessian, jacobian, jvp, linearize
+from chainrules_tape import Tape, checkpoint, grad, hessian, jacobian, jvp, linearize
+from chainrules_tape.tools import reversible
 
 
 def test_a_log_of_the_steps():
@@ -88,9 +89,51 @@ def solutions(a):
     return s
 
 
-@pytest.mark.parametrize(
-    "f", [roots, in_a_loop, through_a_helper, fixed_points, minima, brackets, solutions]
-)
+def flows(a):
+    s = 0.0
+    for k in (1.0, 2.0):  # a exp(k t)
+        y = odeint(lambda y, t: k * y, a, np.array([0.0, 1.0]))[1]
+        s = s + (k**-1.0 * y / np.exp(k)) ** 2
+    return s
+
+
+def flows_of_scipy(a):
+    from chainrules_scipy.integrate import solve_ivp
+
+    s = 0.0
+    for k in (1.0, 2.0):
+        y = solve_ivp(lambda t, y: k * y, (0.0, 1.0), [a], rtol=1e-10, atol=1e-12).y[0, -1]
+        s = s + (k**-1.0 * y / np.exp(k)) ** 2
+    return s
+
+
+def marches(a):
+    s = 0.0
+    for k in (1.0, 2.0):
+        march = reversible(lambda x, _: x / k, lambda y, _: y * k, 1)
+        s = s + march(a) ** 2
+    return s
+
+
+WITH_LOOPS = [
+    *(roots, in_a_loop, through_a_helper, fixed_points, minima, brackets, solutions, flows),
+    *(flows_of_scipy, marches),
+]
+
+
+@pytest.mark.parametrize("f", WITH_LOOPS)
+def test_a_loop_variable_is_what_it_was_when_a_call_is_run_again(f):
+    with Tape(differentiable=True) as tape:
+        a = tape.variable(2.0)
+        slope = tape.grad(f(a), a)
+        assert tape.grad(slope, a).value == pytest.approx(2.5, rel=1e-6)
+    assert slope.value == pytest.approx(5.0, rel=1e-6)
+    for save in ([], ["sin"], 0, 8, 100):
+        again = checkpoint(lambda a: np.sin(f(a)), save=save)
+        assert grad(again)(2.0) == pytest.approx(5.0 * np.cos(5.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("f", WITH_LOOPS)
 def test_a_loop_variable_is_what_it_was_at_the_call(f):
     """Each is 1.25 a² in value."""
     assert f(2.0) == pytest.approx(5.0)
