@@ -10,7 +10,7 @@ import pytest
 from chainrules_py import TracerError
 from chainrules_py import ops as v
 from chainrules_tape import grad, jvp
-from chainrules_tape.tools import taylor
+from chainrules_tape.tools import reversible, taylor
 from chainrules_tape.tools.taylor_series import Series, _known
 
 mpmath = pytest.importorskip("mpmath")
@@ -129,6 +129,10 @@ BY_RULES = {
     "solve of many columns": lambda x: np.sum(
         np.linalg.solve(A + np.diag(x), np.outer(x, np.linspace(0.0, 1.0, 4000)))
     ),
+    "minimize": lambda x: v.minimize(lambda w: (w**2 - x[0]) ** 2 + 0.3 * w**2 - w * x[1], 0.5),
+    "reversible": lambda x: np.sum(
+        reversible(lambda y, k: np.sinh(y), lambda y, k: np.arcsinh(y), 2)(x)
+    ),
     "triangular": lambda x: np.sum(v.solve_triangular(A + SPREAD(x), x)),
     "triangular, upper, of ones": lambda x: np.sum(
         v.solve_triangular(A + SPREAD(x), x, upper=True, unit_diagonal=True)
@@ -145,7 +149,7 @@ def test_coefficients_are_those_of_nested_derivatives(name):
         g = lambda t, g=g: jvp(g, (t,), (1.0,))[1]
 
 
-@pytest.mark.parametrize("name", BY_RULES)
+@pytest.mark.parametrize("name", sorted(BY_RULES.keys() - {"minimize"}))
 def test_work_grows_as_a_power_of_the_order(name, monkeypatch):
     """Twice the order is at most 16 times the calls of rules; it was 1,000 times, or more."""
     calls, by_rule = [], Series._by_rule

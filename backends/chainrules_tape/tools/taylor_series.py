@@ -20,6 +20,7 @@ from chainrules_py import (
     ForwardMode,
     NotDifferentiableError,
     NotImplementedTangent,
+    ReverseMode,
     Tangent,
     TracerError,
     ZeroTangent,
@@ -182,8 +183,9 @@ def _term(y: Any, k: int, level: int) -> Any:
 class SeriesConfig(Config):
     """Configuration of series as rules see it: they may push through functions."""
 
-    capabilities = frozenset((ForwardMode,))
+    capabilities = frozenset((ForwardMode, ReverseMode))
     jvp: Any = property(lambda _: any_engine.jvp)
+    vjp: Any = property(lambda _: any_engine.vjp)
 
 
 def _write(x: Any, *_: Any) -> Any:
