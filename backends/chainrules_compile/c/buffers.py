@@ -211,8 +211,7 @@ def strides_of(shape: Shape, layout: Any, dtype: np.dtype[Any]) -> Shape:
     rest = list(layout)
     if len(rest) != sum([n != 1 for n in shape]):
         raise UnwritableError
-    found = [rest.pop(0) if n != 1 else dtype.itemsize for n in shape]
-    return tuple(found)
+    return tuple([rest.pop(0) if n != 1 else dtype.itemsize for n in shape])
 
 
 def span_of(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> tuple[int, int]:

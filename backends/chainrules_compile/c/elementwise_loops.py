@@ -64,8 +64,7 @@ def inside(block: int, dims: Shape) -> int:
     whole = 1
     for k, m in enumerate(reversed(dims)):
         if block % (whole * m):
-            fits = block % whole == 0 and m % (block // whole) == 0
-            return k + 1 if fits else k
+            return k + (block % whole == 0 and m % (block // whole) == 0)
         whole *= m
     return len(dims)
 

@@ -93,6 +93,19 @@ def test_an_element_has_one_value_wherever_it_stands(ufunc):
         assert np.array_equal(loose(f)(x[-n:], z[-n:]), whole[-n:])
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
+@pytest.mark.parametrize("half", [0.5, np.float64(0.5)])
+def test_roots_of_all_special_numbers_by_power_are_numpys(half, shape):
+    f = lambda x: np.power(np.sum(np.ones(2) * x, axis=-1, keepdims=True), half)
+    g = lambda x: np.power(x, half) * np.ones(3)
+    for each in (f, g):
+        program = loose(each)
+        for x in SPECIAL:
+            x = np.float64(x) if not shape else np.full((*shape, 1), x)
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(program(x), each(x))
+
+
 SHAPES = [
     ((3, 4), (4, 5)),
     ((4, 4), (4,)),
