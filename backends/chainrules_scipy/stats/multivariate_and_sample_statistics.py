@@ -158,6 +158,7 @@ class Multivariate:
 if private("CovViaPSD") is not None:
     follow_class(private("CovViaPSD"))
 follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
+follow_class(type(native.invwishart(2, np.eye(2))), "pdf", "logpdf", "mean", "var")
 OF: dict[str, tuple[str, ...]] = {
     "multivariate_normal": ("pdf", "logpdf", "entropy"),
     "multivariate_t": ("pdf", "logpdf", "entropy"),

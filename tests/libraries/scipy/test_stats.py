@@ -340,6 +340,18 @@ def test_several_variables_frozen():
         stats.qmc
 
 
+@pytest.mark.parametrize("name", ["wishart", "invwishart"])
+def test_matrices_of_a_frozen_distribution_are_those_of_the_function(name):
+    of = getattr(stats, name)
+    x, scale = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([[1.0, 0.2], [0.2, 2.0]])
+    for method in ("logpdf", "pdf"):
+        frozen = lambda s, method=method: getattr(of(5.0, s), method)(x)
+        given = lambda s, method=method: getattr(of, method)(x, 5.0, s)
+        assert frozen(scale) == given(scale)
+        np.testing.assert_allclose(grad(frozen)(scale), grad(given)(scale), rtol=1e-13)
+        np.testing.assert_allclose(hessian(frozen)(scale), hessian(given)(scale), rtol=1e-12)
+
+
 def test_a_singular_covariance_that_is_constant():
     """On its support, in the place: SciPy's decomposition has it."""
     singular, x, way = np.ones((2, 2)), np.array([0.3, 0.3]), np.ones(2)
