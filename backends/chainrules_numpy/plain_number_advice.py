@@ -205,6 +205,18 @@ INSTEAD: dict[Any, Any] = {
     "np.stack([a, b], axis=-1) for np.c_[a, b]",
     np.polynomial.polynomial.polyfit: "use np.polyfit({all})[::-1]",
     np.polynomial.Polynomial.fit: "use np.polyval(np.polyfit({all}), t) for its value at t",
+    np.polynomial.polynomial.polyroots: "use np.sort(np.roots({0}[::-1]))",
+    **{
+        getattr(getattr(np.polynomial, of), f"{name}fit"): "use np.linalg.lstsq("
+        f"np.polynomial.{of}.{name}vander({{0}}, {{2}}), {{1}}, rcond=None)[0]"
+        for of, name in {
+            "chebyshev": "cheb",
+            "hermite": "herm",
+            "hermite_e": "herme",
+            "laguerre": "lag",
+            "legendre": "leg",
+        }.items()
+    },
 }
 for _f, _line in INSTEAD.items():
     advise(_f, _line)

@@ -96,6 +96,15 @@ APPLIED = {
     "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polynomial.polynomial.polyfit(x, TWO, 1))": (TWO, "np.polyfit(x, TWO, 1)[::-1]"),
+    "np.sum(np.polynomial.legendre.legfit([0.5, 2.0], x, 1) ** 2)": (
+        TWO,
+        "legvander([0.5, 2.0], 1)",
+    ),
+    "np.sum(np.polynomial.hermite_e.hermefit([0.5, 2.0], x, 1) ** 2)": (TWO, "hermevander("),
+    "np.polynomial.polynomial.polyroots(np.stack([-x[0], 0.3 * x[1], x[1]]))[0]": (
+        TWO,
+        "np.sort(np.roots(np.stack(",
+    ),
     "x[0] + np.sum(np.zeros((2, x[0])))": (TWO, "np.zeros((2, int(ignore_derivatives(x[0]))))"),
     "x[0] * len(np.array2string(x))": (TWO, "np.array2string(ignore_derivatives(x))"),
     "pd.Series(x).std()": (TWO, "np.std(x, ddof=1)"),
