@@ -62,8 +62,11 @@ def adjugate_rule(x: Array):
     diagonal, and Σ_{j≠i} P_ij F_jj on it. It is a polynomial in S, so that S may have zeros and
     equal values: the derivative of the result does not depend on the choice of U and V.
     """
-    u, s, vh = svd(x, full_matrices=False)
-    phase = expand_dims(slogdet(u)[0] * slogdet(vh)[0], axis=MATRIX)
+    # LAPACK may not return from infinite elements: the phase is NaN then.
+    u, s, vh = svd(where(equal(x - x, 0), x, 0), full_matrices=False)
+    phase = expand_dims(slogdet(u)[0] * slogdet(vh)[0], axis=MATRIX) + sum(
+        x - x, axis=MATRIX, keepdims=True
+    )
     # Row i holds all values except s_i, replaced by 1; their products leave out each pair.
     diagonal_places = equal(eye_like(s, rows=s.shape[-1]), 1)
     pairs = products_of_others(where(diagonal_places, 1, expand_dims(s, axis=-2)), axis=(-1,))

@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py import NoRuleError, UnsupportedKeywordError, frule, rrule
 from chainrules_py import ops as v
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import grad, hessian, hvp, jvp, vjp
 
 RNG = np.random.default_rng(0)
 
@@ -217,3 +217,18 @@ def test_a_system_whose_both_sides_are_wanted_is_solved_once_on_the_way_back(nam
     assert len(solved) == 1
     for x_bar, expected in zip(both, alone, strict=True):
         np.testing.assert_allclose(x_bar, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.filterwarnings("ignore")
+def test_a_second_derivative_of_a_determinant_of_what_is_not_finite_is_nan(bad):
+    """LAPACK may not return from a decomposition of infinite elements."""
+    good = np.array([[-2.5, -1.0, 0.0], [0.0, 0.5, 1.0], [1.0, 2.0, 3.0]])
+    worse = good.copy()
+    worse[2, :2] = bad
+    assert np.isnan(hessian(np.linalg.det)(worse)).all()
+    stack = np.stack([good, worse])
+    (slope,) = hvp(lambda x: np.sum(np.linalg.det(x)), (stack,), (np.ones_like(stack),))
+    (alone,) = hvp(np.linalg.det, (good,), (np.ones_like(good),))
+    np.testing.assert_allclose(slope[0], alone, rtol=1e-12)
+    assert np.isnan(slope[1]).all()
