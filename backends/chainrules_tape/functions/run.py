@@ -419,7 +419,7 @@ class ReverseRun(Recorded):
             try:
                 self.tape.guard.explain(error)
             finally:
-                self.tape.guard.release()
+                self.tape.consume()
             raise
 
     def _enter(self, leaves: list[Any]) -> list[Any]:

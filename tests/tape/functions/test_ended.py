@@ -200,9 +200,18 @@ def test_using_what_was_kept_after_all_are_over_is_an_error(inner: str, later: s
         LATER[later]()
 
 
+def _caught(f: Any) -> None:
+    def raising(x: Any) -> Any:
+        raise _StopError(f(x))
+
+    with pytest.raises(_StopError):
+        grad(raising)(X)
+
+
 @pytest.mark.parametrize(
     "call",
     [
+        _caught,
         lambda f: grad(f)(X),
         lambda f: jvp(f, (X,), (ONE,)),
         lambda f: hvp(f, X, ONE),
