@@ -35,6 +35,7 @@ from chainrules_py.extend import (
 )
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
+METHODS = (types.MethodType, types.BuiltinMethodType)  # compared by their object and function
 GROWING = (list, dict, set, deque)  # whose length is compared
 READ = [each.__getitem__ for each in (dict, list, tuple, deque)]  # of entries that are compared
 MOST_BYTES = 1 << 26  # maximum size of an array that is restored
@@ -68,13 +69,17 @@ class Lookup(NamedTuple):
     def is_kept(self) -> bool:
         """Return whether the name has its value; a bound method is made anew at each look-up."""
         value = self.now()
-        return value is self.value or (isinstance(value, types.MethodType) and value == self.value)
+        return value is self.value or (isinstance(value, METHODS) and value == self.value)
 
     def put_back(self) -> None:
-        """Restore the value of the name."""
+        """Restore the value of the name, if it is stored there and not computed."""
         if self.is_entry:
             self.owner[self.key] = self.value
-        else:
+        elif (
+            self.key is None
+            or self.key in getattr(self.owner, "__dict__", ())
+            or hasattr(getattr(type(self.owner), self.key, None), "__set__")
+        ):
             setattr(self.owner, self.key or "cell_contents", self.value)
 
     def text(self, scope: Scope) -> str:
@@ -88,7 +93,7 @@ class Lookup(NamedTuple):
         )
         key = f"[{entry}]" if self.is_entry else f".{self.key or 'cell_contents'}"
         same = f"{owner}{key} is {value}"
-        if not isinstance(self.value, (*PLAIN, types.MethodType)):
+        if not isinstance(self.value, (*PLAIN, *METHODS)):
             return same
         return f"({same} or {scope.name(equal, 'equal')}({owner}{key}, {value}))"
 
@@ -267,8 +272,14 @@ class Guards:
 
     def _drawing(self) -> dict[str, Any]:
         """Return the states of the random generators, including the global ones."""
-        both = {**self._generators, "np.random": _NUMPYS, "Python's random": _PYTHONS}
-        return {name: drawing(x) for name, x in both.items()}
+        return {
+            name: drawing(x)
+            for name, x in {
+                **self._generators,
+                "np.random": _NUMPYS,
+                "Python's random": _PYTHONS,
+            }.items()
+        }
 
     def changed(self) -> list[str]:
         """Return the names whose values have changed."""

@@ -839,3 +839,62 @@ def test_what_a_function_that_is_an_argument_names_is_compared(static, monkeypat
     assert compiled(X, scaled) == pytest.approx(f(X, scaled))
     WEIGHTS[:] = 3.0
     assert compiled(X, scaled) == pytest.approx(f(X, scaled))
+
+
+class Params(dict):
+    pass
+
+
+class Numbers(list):
+    pass
+
+
+class ByName(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+class Copies:
+    """Settings that are handed out as copies."""
+
+    def __init__(self, **known):
+        self.known = known
+
+    def __getattr__(self, name):
+        try:
+            found = object.__getattribute__(self, "__dict__")["known"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+        return list(found) if isinstance(found, list) else found
+
+
+HOLDERS = {
+    "method of a dict": (lambda: Params(w=3.0), lambda p, s: p.get("w") * s, True),
+    "values of a dict": (lambda: Params(w=3.0), lambda p, s: sum(p.values()) * s, True),
+    "method of a list": (lambda: Numbers([3.0]), lambda p, s: p.index(3.0) + s, True),
+    "names and methods": (lambda: ByName(w=3.0), lambda p, s: sum(p.values()) * s + p.w, True),
+    "copies": (lambda: Copies(w=[3.0]), lambda p, s: sum(p.w) * s, False),
+    "numbers": (lambda: Copies(w=3.0), lambda p, s: p.w * s, False),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_captured_object_is_as_it_was_after_the_recording(name):
+    """What an attribute gives anew at each look-up is stored nowhere, and so not put back."""
+    make, f, is_program = HOLDERS[name]
+    held, other = make(), make()
+    before = dict(vars(held)), list(held) if isinstance(held, dict) else None
+    compiled = compile(lambda s: f(held, s), strict=is_program)
+    for s in (2.0, 2.0, 3.0):
+        assert compiled(s) == f(other, s)
+    assert vars(held) == before[0]
+    assert before[1] is None or list(held) == before[1]
+    for each in (held, other):
+        if isinstance(each, Numbers):
+            each.insert(0, 7.0)
+        else:
+            held_in = each.known if isinstance(each, Copies) else each
+            held_in["w"] = [5.0] if name == "copies" else 5.0
+    assert compiled(2.0) == f(other, 2.0)
+    assert f(held, 2.0) == f(other, 2.0)
