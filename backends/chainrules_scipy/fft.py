@@ -197,10 +197,8 @@ def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) ->
     if first is not None:
         log = v.where(np.arange(n // 2 + 1) == 0, 0.0, log)
     u = v.exp(v.add(v.add(log, bias * math.log(2)), way * (math.log(2) - offset)))
-    if first is not None:
-        u = v.where(np.arange(n // 2 + 1) == 0, first, u)
-    if n % 2 == 0:
-        u = v.where(np.arange(n // 2 + 1) == n // 2, v.real(u), u)
+    u = u if first is None else v.where(np.arange(n // 2 + 1) == 0, first, u)
+    u = u if n % 2 else v.where(np.arange(n // 2 + 1) == n // 2, v.real(u), u)
     steps = v.multiply(np.arange(n) - (n - 1) / 2, dln)
     if inverse:
         y = v.rfft(v.multiply(a, v.exp(bias * (steps + offset))))

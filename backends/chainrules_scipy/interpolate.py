@@ -412,9 +412,8 @@ def Akima1DInterpolator(  # noqa: N802
         return hermite(x, y, v.concat(inner, inner, axis=0), known.extrapolate, axis)
     (a, b), (c, d) = (inner[:1], inner[1:2]), (inner[-2:-1], inner[-1:])
     m = v.concat(3 * a - 2 * b, 2 * a - b, inner, 2 * d - c, 3 * d - 2 * c, axis=0)
-    jumps = v.abs(m[1:] - m[:-1])
-    if method == "makima":
-        jumps = jumps + v.abs(m[1:] + m[:-1]) / 2
+    modified = v.abs(m[1:] + m[:-1]) / 2 if method == "makima" else 0.0
+    jumps = v.abs(m[1:] - m[:-1]) + modified
     left, right = jumps[2:], jumps[:-2]
     total = left + right
     some = readable(total) > 1e-9 * np.max(readable(total), initial=-math.inf)
@@ -639,10 +638,8 @@ def RegularGridInterpolator(  # noqa: N802
             orders = (0,) * len(bases) if nu is None else nu
             parts = [b.at(x[..., k], orders[k], True) for k, b in enumerate(bases)]
             y = _of_splines(coefficients, parts, x.ndim - 1)
-        elif how == "pchip":
-            y = _folded(axes, values, x)
         else:
-            y = _of_corners(axes, values, x, how)
+            y = _folded(axes, values, x) if how == "pchip" else _of_corners(axes, values, x, how)
         if fill_value is not None and not bounds_error:
             y = filled(y, outside, fill_value)
         return filled(y, unknown, math.nan)

@@ -252,10 +252,12 @@ def affine_transform(
     if matrix.ndim == 2 and matrix.shape[1] == n + 1:
         matrix, offset = matrix[:n, :n], matrix[:n, n]
     offsets = [offset] * n if np.ndim(offset) == 0 else [offset[i] for i in range(n)]
-    if matrix.ndim == 1:
-        at = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
-    else:
-        at = [_added(offsets[i], matrix[i], grid) for i in range(n)]
+    at = [
+        matrix[i] * grid[i] + offsets[i]
+        if matrix.ndim == 1
+        else _added(offsets[i], matrix[i], grid)
+        for i in range(n)
+    ]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
@@ -475,9 +477,7 @@ def _in_frequencies(x: Any, size: Any, n: int, axis: int, factor: Any) -> Any:
     """Multiply a transform by a factor for each axis."""
     size = array_of(size)
     for k, m in enumerate(x.shape):
-        f = np.fft.fftfreq(m)
-        if n >= 0 and k == axis % x.ndim:
-            f = np.arange(m) / n
+        f = np.arange(m) / n if n >= 0 and k == axis % x.ndim else np.fft.fftfreq(m)
         f = f.reshape((-1,) + (1,) * (x.ndim - 1 - k))
         x = x * factor(size if size.ndim == 0 else size[k], f)
     return x

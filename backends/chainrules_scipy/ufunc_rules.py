@@ -78,8 +78,7 @@ def as_computed(y: Any, *xs: Any, by: np.ufunc) -> Any:
 def as_computed_rule(y: Any, *xs: Any, by: np.ufunc) -> Any:
     """Pass tangents on; where the value is NaN, every derivative is NaN."""
     z = as_computed(y, *xs, by=by)
-    undefined = LinearMap(_undefined, _undefined, z)
-    return z, (identity, *[undefined] * len(xs))
+    return z, (identity, *[LinearMap(_undefined, _undefined, z)] * len(xs))
 
 
 def _undefined(t: Any, z: Any) -> Any:

@@ -561,23 +561,38 @@ def _lowest(dist: Any, at: Any, *shapes: Any) -> int:
     return int(low)
 
 
+def _highest(dist: Any, at: Any, *shapes: Any) -> int:
+    """Return the upper end of the support, or a number beyond which the rest is negligible.
+
+    If that is farther away than sums go, return one that is too.
+    """
+    if np.isfinite(end := np.max(dist._get_support(*shapes)[1])):
+        return int(end)
+    beyond, first = 16, dist.pmf(at + 1, *shapes)
+    while beyond < _NUMBERS and np.any(dist.pmf(at + beyond, *shapes) > 1e-18 * first):
+        beyond *= 2
+    return int(np.max(at)) + beyond
+
+
 def _summed(name: str, upper: bool, is_log: bool) -> Any:
-    """Sum probabilities from the lower end of the support."""
+    """Sum probabilities from that end of the support on which fewer of them are."""
 
     def method(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
         shapes, loc, _ = dist._parse_args(*args, **options)
         plain = tuple(map(readable, shapes))
         at = np.floor(np.subtract(readable(k), readable(loc)))
-        low = _lowest(dist, at, *plain)
-        count = int(np.max(at, initial=low)) - low + 1
-        if count > _NUMBERS:
-            reject(f"{dist.name}.{name} at {low + count} is a sum of over {_NUMBERS} probabilities")
-        places = low + np.arange(max(count, 1))
+        low, from_above = _lowest(dist, at, *plain), dist.cdf(at, *plain) > 0.5
+        end = _highest(dist, at, *plain) if np.any(from_above) else low
+        if end - low >= _NUMBERS:
+            from_above, end = from_above & False, low
+        high = max(int(np.max(at, initial=low)), end)
+        if high - low >= _NUMBERS:
+            reject(f"{dist.name}.{name} at {high + 1} is a sum of over {_NUMBERS} probabilities")
+        places = low + np.arange(max(high - low + 1, 1))
         shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
-        below = np.where(
-            places <= at[..., None], pmf(dist, places + 0 * at[..., None], *shapes), 0.0
-        )
-        total = v.sum(below, axis=-1)
+        side = np.where(from_above, -1.0, 1.0)[..., None]
+        terms = pmf(dist, places + 0 * at[..., None], *shapes) * side
+        total = v.sum(np.where((places <= at[..., None]) == (side > 0), terms, 0.0), axis=-1)
         native = getattr(dist, name.removeprefix("log"))
         known = native(at, *plain)
         if not np.array_equal(

@@ -154,8 +154,7 @@ def _log_mass(a: Any, b: Any) -> Any:
 
 def _ncx2(x: Any, df: Any, nc: Any) -> Any:
     order, r, s = 0.5 * df - 1, np.sqrt(nc * x), np.sqrt(x) - np.sqrt(nc)
-    tilt = sc.xlogy(0.5 * order, x / nc) - s * s / 2
-    return tilt - math.log(2) + np.log(sc.ive(order, r))
+    return sc.xlogy(0.5 * order, x / nc) - s * s / 2 - math.log(2) + np.log(sc.ive(order, r))
 
 
 def _student(x: Any, df: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -257,6 +258,49 @@ def test_names():
     assert gamma(2.0, scale=3.0).mean() == 6.0
     assert grad(lambda s: norm.logpdf(1.0, 0.0, s))(2.0) == -0.375
     assert grad(lambda s: gamma(2.5, scale=s).logpdf(1.0))(2.0) == pytest.approx(-1.0)
+
+
+def _regular(k, m):
+    return mpmath.gammainc(k + 1, 0, m, regularized=True)
+
+
+def _of_many(k, n, p):
+    each = lambda j: mpmath.binomial(n, j) * p**j * (1 - p) ** (n - j)
+    return mpmath.fsum([each(j) for j in range(k + 1, n + 1)])
+
+
+TAILS = {
+    "poisson.logsf": (stats.poisson.logsf, lambda k, m: mpmath.log(_regular(k, m)), (10,), 0.1),
+    "poisson.sf": (stats.poisson.sf, _regular, (3,), 1e-6),
+    "poisson.sf, most": (stats.poisson.sf, _regular, (3,), 9.0),
+    "poisson.cdf, all": (stats.poisson.cdf, lambda k, m: 1 - _regular(k, m), (3,), 1e-9),
+    "poisson.cdf, little": (stats.poisson.cdf, lambda k, m: 1 - _regular(k, m), (3,), 60.0),
+    "binom.sf": (stats.binom.sf, _of_many, (20, 40), 0.05),
+    "binom.logsf": (stats.binom.logsf, lambda *x: mpmath.log(_of_many(*x)), (3, 10), 1e-5),
+    "binom.cdf": (stats.binom.cdf, lambda *x: 1 - _of_many(*x), (3, 10), 1e-5),
+    "geom.sf": (stats.geom.sf, lambda k, p: (1 - p) ** k, (50,), 0.9),
+    "geom.sf, far": (stats.geom.sf, lambda k, p: (1 - p) ** k, (50,), 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", TAILS)
+def test_tails_of_counts_have_all_digits(name):
+    f, exact, before, p = TAILS[name]
+    of = lambda p: f(*before, p)
+    with mpmath.workdps(200):
+        first = float(mpmath.diff(lambda p: exact(*before, p), mpmath.mpf(p)))
+        second = float(mpmath.diff(lambda p: exact(*before, p), mpmath.mpf(p), 2))
+    assert grad(of)(p) == pytest.approx(first, rel=1e-9, abs=0.0)
+    assert jvp(of, (p,), (1.0,))[1] == pytest.approx(first, rel=1e-9, abs=0.0)
+    assert grad(grad(of))(p) == pytest.approx(second, rel=1e-7, abs=0.0)
+
+
+@pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf"])
+def test_sums_on_both_sides_at_once_and_of_long_tails(method):
+    for of, shape, k in ((stats.poisson, 9.0, [0, 3, 9, 12, 40]), (stats.zipf, 2.5, [1, 3, 7])):
+        f = lambda p, of=of, k=k: np.sum(getattr(of, method)(np.array(k), p))
+        truth = (f(shape + 1e-5) - f(shape - 1e-5)) / 2e-5
+        assert grad(f)(shape) == pytest.approx(truth, rel=1e-6)
 
 
 SECOND = {
