@@ -93,7 +93,9 @@ def _stacked(line: Line) -> str | None:
     """Return a NumPy call with ``np.stack`` around its list, or None."""
     call, function = line.node, line.function
     if function is np.full and (made := _of_objects(line, call)):
-        return f"use {ast.unparse(made)}"
+        from chainrules_numpy.plain_number_advice import in_place  # loads much
+
+        return f"use {in_place(line, ast.unparse(made))}"
     if isinstance(call, ast.Call) and (of_several := _of_several(line, call)):
         return f"use {of_several}"
     if function is np.pad and isinstance(call, ast.Call) and (padded := _padded(line, call)):

@@ -274,7 +274,11 @@ def _escape(name: str) -> Callable[..., Any]:
         line = Line(caller())
         of = line.owner(name) or "x"
         given = "" if line.node is None else ast.unparse(line.node).partition(f".{name}(")[2][:-1]
-        write = f"use list({of})" if name == "tolist" else f"use {of}{given and f'[{given}]'}"
+        write = f"use list({of})"
+        if name == "item":
+            from chainrules_numpy.plain_number_advice import in_place  # loads much
+
+            write = f"use {in_place(line, of + (given and f'[{given}]'))}"
         if name in ("tofile", "dump", "dumps", "tobytes"):  # these do not return numbers
             write = f"use ignore_derivatives({of}).{name}({given}), which is a constant"
         fact = f"{name}() of {picture(x.__payload__)} would lose its derivative"

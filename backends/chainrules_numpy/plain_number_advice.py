@@ -72,6 +72,30 @@ def in_place(line: Line, write: str) -> str:
     return write if closed or not {*beside} & {*"*/+-@%&|^~.["} else f"({write})"
 
 
+_EXPRESSION = re.compile(r"use (.+?)((?:, (?:which|whose|and) | after '| for its ).*)?", re.DOTALL)
+
+
+def closed_off(advice: Any) -> Any:
+    """Return advice whose expression is in parentheses where an operator is beside the call."""
+    if isinstance(advice, str) and re.fullmatch(r"use [\w.]+\(.*\)", advice):
+        return advice  # a call
+
+    def given(line: Line) -> str | None:
+        found = advice(line) if callable(advice) else advice
+        if found is None:
+            return None
+        named = line.arguments
+        every = ", ".join(named or ["x"])
+        found = filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
+        parts = _EXPRESSION.fullmatch(found)
+        try:
+            return f"use {in_place(line, parts[1])}{parts[2] or ''}" if parts else found
+        except (SyntaxError, ValueError):  # no expression alone, or its line is unknown
+            return found
+
+    return given
+
+
 def _with_lists(write: str) -> Any:
     """Return advice that turns generators into lists, which ``np.stack`` takes."""
 
@@ -106,12 +130,13 @@ def _hypot(line: Any) -> str:
 for _name, _line in OTHERWISE.items():
     if hasattr(cmath, _name):  # of negative numbers, too
         _of_complex = re.sub(r"\{\w+\}", "{0} + 0j", _line) if _name in _CUT else _line
-        advise(getattr(cmath, _name), f"use {_of_complex}")
+        advise(getattr(cmath, _name), closed_off(f"use {_of_complex}"))
     if hasattr(math, _name):
-        advise(getattr(math, _name), _with_lists(_line) if "np.stack" in _line else f"use {_line}")
+        _found = _with_lists(_line) if "np.stack" in _line else f"use {_line}"
+        advise(getattr(math, _name), closed_off(_found))
 advise(math.hypot, _hypot)
-advise(math.log, _log)
-advise(cmath.log, lambda line: _log(line).replace("{0}", "{0} + 0j"))
+advise(math.log, closed_off(_log))
+advise(cmath.log, closed_off(lambda line: _log(line).replace("{0}", "{0} + 0j")))
 
 
 def _arange(line: Any) -> str:
@@ -159,9 +184,20 @@ def _constant(line: Any) -> str:
 def _complex(line: Any) -> str:
     """Keep the imaginary part of a complex number of two."""
     write = "{0} + 1j * {1}" if len(line.arguments) == 2 else "{0} + 0j"
-    return f"use {in_place(line, filled(write, *line.arguments, 'x'))}"
+    return f"use {write}"
 
 
+def _of_two(name: str, write: str, other: str) -> Any:
+    """Return advice for functions of ``statistics`` that may take weights, or the mean."""
+
+    def given(line: Any) -> str:
+        second = line.option(name) or next(iter(line.arguments[1:]), None)
+        return f"use {write if second is None else filled(other, line.arguments[0], second)}"
+
+    return given
+
+
+_SQUARES, _ONE = "np.sum((np.stack({0}) - {1}) ** 2)", ", ddof=1"
 INSTEAD: dict[Any, Any] = {
     np.array: _array("np.copy({0})"),
     np.asarray: _array("{0}"),
@@ -187,13 +223,24 @@ INSTEAD: dict[Any, Any] = {
     "state its derivative, scalar_rule(f, lambda y, x: ...)",
     array.array: "use np.stack({1})",
     statistics.mean: "use np.mean(np.stack({0}))",
-    statistics.fmean: "use np.mean(np.stack({0}))",
+    statistics.fmean: _of_two(
+        "weights", "np.mean(np.stack({0}))", "np.average(np.stack({0}), weights={1})"
+    ),
     statistics.geometric_mean: "use np.exp(np.mean(np.log(np.stack({0}))))",
-    statistics.harmonic_mean: "use 1.0 / np.mean(1.0 / np.stack({0}))",
-    statistics.pstdev: "use np.std(np.stack({0}))",
-    statistics.pvariance: "use np.var(np.stack({0}))",
-    statistics.stdev: "use np.std(np.stack({0}), ddof=1)",
-    statistics.variance: "use np.var(np.stack({0}), ddof=1)",
+    statistics.harmonic_mean: _of_two(
+        "weights",
+        "1.0 / np.mean(1.0 / np.stack({0}))",
+        "1.0 / np.average(1.0 / np.stack({0}), weights={1})",
+    ),
+    **{
+        f: _of_two(name, f"np.{numpys}(np.stack({{0}}){ddof})", about)
+        for f, name, numpys, ddof, about in (
+            (statistics.pstdev, "mu", "std", "", f"np.sqrt({_SQUARES} / len({{0}}))"),
+            (statistics.pvariance, "mu", "var", "", f"{_SQUARES} / len({{0}})"),
+            (statistics.stdev, "xbar", "std", _ONE, f"np.sqrt({_SQUARES} / (len({{0}}) - 1))"),
+            (statistics.variance, "xbar", "var", _ONE, f"{_SQUARES} / (len({{0}}) - 1)"),
+        )
+    },
     complex: _complex,
     round: "use np.round({all})",
     time.sleep: _constant,
@@ -219,7 +266,7 @@ INSTEAD: dict[Any, Any] = {
     },
 }
 for _f, _line in INSTEAD.items():
-    advise(_f, _line)
+    advise(_f, closed_off(_line))
 
 
 def _initial(function: Any, write: str) -> Any:

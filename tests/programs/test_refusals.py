@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import cmath  # noqa: F401
 import functools
 import importlib
 import io  # noqa: F401, as others that programs name
@@ -96,6 +97,22 @@ APPLIED = {
     "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polynomial.polynomial.polyfit(x, TWO, 1))": (TWO, "np.polyfit(x, TWO, 1)[::-1]"),
+    "2.0 * float(x[0] + x[1])": (TWO, "use (x[0] + x[1])"),
+    "1.0 / float(x[0] * x[1])": (TWO, "use (x[0] * x[1])"),
+    "float(-x[0]) ** 2": (TWO, "use (-x[0])"),
+    "-np.float64(x[0] + x[1])": (TWO, "use (x[0] + x[1])"),
+    "(x[0] * x[1]).item() ** 2": (TWO, "use (x[0] * x[1])"),
+    "1.0 / math.log(x[1] + 1.0, 10)": (TWO, "(np.log(x[1] + 1.0) / np.log(10))"),
+    "3.0 * math.remainder(x[1], 0.8)": (TWO, "(x[1] - 0.8 * np.rint(x[1] / 0.8))"),
+    "3.0 * cmath.rect(x[0], 0.3).real": (TWO, "(x[0] * np.exp(1j * 0.3))"),
+    "np.sum(np.full(3, x[0], dtype=float) ** 2)": (TWO, "use (x[0] * np.ones(3))"),
+    "2.0 / statistics.harmonic_mean(x)": (TWO, "(1.0 / np.mean(1.0 / np.stack(x)))"),
+    "statistics.harmonic_mean(x, weights=[1.0, 3.0])": (TWO, "weights=[1.0, 3.0])"),
+    "statistics.fmean(x, [1.0, 3.0])": (TWO, "np.average(np.stack(x), weights=[1.0, 3.0])"),
+    "2.0 * statistics.pvariance(x, mu=0.3)": (TWO, "(np.sum((np.stack(x) - 0.3) ** 2) / len(x))"),
+    "statistics.variance(x, 0.3)": (TWO, "np.sum((np.stack(x) - 0.3) ** 2) / (len(x) - 1)"),
+    "statistics.pstdev(x, 0.3)": (TWO, "np.sqrt(np.sum((np.stack(x) - 0.3) ** 2) / len(x))"),
+    "1.0 / statistics.stdev(x, xbar=0.3)": (TWO, "/ (len(x) - 1))"),
     "np.sum(np.polynomial.legendre.legfit([0.5, 2.0], x, 1) ** 2)": (
         TWO,
         "legvander([0.5, 2.0], 1)",
@@ -196,10 +213,10 @@ APPLIED = {
     "torch.from_numpy(x).sum()": (TWO, "use x"),
     "torch.tensor([x[0], x[1]]).sum()": (TWO, "use np.stack([x[0], x[1]])"),
     "jnp.where(x > 1, x, 0).sum()": (TWO, "use np.where(x > 1, x, 0)"),
-    "np.full((2,), x[0], dtype=float).sum()": (TWO, "use x[0] * np.ones((2,))"),
+    "np.full((2,), x[0], dtype=float).sum()": (TWO, "use (x[0] * np.ones((2,)))"),
     "np.sum(np.tile(x, x[0]))": (TWO, "use np.tile(x, int(ignore_derivatives(x[0])))"),
     "math.hypot(x[0], x[1])": (TWO, "use np.hypot(x[0], x[1])"),
-    "np.linalg.det(np.full((2, 2), x) + np.eye(2))": (ONE, "use x * np.ones((2, 2))"),
+    "np.linalg.det(np.full((2, 2), x) + np.eye(2))": (ONE, "use (x * np.ones((2, 2)))"),
     "np.sum(np.arange(0, 1, x))": (0.3, "0 + x * np.arange(np.ceil(ignore_derivatives((1 - 0) / x"),
     "np.sum(np.arange(x, 3.0))": (0.3, "x + 1 * np.arange(np.ceil(ignore_derivatives((3.0 - x) /"),
     "np.sum(np.array([x[0], x[1]], dtype=int) * x[0])": (TWO, "np.stack([x[0], x[1]]).astype(int)"),

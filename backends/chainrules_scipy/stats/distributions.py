@@ -566,18 +566,17 @@ def _highest(dist: Any, at: Any, *shapes: Any) -> int:
 
     If that is farther away than sums go, return one that is too.
     """
-    if np.isfinite(end := np.max(dist._get_support(*shapes)[1])):
-        return int(end)
-    beyond, first = 16, dist.pmf(at + 1, *shapes)
+    end, beyond, first = np.max(dist._get_support(*shapes)[1]), 16, dist.pmf(at + 1, *shapes)
     while beyond < _NUMBERS and np.any(dist.pmf(at + beyond, *shapes) > 1e-18 * first):
         beyond *= 2
-    return int(np.max(at)) + beyond
+    return int(min(end, np.max(at) + beyond))
 
 
 def _summed(name: str, upper: bool, is_log: bool) -> Any:
     """Sum probabilities from that end of the support on which fewer of them are."""
 
     def method(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
+        refuse(dist)
         shapes, loc, _ = dist._parse_args(*args, **options)
         plain = tuple(map(readable, shapes))
         at = np.floor(np.subtract(readable(k), readable(loc)))
