@@ -24,15 +24,14 @@ from chainrules_py.extend import (
     GuardMode,
     Made,
     finite_tests,
-    flatten,
     forgets,
     leaf_cotangents,
     leaf_tangents,
     leaves_out,
     made,
+    map_leaves,
     shorten_traceback,
     type_info,
-    unflatten,
     untraced,
     warn_unused,
 )
@@ -576,17 +575,14 @@ def without_zeros(
 ) -> Any:
     """Replace by None the gradients in leaves that the result does not depend on, or raise."""
     none = [i is not None and is_zero(bar) for i, bar in zip(run.inputs, found, strict=True)]
-    if not any(none):
-        return bars
-    if unused == "raise":
+    if unused == "raise" and any(none):
         number, *keys = list(run.tree.paths())[none.index(True)]
         where = "".join([f"[{key!r}]" for key in keys])
         raise NotDifferentiableError(
             f"the result does not depend on argument {names[number]!r}{where}: no gradient flows "
             f"there; leave it out, or write unused='zero' or unused='none'"
         )
-    leaves, tree = flatten(bars)
-    return unflatten(tree, [None if z else bar for z, bar in zip(none, leaves, strict=True)])
+    return map_leaves(lambda t: None if type(t) is ZeroTangent else t, bars)
 
 
 def stop_gradient(x: Any) -> Any:

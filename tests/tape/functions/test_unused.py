@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError
+from chainrules_py import MutationError, NoTangent, NotDifferentiableError
 from chainrules_tape import grad, vjp
 
 MANY = [
@@ -85,3 +85,13 @@ def test_a_pullback_compares_each():
     ps[1][0] = 3.0
     with pytest.raises(MutationError):
         pull(1.0)
+
+
+def test_none_leaves_out_what_cannot_vary_as_zeros_do():
+    params = {"w": 2.0, "act": "tanh", "size": None, "flag": True, "parts": [1.0, "a"], "b": 3.0}
+    loss = lambda p: p["w"] ** 2
+    none, zero = (grad(loss, unused=unused)(params) for unused in ("none", "zero"))
+    assert none == {"w": 4.0, "parts": [None, NoTangent()], "b": None}
+    assert zero == {"w": 4.0, "parts": [0.0, NoTangent()], "b": 0.0}
+    with pytest.raises(NotDifferentiableError, match=r"argument 0\['b'\]"):
+        grad(lambda p: p["w"] * p["parts"][0], unused="raise")(params)
