@@ -67,6 +67,10 @@ class Notes:
         """Return the loop that plays records back, or None for the usual one."""
 
 
+VARYING = frozenset(("real", "complex", "int"))
+"""Kinds of values that can be differentiated with respect to."""
+
+
 class BareTape(list[tuple[Any, ...]]):
     """Records of one differentiation, in the order of the calls.
 
@@ -221,18 +225,21 @@ class BareTape(list[tuple[Any, ...]]):
         NotDifferentiableError
             If nothing in it can be differentiated with respect to.
         """
+        leaves, _ = flatten(value)
+        if not VARYING.intersection(map(kind_of, leaves)):
+            raise NotDifferentiableError(
+                f"{describe(value)} is neither an array nor a number, and holds none: it has no "
+                f"derivative"
+            )
         if is_structure_type(type(value)):
-            flatten(value)  # which raises if it is nested too deep
             return rebuild(
                 value,
                 [
                     self.variable(x, None if name is None else f"{name}[{key!r}]")
+                    if VARYING.intersection(map(kind_of, flatten(x)[0]))
+                    else x
                     for key, x in fields_of(value)
                 ],
-            )
-        if kind_of(value) not in ("real", "complex", "int"):
-            raise NotDifferentiableError(
-                f"{describe(value)} is neither an array nor a number: it has no derivative"
             )
         made = self.leaf(value, name)
         recorders.made[id(self)] = self

@@ -11,12 +11,13 @@ from chainrules_py.extend import (
     find_tracers,
     flatten,
     flatten_tangent,
+    kind_of,
     leaf_cotangents,
     own,
     own_all,
-    unflatten,
+    unflatten_tangent,
 )
-from chainrules_tape.core.bare_tape import BareTape
+from chainrules_tape.core.bare_tape import VARYING, BareTape
 from chainrules_tape.core.cotangent_routing import INPUT, LEAF, parents
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.arguments import unit
@@ -99,7 +100,7 @@ class HasGradients(BareTape):
             bars = own_all(
                 asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False
             )
-        return unflatten(asked.tree, bars)
+        return unflatten_tangent(asked.tree, bars, plain="own")
 
 
 @final
@@ -118,7 +119,7 @@ class Asked(Recorded):
         self._leave(loss)
         found, self.tree = flatten(sources)
         for x in found:
-            if self.link_of(x) is None:
+            if self.link_of(x) is None and kind_of(x) in VARYING:
                 raise TracerError(
                     f"a gradient is requested at {describe(x)}, which is no variable of this tape; "
                     f"make one of it first: x = tape.variable(x)"
@@ -126,14 +127,14 @@ class Asked(Recorded):
         last = max([i for i in self.outputs if i is not None], default=-1)
         for x in found:
             view = getattr(x, "as_view", None)
-            if x.place > last and view is not None and view.written:
+            if view is not None and view.written and x.place > last:
                 raise MutationError(
                     f"{describe(x.payload)} was written to after the loss was computed, which does "
                     f"not depend on what it is now; ask for its gradient before, or write to a "
                     f"copy (v = x.copy())"
                 )
-        self.inputs = [x.place for x in found]
-        self.leaves = [x.payload for x in found]
+        self.inputs = list(map(self.link_of, found))
+        self.leaves = [getattr(x, "payload", x) for x in found]
 
     def on_the_way(self, fetch: Callable[[int], Any]) -> Callable[[int], Any] | None:
         """Return a function that returns the records between the sources and the loss.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import weakref
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -511,3 +513,52 @@ def test_a_differentiable_tape_has_the_second_derivatives_of_nested_gradients(na
     """Solutions by steps were right to first order alone, and squares of lengths had none at 0."""
     f, x = SECONDS[name]
     np.testing.assert_allclose(second_on_one_tape(f, x), grad(grad(f))(x), rtol=1e-9)
+
+
+@dataclasses.dataclass
+class Layer:
+    w: Any
+    b: Any = 0.0
+    name: str = "tanh"
+
+
+class Pair(NamedTuple):
+    low: Any
+    high: Any
+
+
+def test_the_gradient_of_a_structure_is_that_of_grad():
+    layer, pair = Layer(np.ones(3), 2.0), Pair(np.ones(2), 3.0)
+    loss = lambda layer, pair: np.sum(layer.w**2) * layer.b + np.sum(pair.low) * pair.high
+    with Tape() as tape:
+        xs = tape.variable(layer), tape.variable(pair)
+        y = loss(*xs)
+    found, expected = tape.grad(y, xs), grad(loss, (0, 1))(layer, pair)
+    for one, other in zip(found, expected, strict=True):
+        assert type(one) is type(other)
+        assert repr(one) == repr(other)
+    np.testing.assert_allclose((layer - 0.1 * found[0]).w, layer.w - 0.1 * 4.0)
+    np.testing.assert_allclose((pair - 0.1 * found[1]).high, pair.high - 0.1 * 2.0)
+
+
+HELD = [
+    {"w": np.ones(3), "act": "tanh"},
+    {"w": np.ones(3), "more": [None, "a", True], "texts": np.array(["a"])},
+    {"w": np.ones(3), "layer": Layer(2.0)},
+]
+
+
+@pytest.mark.parametrize("params", HELD)
+def test_a_variable_may_hold_what_cannot_vary(params):
+    with Tape() as tape:
+        p = tape.variable(params)
+        loss = np.sum(p["w"] ** 2)
+    found = tape.grad(loss, p)
+    assert found.keys() == grad(lambda p: np.sum(p["w"] ** 2))(params).keys()
+    np.testing.assert_array_equal(found["w"], 2 * np.ones(3))
+
+
+@pytest.mark.parametrize("value", ["a", None, True, {"act": "tanh"}, []])
+def test_a_variable_of_which_nothing_varies_is_refused(value):
+    with Tape() as tape, pytest.raises(NotDifferentiableError, match="holds none"):
+        tape.variable(value)
