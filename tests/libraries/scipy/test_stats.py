@@ -303,6 +303,34 @@ def test_sums_on_both_sides_at_once_and_of_long_tails(method):
         assert grad(f)(shape) == pytest.approx(truth, rel=1e-6)
 
 
+def _between(x, a, b):
+    upper = a > 0
+    low, high, at = (-b, -a, -x) if upper else (a, b, x)
+    part = (mpmath.ncdf(at) - mpmath.ncdf(low)) / (mpmath.ncdf(high) - mpmath.ncdf(low))
+    return 1 - part if upper else part
+
+
+CUT = [
+    *[(40.1, 40.0, 41.0), (38.0, 37.9, 39.0), (-40.1, -41.0, -40.0), (0.3, -1.0, 2.0)],
+    *[(1.5, 1.0, 2.0), (-1.5, -2.0, -1.0), (-3.0, -np.inf, 0.0), (2.0, 1.0, np.inf)],
+]
+
+
+@pytest.mark.parametrize("at", CUT)
+@pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf"])
+@pytest.mark.filterwarnings("error")
+def test_a_normal_distribution_that_is_cut_far_out(method, at):
+    below = {"cdf": lambda y: y, "sf": lambda y: 1 - y}
+    below |= {f"log{name}": lambda y, f=f: mpmath.log(f(y)) for name, f in [*below.items()]}
+    ours, known = getattr(stats.truncnorm, method), getattr(scipy.stats.truncnorm, method)
+    assert ours(*at) == pytest.approx(known(*at), rel=1e-12, abs=0.0)
+    places = [i for i in range(3) if np.isfinite(at[i])]
+    exact = lambda *xs: below[method](_between(*map(mpmath.mpf, xs)))
+    with mpmath.workdps(400 if abs(at[0]) > 30 else 60):
+        truth = [float(mpmath.diff(exact, at, tuple(map(int, e)))) for e in np.eye(3)[places]]
+    np.testing.assert_allclose(grad(ours, tuple(places))(*at), truth, rtol=1e-9)
+
+
 SECOND = {
     "dgamma": (-0.889, 1.7),
     "norminvgauss": (0.108, 1.3, 0.4),
