@@ -240,7 +240,7 @@ def _buffer(line: Line) -> str | None:
     node, sum_ = line.node, line.augmented
     if sum_ is not None:
         whole = sum_.target.value if isinstance(sum_.target, ast.Subscript) else sum_.target
-        if whole is not sum_.target:  # a part of a plain array, which stays plain
+        if whole is not sum_.target or _shared(line, whole):  # the plain array stays plain
             return _made(line, whole, sum_.value)
         new = ast.BinOp(whole, sum_.op, sum_.value)
         return f"use {ast.unparse(whole)} = {ast.unparse(new)}"
@@ -272,6 +272,16 @@ def _precision(own: Any, of_like: Any) -> str:
     return ", dtype=float" * (kind in ("b", "i", "u"))
 
 
+def _shared(line: Line, target: ast.expr) -> tuple[str, np.ndarray] | None:
+    """Return the array that a named one is a part of, or is under another name, and that name."""
+    buffer, seen = line.resolved(target), line.frame.f_locals
+    if not (isinstance(target, ast.Name) and isinstance(buffer, np.ndarray)):
+        return None
+    of = buffer.base if isinstance(buffer.base, np.ndarray) else buffer
+    others = [name for name, value in seen.items() if value is of and name != target.id]
+    return (others[0], of) if others else None
+
+
 def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     """Return how to make a buffer that holds traced values, of zeros or of its current numbers."""
     name, buffer, code = ast.unparse(target), line.resolved(target), line.frame.f_code
@@ -288,6 +298,11 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     if fields := getattr(getattr(buffer, "dtype", None), "names", None):
         parts = ", ".join([f"{field!r}: {name}[{field!r}]" for field in fields])
         return f"write {name} = {{{parts}}} before it is written to, a dict of arrays"
+    if shared := _shared(line, target):
+        whole, of = shared
+        zeros = f"np.zeros_like({like}, shape={of.shape}{_precision(of.dtype, of.dtype)})"
+        kept = f"{whole} + {zeros}" if np.any(of) else zeros
+        return f"make the whole array as {whole} = {kept} before {name} is taken of it"
     is_local = name in seen
     numbers = isinstance(buffer, np.ndarray) or hasattr(buffer, "to_numpy")
     if (numbers and np.any(buffer)) or (is_local and like not in known):
@@ -300,6 +315,9 @@ def _made(line: Line, target: ast.expr, stored: ast.AST | None) -> str:
     made = f"{name} = np.zeros_like({like}, shape={shape}{dtype})"
     if is_local and name not in code.co_varnames[: code.co_argcount]:
         return f"make it as {made}, which holds traced values"
+    if is_local:  # an argument, which the caller may read
+        given = made.partition(" = ")[2]
+        return f"give {given} for {name}; if {code.co_name} returns it, write {made} instead"
     return f"write {made} before it is written to"
 
 

@@ -706,6 +706,38 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "program.py:20: m[0, 0] = x[0]",
         "m = np.asarray(m) + np.zeros_like(x, shape=m.shape)",
     ),
+    "a row of a buffer": (
+        (
+            "def g(x):\n    «A = np.zeros((2, 2))»\n    r = A[1]\n    r[:] = x\n"
+            "    return np.sum(A**2)\ngrad(g)(x)"
+        ),
+        "program.py:20: r[:] = x",
+        "A = np.zeros_like(x, shape=(2, 2))",
+    ),
+    "a column that is added to": (
+        (
+            "def g(x):\n    A = np.ones((2, 2))\n    «»\n    d = A[:, 0]\n    d += x\n"
+            "    return np.sum(A**2)\ngrad(g)(x)"
+        ),
+        "program.py:21: d += x",
+        "A = A + np.zeros_like(x, shape=(2, 2))",
+    ),
+    "a buffer by another name": (
+        (
+            "def g(x):\n    «A = np.zeros(3)»\n    b = A\n    b[0] = x[0]\n    return np.sum(A)\n"
+            "grad(g)(x)"
+        ),
+        "program.py:20: b[0] = x[0]",
+        "A = np.zeros_like(x, shape=(3,))",
+    ),
+    "a buffer that a helper is given": (
+        (
+            "def fill(out, x):\n    out[0] = x[0]\ndef g(x):\n    y = «np.zeros(3)»\n"
+            "    fill(y, x)\n    return np.sum(y)\ngrad(g)(x)"
+        ),
+        "program.py:18: out[0] = x[0]",
+        "np.zeros_like(x, shape=3)",
+    ),
     "a quantile of a list": (
         "grad(lambda x: «np.quantile(list(x), 0.5)»)(x)",
         "program.py:17: np.quantile(list(x), 0.5)",
