@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import linecache
 import math
 import re
 import sys
@@ -246,7 +247,7 @@ def _buffer(line: Line) -> str | None:
         return f"use {ast.unparse(whole)} = {ast.unparse(new)}"
     if (without := line.without("out")) is not None:
         return f"use {without}"
-    stored: ast.AST | None = line.stored
+    stored: ast.AST | None = line.stored or _unpacked(line)
     if isinstance(node, ast.Subscript) and stored is not None:
         target = node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
@@ -258,6 +259,19 @@ def _buffer(line: Line) -> str | None:
     else:
         return None
     return _made(line, target, stored)
+
+
+def _unpacked(line: Line) -> ast.expr | None:
+    """Return the value of ``y[0], y[1] = value``, if the expression is one of its targets."""
+    try:
+        (statement,) = ast.parse(linecache.getline(*line.place).strip()).body
+    except (SyntaxError, ValueError):
+        return None
+    if line.node is None or not isinstance(statement, ast.Assign):
+        return None
+    several = [target for target in statement.targets if isinstance(target, (ast.Tuple, ast.List))]
+    parts = [ast.unparse(part) for target in several for part in target.elts]
+    return statement.value if ast.unparse(line.node) in parts else None
 
 
 _WRITERS = ("at", "copyto", "fill", "put", "put_along_axis", "place", "putmask", "fill_diagonal")

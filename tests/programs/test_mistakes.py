@@ -738,6 +738,14 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "program.py:18: out[0] = x[0]",
         "np.zeros_like(x, shape=3)",
     ),
+    "elements of a buffer that are assigned together": (
+        (
+            "def g(x):\n    y = «np.zeros(3)»\n    y[0], y[1] = x[0], x[1] ** 2\n"
+            "    return np.sum(y)\ngrad(g)(x)"
+        ),
+        "program.py:19: y[0]",
+        "np.zeros_like(x, shape=3)",
+    ),
     "a quantile of a list": (
         "grad(lambda x: «np.quantile(list(x), 0.5)»)(x)",
         "program.py:17: np.quantile(list(x), 0.5)",
