@@ -116,10 +116,15 @@ def _in_place_of(given: Callable[[Line], str | None]) -> Callable[[Line], str | 
     return advice
 
 
-def _windows(name: str, x: str, window: str) -> str:
+def _freedom(line: Line) -> str:
+    """Return ``ddof=`` of a standard deviation or variance, which pandas gives another default."""
+    return f"ddof={line.option('ddof') or '1'}"
+
+
+def _windows(name: str, x: str, window: str, ddof: str = "ddof=1") -> str:
     """Return a statistic of windows, in arrays."""
     view = f"np.lib.stride_tricks.sliding_window_view({x}, {window})"
-    return f"{view}.{name}(-1{', ddof=1' * (name in _DDOF)})"
+    return f"{view}.{name}(-1{f', {ddof}' * (name in _DDOF)})"
 
 
 def _rolled(name: str) -> Callable[[Line], str | None]:
@@ -127,10 +132,10 @@ def _rolled(name: str) -> Callable[[Line], str | None]:
 
     def given(line: Line) -> str | None:
         windows: Any = getattr(getattr(line.node, "func", None), "value", None)
-        if not isinstance(windows, ast.Call) or not windows.args:
+        if not isinstance(windows, ast.Call) or not windows.args or windows.keywords:
             return None
         x = ast.unparse(_joined(line, windows.func.value))  # type: ignore[attr-defined]
-        return _windows(name, x, ast.unparse(windows.args[0]))
+        return _windows(name, x, ast.unparse(windows.args[0]), _freedom(line))
 
     return given
 
@@ -159,7 +164,7 @@ def _grouped(name: str) -> Callable[[Line], str | None]:
         g = ast.unparse(_column(line, table, by) if isinstance(by, ast.Constant) else by)
         x: Any = _joined(line, table) if column is None else _column(line, table, column)
         x = line.argument if column is None and isinstance(by, ast.Constant) else ast.unparse(x)
-        part = f"{x}[np.equal({g}, k)].{name}({_DDOF.get(name, '')})"
+        part = f"{x}[np.equal({g}, k)].{name}({_freedom(line) * (name in _DDOF)})"
         return f"np.stack([{part} for k in np.unique({g})])"
 
     return given
@@ -173,8 +178,8 @@ def _column(line: Line, table: ast.expr, key: ast.expr) -> ast.expr:
     return found[0] if found else _joined(line, ast.Subscript(table, key, ast.Load()))
 
 
-_DDOF = {"std": "ddof=1", "var": "ddof=1"}
-"""The option by which NumPy's functions give what pandas' give."""
+_DDOF = ("std", "var")
+"""Statistics for which NumPy's functions need ``ddof=`` to give what pandas' give."""
 
 for _name in ("mean", "sum", "min", "max", *_DDOF):
     advise(getattr(Rolling, _name), _in_place_of(_rolled(_name)))
@@ -202,23 +207,25 @@ _IN_ARRAYS = {
     "mul": "{x} * {0}",
     "notna": "~np.isnan({x})",
     "pct_change": "np.diff({x}) / {x}[:-1]",
-    "std": "np.std({x}, ddof=1)",
+    "std": "np.std({x}, {ddof})",
     "sub": "{x} - {0}",
     "tail": "{x}[-{0}:]",
     "to_numpy": "{x}",
     "values": "{x}",
-    "var": "np.var({x}, ddof=1)",
+    "var": "np.var({x}, {ddof})",
     "where": "np.where({0}, {x}, np.nan)",
 }
 """Methods of a Series, in NumPy's functions of its array x."""
 
 
-def _in_arrays(name: str, x: str, given: list[str], of_columns: bool) -> str | None:
+def _in_arrays(
+    name: str, x: str, given: list[str], of_columns: bool, ddof: str = "ddof=1"
+) -> str | None:
     """Return the NumPy call for a method of a Series or a table, or None."""
     if name in _MATRICES and not given:
         return f"{_MATRICES[name]}({x}, rowvar=False)"
     if (known := _IN_ARRAYS.get(name)) is not None:
-        write = filled(known, *given, "y", x=x)
+        write = filled(known, *given, "y", x=x, ddof=ddof)
         return f"{write[:-1]}, axis=0)" if of_columns and name in _REDUCTIONS else write
     return f"np.{name}({', '.join([x, *given])})" if hasattr(np, name) else None
 
@@ -249,7 +256,7 @@ def _of_series(line: Line) -> str | None:
     given = [ast.unparse(_joined(line, y) if isinstance(y, ast.Call) else y) for y in call.args]
     of_columns = getattr(line.resolved(owner), "ndim", 0) == 2
     of_columns = of_columns or ast.unparse(owner).partition("(")[0].endswith("DataFrame")
-    return _in_arrays(called.attr, x, given, of_columns)
+    return _in_arrays(called.attr, x, given, of_columns, _freedom(line))
 
 
 for _method in [

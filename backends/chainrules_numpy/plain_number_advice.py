@@ -132,8 +132,22 @@ for _name, _line in OTHERWISE.items():
         _of_complex = re.sub(r"\{\w+\}", "{0} + 0j", _line) if _name in _CUT else _line
         advise(getattr(cmath, _name), closed_off(f"use {_of_complex}"))
     if hasattr(math, _name):
-        _found = _with_lists(_line) if "np.stack" in _line else f"use {_line}"
+        _after = " after 'import scipy.special'" * _line.startswith("scipy")
+        _found = _with_lists(_line) if "np.stack" in _line else f"use {_line}{_after}"
         advise(getattr(math, _name), closed_off(_found))
+
+
+def _is_close(line: Any) -> str:
+    """Compare as Python does, whose tolerances are others than NumPy's."""
+    a, b = [*line.arguments, "a", "b"][:2]
+    relative, absolute = line.option("rel_tol") or "1e-09", line.option("abs_tol") or "0.0"
+    size = f"np.maximum(np.abs({a}), np.abs({b}))"
+    apart = filled("np.abs({0} - {1})", a, b)
+    return f"use ({apart} <= np.maximum({relative} * {size}, {absolute}))"
+
+
+advise(math.isclose, _is_close)
+advise(cmath.isclose, _is_close)
 advise(math.hypot, _hypot)
 advise(math.log, closed_off(_log))
 advise(cmath.log, closed_off(lambda line: _log(line).replace("{0}", "{0} + 0j")))

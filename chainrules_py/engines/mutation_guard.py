@@ -206,7 +206,7 @@ class Guard:
         locks = self.mode == "lock" and len(self._locks) > 1
         if locks and isinstance(error, ValueError) and "read-only" in str(error):
             line = Line.of(error)
-            name = "x" if line is None else line.written or line.option("out") or "x"
+            name = "x" if line is None else line.option("out") or line.written or "x"
             raise MutationError(
                 told(
                     "the line writes to an array on which the gradient depends: it is read-only "

@@ -146,13 +146,17 @@ class Line:
 
     @property
     def written(self) -> str | None:
-        """The array that a subscript or ``+=`` writes to, or None."""
+        """The array that a subscript or ``+=`` writes to, or that a call is given, or None."""
         node: Any = self.augmented.target if self.augmented is not None else self.node
         if isinstance(node, ast.Subscript) and (self.augmented or self.stored) is not None:
             node = node.value
         elif self.augmented is None:
-            return None
-        return ast.unparse(node)
+            given = [
+                getattr(getattr(node, "func", None), "value", None),
+                *getattr(node, "args", ()),
+            ]
+            node = next((x for x in given if hasattr(self.resolved(x), "__len__")), None)
+        return node and ast.unparse(node)
 
     @property
     def function(self) -> Any:
@@ -456,7 +460,8 @@ def advised_at(line: Line) -> str | None:
     roots = _known()
     found = _found_at(line, roots)
     if found is None:
-        see_roots(roots & sys.modules.keys())  # Python's numbers alone have loaded none
+        # Python's numbers alone have loaded none; NumPy's library knows `math`.
+        see_roots((roots & sys.modules.keys()) | {"numpy"})
         see_all()
         found = _found_at(line, roots)
     return found

@@ -746,6 +746,22 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "program.py:19: y[0]",
         "np.zeros_like(x, shape=3)",
     ),
+    "an array that is sorted in place": (
+        (
+            "def g(x):\n    c = np.array([2.0, 1.0])\n    y = np.sum(x * c)\n    «c».sort()\n"
+            "    return y\ngrad(g)(x)"
+        ),
+        "program.py:20: c.sort()",
+        "c.copy()",
+    ),
+    "an array that is shuffled": (
+        (
+            "def g(x):\n    c = np.array([2.0, 1.0])\n    y = np.sum(x * c)\n"
+            "    np.random.default_rng(0).shuffle(«c»)\n    return y\ngrad(g)(x)"
+        ),
+        "program.py:20: np.random.default_rng(0).shuffle(c)",
+        "c.copy()",
+    ),
     "a quantile of a list": (
         "grad(lambda x: «np.quantile(list(x), 0.5)»)(x)",
         "program.py:17: np.quantile(list(x), 0.5)",

@@ -97,6 +97,11 @@ APPLIED = {
     "np.sum(np.roll(x, x[0]))": (TWO, "np.roll(x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polyfit(np.arange(2.0), x, x[0]))": (TWO, "x, int(ignore_derivatives(x[0])))"),
     "np.sum(np.polynomial.polynomial.polyfit(x, TWO, 1))": (TWO, "np.polyfit(x, TWO, 1)[::-1]"),
+    "pd.Series(x).std(ddof=0)": (TWO, "np.std(x, ddof=0)"),
+    "2.0 * pd.Series(x).var(ddof=0)": (TWO, "np.var(x, ddof=0)"),
+    "pd.Series(x).rolling(2).std(ddof=0).iloc[-1]": (TWO, ".std(-1, ddof=0)"),
+    "x[0] * math.isclose(x[1], x[0], abs_tol=9.0)": (TWO, "np.abs(x[1] - x[0]) <= np.maximum("),
+    "x[0] * cmath.isclose(x[1], x[1] * 1.000001)": (TWO, "1e-09 * np.maximum("),
     "2.0 * float(x[0] + x[1])": (TWO, "use (x[0] + x[1])"),
     "1.0 / float(x[0] * x[1])": (TWO, "use (x[0] * x[1])"),
     "float(-x[0]) ** 2": (TWO, "use (-x[0])"),
@@ -834,6 +839,18 @@ def test_the_first_refusal_of_a_process_knows_numpy(tmp_path):
         "  make it as b = np.zeros_like(x, shape=2), which holds traced values",
         "  use np.stack([x, 1.0])",
     ]
+
+
+def test_the_first_refusal_of_a_program_without_numpy_knows_it(tmp_path):
+    (tmp_path / "cold.py").write_text(
+        "import math\nfrom chainrules_tape import grad\n"
+        "def f(x):\n    return 2.0 * math.sin(x)\n"
+        "try:\n    grad(f)(1.3)\nexcept Exception as error:\n    print(error)\n",
+        encoding="utf-8",
+    )
+    run = [sys.executable, str(tmp_path / "cold.py")]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said[-1] == "  use np.sin(x)"
 
 
 def test_a_zero_gradient_is_warned_of_where_it_is_taken():

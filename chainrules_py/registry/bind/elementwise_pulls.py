@@ -65,8 +65,9 @@ class Pulls:
         of the corresponding real numbers.
         """
         if kind in ("int", "bool"):
-            n = len(self.saved)
-            return self._joined(tuple([_with_numbers(part, n) for part in pull.parts]))
+            return self._joined(
+                tuple([_with_numbers(part, len(self.saved)) for part in pull.parts])
+            )
         known = dtype is None or getattr(dtype, "itemsize", 0) >= _WIDEST.get(kind, 0)
         if known or ("computed", None) not in self.forms:
             return pull
