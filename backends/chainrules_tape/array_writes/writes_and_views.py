@@ -101,7 +101,8 @@ class View:
     written : bool
         Whether the tracer, or a part of it, was written to.
     children : list or None
-        Weak references to the tracers that were read from it.
+        Weak references to the tracers that were read from it, and to arrays of its elements that
+        `np.asarray` gave.
     limit : int
         Number of children at which dead references are removed.
     link : object

@@ -260,11 +260,11 @@ class Series(ArrayLike):
         # own push of still shorter ones.
         outermost = level not in _known
         known = _known.setdefault(level, {})
-        key = (f, order, *map(id, operands), *map(repr, options.items()))
+        key = (f, order, *map(id, operands), *[(name, _key(x)) for name, x in options.items()])
         try:
             if key not in known:
                 made = self._by_rule(primitive, primal, operands, options, order)
-                known[key] = made, operands
+                known[key] = made, (operands, options)
             return known[key][0]
         finally:
             if outermost:
@@ -329,6 +329,13 @@ class Series(ArrayLike):
 _known: dict[int, dict[Any, tuple[Any, Any]]] = {}
 """By level: the results of the calls that the outermost rule under way has made, with what keeps
 the ids in their keys unique."""
+
+
+def _key(x: Any) -> Any:
+    """Return what tells an option from others: texts of plain values, else the identity."""
+    if type(x) is tuple:
+        return tuple(map(_key, x))
+    return repr(x) if type(x) in (bool, int, float, str, type(None)) else id(x)
 
 
 def _products(product: Callable[..., Any], factors: list[Any], order: int) -> list[Any]:
