@@ -211,7 +211,8 @@ class BareTape(list[tuple[Any, ...]]):
         Parameters
         ----------
         value
-            Array of any shape, number, or structure of them.
+            Array of any shape, number, or structure of them, which may also hold texts, flags and
+            None.
         name : str, optional
             Name of the value in listings and messages; its fields are named ``name[key]``.
 

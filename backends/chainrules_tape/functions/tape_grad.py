@@ -46,9 +46,9 @@ class HasGradients(BareTape):
 
         Returns
         -------
-        In the structure of the sources, a tuple, list or dict for each of these; ``ZeroTangent()``
-        where the loss does not depend on a source. Plain arrays, or variables of the tape if it is
-        differentiable.
+        In the structure of the sources: a tuple, list or dict for each of these, a `Tangent` for
+        other structures; ``ZeroTangent()`` where the loss does not depend on a source. Plain
+        arrays, or variables of the tape if it is differentiable.
 
         Raises
         ------
