@@ -199,12 +199,17 @@ class Guards:
             self._packages.add(module.partition(".")[0])
         return module.partition(".")[0] in self._packages
 
-    def _note(self, name: str, owner: Any, key: Any, names: set[str]) -> Any:
-        """Record a name, and the attributes of its value that the code names."""
+    def _note(
+        self, name: str, owner: Any, key: Any, names: set[str], is_stored: bool = True
+    ) -> Any:
+        """Record a name, and the attributes of its value that the code names.
+
+        What `__getattr__` gives is not followed: it may give objects of its own kind without end.
+        """
         lookup = Lookup(name, owner, key, None, type(owner) is dict)
         if (value := lookup.now()) is not Lookup:
             self._found.setdefault((id(owner), key), lookup._replace(value=value))
-            yield from [(x, None) for x in self._name(value, name)]
+            yield from [(x, None) for x in self._name(value, name) if is_stored]
             yield from self._attributes(name, value, names)
 
     def _attributes(self, name: str, x: Any, names: set[str]) -> Iterator[tuple[Any, Any]]:
@@ -225,7 +230,9 @@ class Guards:
                 if "super" in names:
                     yield from [(getattr(of_a_base, "fget", of_a_base), x) for of_a_base in each]
             elif key in own or stated is not None or hasattr(type(x), "__getattr__"):
-                yield from self._note(f"{name}.{key}", x, key, set())
+                yield from self._note(
+                    f"{name}.{key}", x, key, set(), key in own or stated is not None
+                )
         if type(own) is dict and is_instance(x):
             once = {
                 key

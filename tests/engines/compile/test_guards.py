@@ -898,3 +898,22 @@ def test_a_captured_object_is_as_it_was_after_the_recording(name):
             held_in["w"] = [5.0] if name == "copies" else 5.0
     assert compiled(2.0) == f(other, 2.0)
     assert f(held, 2.0) == f(other, 2.0)
+
+
+class Endless:
+    """An object of which every attribute is another such object."""
+
+    def __init__(self, path=""):
+        self.path = path
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Endless(f"{self.path}.{name}")
+
+
+def test_what_an_object_gives_without_end_is_not_followed():
+    held = Endless()
+    compiled = compile(lambda x: np.sum(x * x) * (1.0 if held else 2.0))
+    assert compiled(X) == np.sum(X * X)
+    assert vars(held) == {"path": ""}
