@@ -263,11 +263,13 @@ def _buffer(line: Line) -> str | None:
 
 def _unpacked(line: Line) -> ast.expr | None:
     """Return the value of ``y[0], y[1] = value``, if the expression is one of its targets."""
+    if line.node is None:
+        return None
     try:
         (statement,) = ast.parse(linecache.getline(*line.place).strip()).body
     except (SyntaxError, ValueError):
         return None
-    if line.node is None or not isinstance(statement, ast.Assign):
+    if not isinstance(statement, ast.Assign):
         return None
     several = [target for target in statement.targets if isinstance(target, (ast.Tuple, ast.List))]
     parts = [ast.unparse(part) for target in several for part in target.elts]

@@ -87,10 +87,10 @@ def closed_off(advice: Any) -> Any:
         named = line.arguments
         every = ", ".join(named or ["x"])
         found = filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
-        parts = _EXPRESSION.fullmatch(found)
+        parts = _EXPRESSION.fullmatch(found) if line.node is not None else None
         try:
             return f"use {in_place(line, parts[1])}{parts[2] or ''}" if parts else found
-        except (SyntaxError, ValueError):  # no expression alone, or its line is unknown
+        except SyntaxError:  # no expression alone
             return found
 
     return given

@@ -372,7 +372,7 @@ def below(x: Any, level: int) -> Any:
 
 
 def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
-    """Raise unless a result is one real number; Python's whole ones, as 0, count as constants.
+    """Raise unless a result is one real number.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def check_scalar(y: Any, what: str, f: Any, leaves: Sequence[Any]) -> None:
         The leaves that it is differentiated with respect to.
     """
     of = space(y)
-    if type(y) is int or (type(of) is Space and of.kind == "real" and of.size == 1):
+    if type(of) is Space and of.kind == "real" and of.size == 1:
         return
     if (made := getattr(f, "recipe", None)) is not None and made[0].__name__ == "grad":
         raise NotDifferentiableError(

@@ -215,14 +215,3 @@ def test_only_the_outermost_function_is_warned_about():
         assert grad(lambda x: np.sum(0.0 * x))(X).tolist() == [0.0, 0.0]
         assert grad(lambda x, y: np.sum(x), (0, 1))(X, X)[1].tolist() == [0.0, 0.0]
         assert grad(lambda empty: 1.0)({}) == {}
-
-
-def test_a_hinge_that_gives_pythons_zero_is_a_constant_there():
-    hinge = lambda p: sum(max(0, 1 - v) for v in p)
-    assert grad(hinge)([0.5, 3.0]) == [-1.0, 0.0]
-    with pytest.warns(LostDerivativeWarning, match="depends on nothing"):
-        assert value_and_grad(hinge)([2.0, 3.0]) == (0, [0.0, 0.0])
-    assert grad(hinge, unused="zero")([2.0, 3.0]) == [0.0, 0.0]
-    for count in (lambda p: np.sum(p > 1), lambda p: p[0] > 1):
-        with pytest.raises(NotDifferentiableError, match="comparison"):
-            grad(count)(np.ones(2))
