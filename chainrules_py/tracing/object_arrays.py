@@ -105,7 +105,7 @@ def becomes_element(x: Any) -> bool:
     while issubclass(type(x), Tracer):
         if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
             return False
-        if x.level not in objects:
+        if x.level not in objects and not x.is_over:
             line = Line(caller())
             if len(_known) >= _KEPT:
                 _known.clear()

@@ -19,7 +19,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_py import TracerError, linear_rule, primitive
-from chainrules_py.extend import innermost
+from chainrules_py.extend import innermost, objects
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -142,6 +142,8 @@ def test_what_was_kept_of_an_ended_differentiation_counts(outer: str) -> None:
             assert use in may or inner == "vmap" or outer == "tape", (inner, use)
         else:
             np.testing.assert_allclose(found, right, err_msg=f"{inner}, {use}")
+        assert not objects or inner == "never closed"  # known while a differentiation is under way
+        objects.clear()
 
 
 def test_a_structure_of_kept_values_is_pulled_back() -> None:
