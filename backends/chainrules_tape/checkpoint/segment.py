@@ -20,6 +20,7 @@ from chainrules_py.extend import (
     flatten,
     is_generator,
     name_of,
+    objects,
     states,
     unflatten,
 )
@@ -151,11 +152,12 @@ class Segment:
         """Recompute the records by running the function on the same variables."""
         put = functools.partial(functools.partial, object.__setattr__, tape)
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
+        noted = [] if tape.level in objects else [functools.partial(objects.pop, tape.level, None)]
         folds, now = tape.folds, list(tape)
         back = functools.partial(tape.__setitem__, slice(None), now)
         # Last: if memory runs out in an earlier step, `whole` still has the records.
         undone = functools.partial(setattr, folds, "whole", folds.whole)
-        restore = at_once([*state, *states(self.generators, shared=True), back, undone])
+        restore = at_once([*state, *noted, *states(self.generators, shared=True), back, undone])
         try:
             at_once(self.drawn)()
             folds.whole = folds.whole or now
