@@ -63,6 +63,8 @@ for _name in ALIKE.split():
 def in_place(line: Line, write: str) -> str:
     """Put an expression in parentheses if an operator is beside what it replaces."""
     text, rest = line.texts
+    if line.node is None:  # the source is unknown
+        return write
     before = linecache.getline(*line.place).partition(text.partition("\n")[0])[0].rstrip()
     beside = before[-1:], rest.lstrip()[:1]
     made: Any = ast.parse(write).body[0]
@@ -87,7 +89,7 @@ def closed_off(advice: Any) -> Any:
         named = line.arguments
         every = ", ".join(named or ["x"])
         found = filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
-        parts = _EXPRESSION.fullmatch(found) if line.node is not None else None
+        parts = _EXPRESSION.fullmatch(found)
         try:
             return f"use {in_place(line, parts[1])}{parts[2] or ''}" if parts else found
         except SyntaxError:  # no expression alone
