@@ -83,12 +83,12 @@ def closed_off(advice: Any) -> Any:
         return advice  # a call
 
     def given(line: Line) -> str | None:
-        found = advice(line) if callable(advice) else advice
-        if found is None:
+        form: Any = advice(line) if callable(advice) else advice
+        if form is None:
             return None
         named = line.arguments
         every = ", ".join(named or ["x"])
-        found = filled(found, *named, *"xyz"[len(named) :], all=every, x=line.argument)
+        found = filled(form, *named, *"xyz"[len(named) :], all=every, x=line.argument)
         parts = _EXPRESSION.fullmatch(found)
         try:
             return f"use {in_place(line, parts[1])}{parts[2] or ''}" if parts else found

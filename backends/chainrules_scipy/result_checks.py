@@ -156,9 +156,9 @@ def unstated(name: str, x: Any, of: Any = ()) -> Any:
     >>> unstated("found", (3, 0.5, "well"))
     (3, <found[1], without a derivative: 0.5>, 'well')
     """
-    of_no_reals = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biuSU"
-    known = x is None or isinstance(x, (bool, int, str)) or of_no_reals
-    if known or name.rpartition(".")[2] in _CONSTANT:
+    if x is None or isinstance(x, (bool, int, str)) or name.rpartition(".")[2] in _CONSTANT:
+        return x
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biuSU":
         return x
     if isinstance(x, dict):
         return type(x)({k: unstated(f"{name}.{k}", item, of) for k, item in x.items()})

@@ -151,7 +151,7 @@ class Line:
         if isinstance(node, ast.Subscript) and (self.augmented or self.stored) is not None:
             node = node.value
         elif self.augmented is None:
-            given = [
+            given: list[Any] = [
                 getattr(getattr(node, "func", None), "value", None),
                 *getattr(node, "args", ()),
             ]
