@@ -95,6 +95,7 @@ from chainrules_py.primitives.conversion_advice import (
     refuse_labelled,
     remedies,
     remedy,
+    suggestion,
     told,
 )
 from chainrules_py.primitives.method_table import (
@@ -741,6 +742,7 @@ __all__ = [
     "stood_for",
     "strong_pull",
     "structure_of",
+    "suggestion",
     "tables",
     "tell_parameters",
     "told",

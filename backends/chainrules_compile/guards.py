@@ -40,8 +40,10 @@ GROWING = (list, dict, set, deque)  # whose length is compared
 READ = [each.__getitem__ for each in (dict, list, tuple, deque)]  # of entries that are compared
 MOST_BYTES = 1 << 26  # maximum size of an array that is restored
 MOST = 32  # maximum length of a container whose arrays and numbers are compared
-_NUMPYS: Any = np.random.get_state.__self__  # type: ignore[attr-defined]
-_PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
+SHARED: dict[str, Any] = {  # random generators
+    "np.random": np.random.get_state.__self__,  # type: ignore[attr-defined]
+    "Python's random": random.getstate.__self__,  # type: ignore[attr-defined]
+}
 EACH = 4  # approximate number of elements that are compared along an axis of an array
 
 
@@ -279,14 +281,7 @@ class Guards:
 
     def _drawing(self) -> dict[str, Any]:
         """Return the states of the random generators, including the global ones."""
-        return {
-            name: drawing(x)
-            for name, x in {
-                **self._generators,
-                "np.random": _NUMPYS,
-                "Python's random": _PYTHONS,
-            }.items()
-        }
+        return {name: drawing(x) for name, x in (self._generators | SHARED).items()}
 
     def changed(self) -> list[str]:
         """Return the names whose values have changed."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Line, advise, filled
+from chainrules_py.extend import Line, advise, filled, suggestion
 
 _name: str
 
@@ -83,13 +83,8 @@ def closed_off(advice: Any) -> Any:
         return advice  # a call
 
     def given(line: Line) -> str | None:
-        form: Any = advice(line) if callable(advice) else advice
-        if form is None:
-            return None
-        named = line.arguments
-        every = ", ".join(named or ["x"])
-        found = filled(form, *named, *"xyz"[len(named) :], all=every, x=line.argument)
-        parts = _EXPRESSION.fullmatch(found)
+        found = suggestion(advice, line)
+        parts = _EXPRESSION.fullmatch(found or "")
         try:
             return f"use {in_place(line, parts[1])}{parts[2] or ''}" if parts else found
         except SyntaxError:  # no expression alone

@@ -237,16 +237,9 @@ def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: An
         nodes = _AT_ENDS if start == first or end == last else _GAUSS
         if math.isfinite(low) and math.isfinite(high):
             left, right = a if start == first else start, b if end == last else end
-            places = [
-                (
-                    left + (right - left) * before
-                    if before < behind
-                    else right - (right - left) * behind
-                )
-                for before, behind, _ in nodes
-            ]
             length = right - left
-            for x, (_, _, weight) in zip(places, nodes, strict=True):
+            for before, behind, weight in nodes:
+                x = left + length * before if before < behind else right - length * behind
                 if low < readable(x) < high:
                     total = total + weight * length * f.at(x)
             continue

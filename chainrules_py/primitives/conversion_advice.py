@@ -446,7 +446,7 @@ def _known() -> set[str]:
 def advised(function: Any, line: Line) -> str | None:
     """Return the advice for a known function, or None."""
     see_about(str(getattr(function, "__module__", "")))
-    return _written(_advice_of(function), line)
+    return suggestion(_advice_of(function), line)
 
 
 def _advice_of(function: Any) -> Advice | None:
@@ -467,7 +467,8 @@ def advised_at(line: Line) -> str | None:
     return found
 
 
-def _written(found: Advice | None, line: Line) -> str | None:
+def suggestion(found: Advice | None, line: Line) -> str | None:
+    """Return what an advice says for a line, with its arguments, or None."""
     if callable(found):
         found = found(line)
     if found is None or "{" not in found:
@@ -509,9 +510,9 @@ def _found_at(line: Line, roots: set[str]) -> str | None:
         # A wrapper that many functions share holds the wrapped function in a local.
         held = filter(callable, frame.f_locals.values())
         codes = [frame.f_code, *map(_code_of, held)]
-        if found := [text for code in codes if (text := _written(_advice.get(code), line))]:
+        if found := [text for code in codes if (text := suggestion(_advice.get(code), line))]:
             return found[0]
-    return _written(_advice_of(line.function), line)
+    return suggestion(_advice_of(line.function), line)
 
 
 def tracebacks_of(error: BaseException) -> Iterator[types.TracebackType]:
