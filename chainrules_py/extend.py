@@ -66,6 +66,7 @@ _HOMES: dict[str, str] = {
         "refuse_type register_array_type register_host register_scalar_type type_info"
     ),
     "chainrules_py.rules.special.gamma_beta_densities": "beta_density gamma_density",
+    "chainrules_py.rules.special.gamma_and_erf": "digamma_rise",
     "chainrules_py.rules.special.orders": "around",
     "chainrules_py.rules.special.quadrature": (
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"

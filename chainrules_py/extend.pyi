@@ -214,6 +214,9 @@ from chainrules_py.rules.linalg.linear_systems import (
     as_given,
     columns,
 )
+from chainrules_py.rules.special.gamma_and_erf import (
+    digamma_rise,
+)
 from chainrules_py.rules.special.gamma_beta_densities import (
     beta_density,
     gamma_density,
@@ -579,6 +582,7 @@ __all__ = [
     "deliver",
     "demand_rule",
     "describe",
+    "digamma_rise",
     "direction",
     "dot_standard",
     "element_methods",

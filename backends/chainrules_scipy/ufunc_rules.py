@@ -34,6 +34,7 @@ from chainrules_py.extend import (
     beta_density,
     betainc_shape,
     default_engine,
+    digamma_rise,
     find_tracers,
     gamma_density,
     gammainc_shape,
@@ -476,7 +477,7 @@ def _student_shape(df: Any, t: Any) -> Any:
     F = 1 - I(z) / 2 with z = df / (df + t²), where I has the parameters df / 2 and 1/2.
     """
     near = t * t < v.minimum(0.1 * df, 1.0)
-    center = v.digamma(0.5 * df + 0.5) - v.digamma(0.5 * df) - 1 / df
+    center = digamma_rise(0.5 * df, 0.5) - 1 / df
 
     def element(u: Any) -> Any:
         moved = (df + 1) * u * u / (df * (df + u * u)) - v.log1p(u * u / df)
@@ -563,8 +564,8 @@ def _poch(y: Any, z: Any, m: Any) -> Any:
     a, b = v.where(left, z, 0.25), v.where(left, z + m, 1.0)
     turned = v.cos(math.pi * a) - v.sin(math.pi * a) / math.pi * v.digamma(1 - a)
     mirrored = v.gamma(b) * v.gamma(1 - a) * turned + v.where(left, y, 0.0) * v.digamma(b)
-    c, d = v.where(left, 1.0, z + m), v.where(left, 1.0, z)
-    return v.where(left, mirrored, y * (v.digamma(c) - v.digamma(d)))
+    rise = digamma_rise(v.where(left, 1.0, z), v.where(left, 0.0, m))
+    return v.where(left, mirrored, y * rise)
 
 
 _PARTIALS: dict[str, list[Any]] = {

@@ -47,8 +47,7 @@ for _operation, _computed in (
 @v.permute_dims.implement
 def permute_dims_standard(x: Array, *, axes: tuple[int, ...] | None = None) -> Any:
     """Permute the axes; the standard has no default, and no negative axes."""
-    ndim = x.ndim
-    order = range(ndim)[::-1] if axes is None else [axis % ndim for axis in axes]
+    order = range(x.ndim)[::-1] if axes is None else [axis % x.ndim for axis in axes]
     return namespace(x).permute_dims(x, tuple(order))
 
 

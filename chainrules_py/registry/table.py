@@ -79,8 +79,7 @@ def enter(statement: Statement) -> None:
     stated[statement.primal] = None
     # A primal that was never looked up is in no cache: functions that are repeatedly created
     # and given a rule do not invalidate the caches of others.
-    asked = statement.primal in _asked
-    tell = (invalidate, *on_change) if asked else ()
+    tell = (invalidate, *on_change) if statement.primal in _asked else ()
     _put(statement.primal, (*kept, statement), tell)
 
 

@@ -103,8 +103,7 @@ def add_tangents(a: Any, b: Any) -> Any:
         return b.added_to(a)
     if not (isinstance(a, Tangent) or isinstance(b, Tangent)):
         return a + b
-    length = common_length(a, b)
-    entries = dict(a._entries)
+    length, entries = common_length(a, b), dict(a._entries)
     for key, value in b._entries.items():
         entries[key] = _add_entries(entries[key], value) if key in entries else value
     return a._of(entries, length)

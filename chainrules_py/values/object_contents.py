@@ -94,8 +94,7 @@ def parts_of(f: Any) -> list[tuple[str, Any]]:
     if not isinstance(f, types.FunctionType):
         opens = callable(f) and not isinstance(f, (type, types.BuiltinFunctionType))
         return list(attributes(f).items()) if opens and not hasattr(f, "__wrapped__") else []
-    defaults = f.__defaults__ or ()
-    count = f.__code__.co_argcount
+    defaults, count = f.__defaults__ or (), f.__code__.co_argcount
     optional = zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True)
     return [*cells(f).items(), *optional, *(f.__kwdefaults__ or {}).items()]
 

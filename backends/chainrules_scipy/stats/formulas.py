@@ -536,7 +536,7 @@ POWERS: dict[str, Callable[..., Powers]] = {
     "bernoulli": lambda k, p: POWERS["binom"](k, 1.0, p),
     "nbinom": lambda k, n, p: (
         ((p, n), (1 - p, k)),
-        lambda: sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n),
+        lambda: -sc.betaln(n, k + 1) - np.log(n + k),
     ),
     "poisson": lambda k, mu: (((mu, k),), lambda: -sc.gammaln(k + 1) - mu),
     "geom": lambda k, p: (((p, 1.0), (1 - p, k - 1)), lambda: 0 * p),

@@ -470,8 +470,9 @@ def alias(
         If a required parameter is not assigned. One with a default is refused on use and listed
         in ``leftover``, which a test requires to be empty.
     """
-    given = (rename or {}, refuse, parameters, positional)
-    row = Alias(native, to, lower or {}, gather, fewer, *given)
+    row = Alias(
+        native, to, lower or {}, gather, fewer, rename or {}, refuse, parameters, positional
+    )
     if not late:
         row.read()
     if isinstance(to, Primitive) and to.__wrapped__ is native:

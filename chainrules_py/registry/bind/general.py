@@ -450,8 +450,7 @@ def compares(request: Request) -> bool:
     Its space is then not saved, as the cotangent of the result has the same one. Arrays with
     devices are excluded: they may be on different ones.
     """
-    infos = map(type_info, request.operands)
-    return not any([info.is_array and info.has_device for info in infos])
+    return not any([x.is_array and x.has_device for x in map(type_info, request.operands)])
 
 
 def brought(bar: Any, y_bar: Any, onto: Any) -> Any:

@@ -129,8 +129,7 @@ def eigvalsh_rule(x: Array, *, upper):
 
 def eigvalsh_push(x_dot, x, upper):
     w, V = eigh(x, upper=upper)
-    w_dot = real(sum(conj(V) * matmul(hermitian(x_dot, upper), V), axis=-2))
-    return evenly(w_dot, w, near(w))
+    return evenly(real(sum(conj(V) * matmul(hermitian(x_dot, upper), V), axis=-2)), w, near(w))
 
 
 def eigvalsh_pull(w_bar, x, upper):

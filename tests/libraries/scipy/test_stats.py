@@ -530,3 +530,27 @@ def test_moments_that_scipy_has_as_constants():
         assert grad(lambda s: mean(0.0, scale=s))(2.0) == mean(0.0)
         with pytest.raises(NotDifferentiableError, match="gumbel_r"):
             grad(mean)(0.0)
+
+
+LARGE = {
+    "t.logpdf": (
+        lambda df: stats.t.logpdf(1.3, df),
+        lambda df: -mpmath.log(df) / 2
+        - mpmath.log(mpmath.beta(0.5, df / 2))
+        - (df + 1) / 2 * mpmath.log1p(mpmath.mpf(1.3) ** 2 / df),
+    ),
+    "nbinom.logpmf": (
+        lambda n: stats.nbinom.logpmf(3, n, 0.75),
+        lambda n: mpmath.log(mpmath.rf(n, 3)) + n * mpmath.log(0.75),
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [60.0, 1e4, 1e6])
+@pytest.mark.parametrize("name", LARGE)
+def test_shapes_so_large_that_digamma_functions_cancel(name, size):
+    """The derivative of Student's logarithm in its degrees 10⁶ had three digits."""
+    f, exact = LARGE[name]
+    with mpmath.workdps(60):
+        known = [float(mpmath.diff(exact, mpmath.mpf(size), order)) for order in (1, 2)]
+    np.testing.assert_allclose([grad(f)(size), grad(grad(f))(size)], known, rtol=1e-9)
