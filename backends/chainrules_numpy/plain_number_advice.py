@@ -226,6 +226,8 @@ INSTEAD: dict[Any, Any] = {
     np.asfortranarray: "use np.copy({0}, order='F')",
     np.full: "use {1} * np.ones({0})",
     np.nditer: "use np.ravel({0})",
+    np.lib.stride_tricks.as_strided: "use np.lib.stride_tricks.sliding_window_view({0}, shape), "
+    "or an index",
     np.vectorize.__call__: _vectorized,
     np.frompyfunc: f"use vectorize({{0}}), {_VECTORIZE}",
     float: "use {0}",

@@ -44,8 +44,15 @@ class PythonProtocols(Tracer):
 
     @property
     def __array__(self) -> Any:
-        """Absent where NumPy makes the value an element of an array of objects."""
-        if not self._is_plain(2) and becomes_element(self):
+        """Absent where NumPy makes the value an element of an array of objects.
+
+        ``as_strided`` reads memory, where such an array has other sizes than the value.
+        """
+        if (
+            not self._is_plain(2)
+            and "stride_tricks" not in caller().f_globals.get("__name__", "")
+            and becomes_element(self)
+        ):
             if not getattr(self, "shape", ()):
                 raise MemberError("__array__")
             return self._as_elements

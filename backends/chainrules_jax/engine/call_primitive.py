@@ -146,7 +146,8 @@ def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any],
 
 
 ad.primitive_jvps[call_p] = _jvp
-_private.primitive_linearizations[call_p] = _linearize
+if jax.__version_info__ < (0, 11, 1):  # later versions of JAX linearize by `_jvp`
+    _private.primitive_linearizations[call_p] = _linearize
 
 
 def _transpose(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[Any]:

@@ -231,8 +231,7 @@ linear_p.multiple_results = True
 
 
 def _evaluate(*operands: Any, pair: LinearPair) -> list[Any]:
-    n = pair.residuals
-    operands = tuple(map(as_array, operands))
+    n, operands = pair.residuals, tuple(map(as_array, operands))
     return pair.forward(operands[:n], operands[n:])
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from chainrules_numpy.composites import manipulation
+from chainrules_numpy.keyword_lowerings import moved_beside, readable
 from chainrules_py import ops as v
 
 
@@ -23,7 +26,8 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
         raise IndexError(
             f"index out of bounds: the condition holds beyond the {n} slices of axis {axis}"
         )
-    return v.index(x, (*before, mask[:n]))
+    kept = np.flatnonzero(readable(mask[:n]))
+    return v.take(x, moved_beside(kept), axis=along)  # which lies in C order, as NumPy's result
 
 
 def extract(condition: Any, x: Any) -> Any:

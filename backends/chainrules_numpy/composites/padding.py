@@ -201,12 +201,11 @@ def _statistics(
 
 
 def _wrapped(x: Any, axis: int, width: Width) -> Any:
-    """Cut the result out of as many copies of x as needed."""
+    """Join as many copies of x as needed, the first and the last in part."""
     n = x.shape[axis]
-    before, behind = [-(-k // n) for k in width]
-    copies = v.concat(*[x] * (before + 1 + behind), axis=axis)
-    start = before * n - width[0]
-    return _at(copies, axis, slice(start, start + sum(width) + n))
+    (before, end), (behind, start) = [divmod(k, n) for k in width]
+    first, last = _at(x, axis, slice(n - end, n)), _at(x, axis, slice(start))
+    return v.concat(first, *[x] * (before + 1 + behind), last, axis=axis)
 
 
 def _reflected(x: Any, axis: int, width: Width, with_edge: bool, odd: bool) -> Any:

@@ -5,6 +5,7 @@ import operator
 import string
 from typing import Any
 
+from chainrules_numpy.composites.manipulation import moveaxis
 from chainrules_py import NotDifferentiableError
 from chainrules_py import ops as v
 from chainrules_py.extend import describe, kind_of, namespace_of
@@ -120,7 +121,7 @@ def cross(
         parts = [-(a[..., 2] * b2), a[..., 2] * b1, third]
     else:
         parts = [a2 * b[..., 2] - a[..., 2] * b2, a[..., 2] * b1 - a1 * b[..., 2], third]
-    return v.stack(*parts, axis=axisc)
+    return moveaxis(v.stack(*parts, axis=-1), -1, axisc)  # laid out as NumPy's result
 
 
 def _last(x: Any, axis: int) -> Any:

@@ -76,7 +76,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis)
     (along,) = m.normal_axes(operator.index(along), x.ndim)
     kept = np.delete(np.arange(x.shape[along]), untraced(obj))
-    return v.index(x, (*(slice(None),) * along, low.moved_beside(kept)))
+    return v.take(x, low.moved_beside(kept), axis=along)
 
 
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:

@@ -26,6 +26,13 @@ def _terms(call: Call, operands: tuple[Any, ...]) -> None:
     call.operands["operands"] = tuple(given)
 
 
+def _order(call: Call, order: str) -> None:
+    """Lower ``order=`` of sums that make an array; one of a single operand may be a view."""
+    given = call.operands["operands"]
+    if order in "CF" and len(given) > (2 if type(given[0]) is str else 3):
+        call.after.append(lambda y: low.in_memory_order(y, y, order))
+
+
 alias(
     np.einsum,
     to=p.einsum,
@@ -39,7 +46,7 @@ alias(
     },
     positional=("operands",),
     gather="operands",
-    lower={"operands": _terms, "order": ignored},
+    lower={"operands": _terms, "order": _order},
     refuse=("out", "casting", "dtype"),
 )
 row(np.linalg.det, v.det)

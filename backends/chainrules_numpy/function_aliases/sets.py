@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import keyword_lowerings as low
+from chainrules_numpy.composites.manipulation import moveaxis
 from chainrules_numpy.function_aliases.alias_constructors import row
 from chainrules_py import ops as v
 
@@ -25,6 +26,11 @@ def found(values: Any, *arrays: Any) -> Any:
     plain = low.readable(flat)
     order = np.argsort(plain, kind="stable")
     return v.take(flat, order[np.searchsorted(plain, values, sorter=order)])
+
+
+def _slices(x: Any, places: Any, axis: int) -> Any:
+    """Take slices along an axis, which is the outermost in the memory of NumPy's result."""
+    return moveaxis(v.take(moveaxis(x, axis, 0), places, axis=0), 0, axis)
 
 
 def unique(
@@ -44,7 +50,7 @@ def unique(
     keywords |= {"return_inverse": return_inverse, "return_counts": return_counts}
     result: Any = np.unique(plain, **keywords)
     values, *rest = result if type(result) is tuple else (result,)
-    values = found(values, ar) if axis is None else v.take(ar, rest[0], axis=int(axis))
+    values = found(values, ar) if axis is None else _slices(ar, rest[0], int(axis))
     rest = rest[1:] if keywords["return_index"] and not return_index else rest
     return (values, *rest) if rest else values
 

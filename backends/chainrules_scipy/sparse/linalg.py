@@ -30,6 +30,7 @@ from chainrules_scipy.composites_and_operand_conversions import (
     reject,
 )
 from chainrules_scipy.installation import is_traced, place, place_constructor, place_method
+from chainrules_scipy.result_checks import answer
 from chainrules_scipy.sparse.patterns_and_products import sparse_solve
 from chainrules_scipy.sparse.traced_sparse import TracedSparse, traced_of
 
@@ -39,13 +40,13 @@ _DENSE = 2000
 
 
 def _plain(a: Any) -> Any:
-    """Return a matrix, or operator, with plain numbers."""
+    """Return a matrix, or operator, with plain numbers; a copy, as SciPy sorts indices in place."""
     if isinstance(a, Operator):
         adjoint = None if a.rmatvec is None else of_values(a.rmatvec)
         make: Any = native.LinearOperator
         return make(a.shape, of_values(a.matvec), adjoint, dtype=float)
     if isinstance(a, TracedSparse):
-        return a.pattern.array(np.asarray(readable(a.elements)))
+        return a.pattern.array(np.asarray(readable(a.elements))).copy()
     return a if sparse.issparse(a) or isinstance(a, native.LinearOperator) else readable(a)
 
 
@@ -92,8 +93,8 @@ def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
     def function(A: Any, b: Any, *args: Any, **options: Any) -> Any:
         moving = exact(A, array_of(b), *args, **options)
         plain = {k: readable(x) for k, x in options.items()}
-        known, *rest = theirs(_plain(A), *map(readable, (b, *args)), **plain)
-        return anchored(known, moving), *rest
+        found = theirs(_plain(A), *map(readable, (b, *args)), **plain)
+        return answer(f"{name}(...)", found, _0=anchored(found[0], moving))
 
     return place(theirs, function)
 

@@ -126,7 +126,7 @@ class Pattern:
         for pattern, trans in ((self, "N"), (self.T, "T")):
             if pattern.factored is not None and np.array_equal(pattern.factored[0], data):
                 return _solve(pattern.factored[1], b, trans)
-        factors = splu(self.operator(data).tocsc())
+        factors = splu(self.operator(data).tocsc(copy=True))  # SciPy sorts its indices in place
         self.factored = data.copy(), factors  # a copy, as the caller may write to data
         return _solve(factors, b, "N")
 

@@ -612,11 +612,12 @@ class Writable(ArrayLike):
     def forget_view(self, operands: tuple[Any, ...]) -> None:
         """Forget the view: the function that returned it returns arrays of their own.
 
-        If it is composed for operands that are not in C order, the program's own array may be laid
-        out differently.
+        If it is composed, and the operands or the result are not in C order, the program's own
+        array may be laid out differently.
         """
         alike = getattr(self.payload, "ndim", 0) < 2 or all(
             [is_in_order(innermost(x)) and has_known_layout(x) for x in find_tracers(operands)]
+            + [not operands or is_in_order(innermost(self))]
         )
         if getattr(self, "as_view", None) is not None or not alike:
             self.as_view = View.of(None, None, LIKE if alike else UNLIKE)

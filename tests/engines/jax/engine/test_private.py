@@ -26,14 +26,14 @@ def public():
     yield
     importlib.reload(_private)
     assert _private.held_weakly
-    assert call_p in _private.primitive_linearizations
+    assert (call_p in _private.primitive_linearizations) == (jax.__version_info__ < (0, 11, 1))
 
 
 @pytest.fixture
 def linearized(public):
     """JAX that derives how to linearize from the derivatives of calls."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delitem(ad.primitive_linearizations, call_p)
+        patch.delitem(ad.primitive_linearizations, call_p, raising=False)
         yield
 
 
