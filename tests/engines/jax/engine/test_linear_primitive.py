@@ -92,7 +92,8 @@ def test_a_gradient_that_is_mapped_over_costs_no_program_and_no_search(monkeypat
     )
     monkeypatch.setattr(convert, "_search", lambda *xs, **p: looked.append(xs) or search(*xs, **p))
     np.testing.assert_allclose(run(x), np.cos(1.0) * np.ones(4), rtol=1e-5)
-    assert len(pulled) == 1  # where JAX notes the derivative; not where it pulls
+    # Where JAX notes the derivative, and since 0.11.1 where it maps; not where it pulls.
+    assert len(pulled) == (1 if jax.__version_info__ < (0, 11, 1) else 2)
     assert not looked
     assert calls(lambda: run(x)) <= 280  # with the door of results
 
