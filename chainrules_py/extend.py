@@ -42,7 +42,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.pickling_by_name": "Made by_name made made_again",
     "chainrules_py.values.locks_and_modes": "Lock Mode at_once in_own_context",
     "chainrules_py.values.memory": (
-        "has_known_layout makers overlap share_memory undecided viewers wrapping"
+        "has_known_layout makers overlap share_memory undecided viewers wrapping writers"
     ),
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef build exactly flatten map_leaves partition unflatten"

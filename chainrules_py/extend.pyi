@@ -402,6 +402,7 @@ from chainrules_py.values.memory import (
     undecided,
     viewers,
     wrapping,
+    writers,
 )
 from chainrules_py.values.object_contents import (
     attributes,
@@ -766,6 +767,7 @@ __all__ = [
     "whole_operands",
     "with_generators",
     "wrapping",
+    "writers",
     "zero_block",
     "zeta_shape",
 ]

@@ -243,8 +243,11 @@ class Program:
     def __repr__(self) -> str:
         given = ", ".join(map(repr, self.inputs))
         held = [f"{x!r} = {_shown(constant)}  # constant" for x, constant in self.constants.items()]
-        last = f"return {', '.join(map(_shown, self.outputs))}".rstrip()
-        lines = [*held, *map(repr, self.calls), last]
+        lines = [
+            *held,
+            *map(repr, self.calls),
+            f"return {', '.join(map(_shown, self.outputs))}".rstrip(),
+        ]
         return f"def {self.name}({given}):\n" + "\n".join(f"    {line}" for line in lines)
 
 

@@ -28,11 +28,8 @@ class Value(extend.Tracer):
         found, of = self.trace.split(operands)
         values = extend.unflatten(of, [x.__payload__ for x in found])
         types, wanted = tuple(map(type, values)), tuple([bool(x.num_leaves) for x in of.children])
-        if (
-            extend.find_rule(operation, types, config) is None
-            and operation.has_body
-            and not operation.opaque
-        ):
+        unknown = extend.find_rule(operation, types, config) is None
+        if unknown and operation.has_body and not operation.opaque:
             return operation.__wrapped__(*operands, **options)  # look into it
         rule = extend.demand_rule(operation, types, config, self.trace.mode)
         bound = extend.bind(rule, types, wanted, self.trace.mode, primal=primal, config=config)
@@ -63,8 +60,7 @@ for name, (operation, _) in (*v.unary_operators.items(), *v.binary_operators.ite
 
 @functools.cache
 def class_for(cls):  # rules are chosen by the type of the innermost payload
-    cls = getattr(cls, "__dispatch_type__", cls)
-    return type("Value", (Value,), {"__dispatch_type__": cls})
+    return type("Value", (Value,), {"__dispatch_type__": getattr(cls, "__dispatch_type__", cls)})
 
 
 moves = lambda x: extend.kind_of(x) in ("real", "complex")

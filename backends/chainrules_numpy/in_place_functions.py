@@ -18,12 +18,12 @@ from chainrules_numpy.late_alias import alias
 from chainrules_numpy.methods import refused
 from chainrules_py import TracerError
 from chainrules_py import ops as v
-from chainrules_py.extend import Tracer, describe, refuse_plain, untraced
+from chainrules_py.extend import Tracer, describe, refuse_plain, untraced, writers
 
 
 def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) -> None:
     """Raise if x cannot be written to, and if NumPy would raise."""
-    if not isinstance(x, Tracer):
+    if not isinstance(x, Tracer) and getattr(x, "dtype", None) != object:
         traced = [a for a in (*operands, *options.values()) if isinstance(a, Tracer)]
         refuse_plain(x, traced[0])
     given = [untraced(a) for a in (x, *operands)]
@@ -126,12 +126,16 @@ def partition(
     self[...] = np.partition(self, kth, axis, kind, order)
 
 
-row(np.copyto, copyto, None)
-row(np.putmask, putmask, None)
-row(np.place, place, None)
-row(np.put, put, None)
-row(np.put_along_axis, put_along_axis, None)
-row(np.fill_diagonal, fill_diagonal, None)
+for _f, _function in (
+    (np.copyto, copyto),
+    (np.putmask, putmask),
+    (np.place, place),
+    (np.put, put),
+    (np.put_along_axis, put_along_axis),
+    (np.fill_diagonal, fill_diagonal),
+):
+    row(_f, _function, None)
+    writers.add(_f)
 alias(np.ndarray.fill, to=fill)
 alias(np.ndarray.put, to=put, rename={"self": "a", "indices": "ind", "values": "v"})
 alias(np.ndarray.sort, to=sort)
@@ -150,6 +154,7 @@ def _adding(ufunc: np.ufunc, sign: int) -> Callable[..., None]:
 
 
 for _ufunc, _sign in ((np.add, 1), (np.subtract, -1)):
+    writers.add(_ufunc.at)
     alias(
         _ufunc.at,
         to=_adding(_ufunc, _sign),

@@ -381,18 +381,22 @@ def memory_order(call: Call, order: str) -> None:
 
 
 def in_memory_order(y: Any, like: Any, order: str) -> Any:
-    """Copy an array unless its memory is in an order, which may be that of another array."""
+    """Copy an array unless its memory is in an order, which may be that of another array.
+
+    What a compiler records has its layout in the payload.
+    """
     if order in "KA" and not has_known_layout(like) and hasattr(y, "forget_view"):
         y.forget_view((like,))
-    flags = getattr(plain(like), "flags", None)
+    known, made = [getattr(plain(x), "payload", plain(x)) for x in (like, y)]
+    flags = getattr(known, "flags", None)
     if y.ndim < 2 or flags is None:
         return y
     axes: Any = range(y.ndim)
     if order == "F" or (order == "A" and getattr(flags, "fnc", False)):
         axes = axes[::-1]
     elif order == "K" and like.ndim == y.ndim:
-        axes = sorted(axes, key=lambda k: -abs(plain(like).strides[k]))
-    if np.transpose(plain(y), axes).flags.c_contiguous:
+        axes = sorted(axes, key=lambda k: -abs(known.strides[k]))
+    if np.transpose(made, axes).flags.c_contiguous:
         return y
     turned = v.copy(v.permute_dims(y, axes=tuple(axes)))
     return v.permute_dims(turned, axes=tuple(np.argsort(axes).tolist()))

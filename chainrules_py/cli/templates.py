@@ -109,7 +109,7 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
         import numpy as np
 
         from chainrules_py import {imports}
-        from chainrules_py import ops as v  # rules in words run on every array library
+        from chainrules_py import ops as v  # rules written in operations run on every array library
         from chainrules_py.testing import check_rule
 
 

@@ -191,8 +191,7 @@ class Pullback:
         operands, record = self.operands, self.record
         y_bar = check_tangent_of(self.y, (y_bar, *others) if others else y_bar, "cotangent")
         self.guard.check()
-        always = record is not None and record[0].statement.recipe.always
-        if always and is_zero(y_bar):
+        if record is not None and record[0].statement.recipe.always and is_zero(y_bar):
             y_bar = zero_tangent(self.y)
         if record is None or is_zero(y_bar):
             slots = zip(operands, self.wanted, strict=True)

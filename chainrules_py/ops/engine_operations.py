@@ -141,8 +141,10 @@ def written_through(
 
 def subscripts(cls: type) -> bool:
     """Return whether reading an array of a class may subscript it: the library declares that."""
-    own = not issubclass(cls, Tracer) and getattr(read.implementation((cls,)), "subscripts", False)
-    return own is True
+    return (
+        not issubclass(cls, Tracer)
+        and getattr(read.implementation((cls,)), "subscripts", False) is True
+    )
 
 
 def reading_rows(cls: type) -> Callable[[Any, Any], Any]:

@@ -156,8 +156,9 @@ class Explanation:
                 text = f"{s.recipe.constructor} for {_types(s)} ({s.layer.name.lower()})  {s.where}"
             lines.append(f"  {kind}  {text}")
         lines += [f"   not  {_line(s)}" for s in self.others]
-        notes = filter(None, [self.ambiguous, *plugins.not_loaded()])
-        return "\n   !!   ".join(["\n".join(lines), *notes])
+        return "\n   !!   ".join(
+            ["\n".join(lines), *filter(None, [self.ambiguous, *plugins.not_loaded()])]
+        )
 
 
 def _types(s: Statement) -> str:

@@ -48,19 +48,17 @@ class PythonProtocols(Tracer):
 
         ``as_strided`` reads memory, where such an array has other sizes than the value.
         """
-        if (
-            not self._is_plain(2)
-            and "stride_tricks" not in caller().f_globals.get("__name__", "")
-            and becomes_element(self)
-        ):
+        if not self._is_plain(2) and becomes_element(self):
             if not getattr(self, "shape", ()):
                 raise MemberError("__array__")
-            return self._as_elements
+            if "stride_tricks" not in caller().f_globals.get("__name__", ""):
+                return self._as_elements
         return self._as_array
 
     def _as_elements(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return an array of objects, lent where NumPy would return the array itself."""
-        made = number_homes["numpy"].empty_like(untraced(self), object)
+        # What a compiler records has its layout in its payload.
+        made = number_homes["numpy"].empty_like(getattr(x := untraced(self), "payload", x), object)
         made[...] = number_homes["numpy"].array([*self])
         if copy is not True and dtype is None:
             self.lend(made)

@@ -32,7 +32,7 @@ from chainrules_py.values.array_conversion import as_array, is_asked, is_read, i
 from chainrules_py.values.caller_frames import caller
 from chainrules_py.values.dispatch_types import Tracer, number_home
 from chainrules_py.values.find_tracers import call_plain, find_tracers, untraced
-from chainrules_py.values.memory import share_memory, undecided, viewers
+from chainrules_py.values.memory import share_memory, undecided, viewers, writers
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.type_info import type_info
 
@@ -238,7 +238,7 @@ def _find_plan(
 ) -> Any:
     """Return the plan of a library function on one engine's tracers, or the general one."""
     slow: Any = partial(_call_slowly, f, row, home)
-    may = any(map(may_hold, map(type, (*operands, *keywords.values()))))
+    may = f not in writers and any(map(may_hold, map(type, (*operands, *keywords.values()))))
     if may:
         slow = _joining(slow, f)
     if any([is_table(type(x)) for x in operands]):

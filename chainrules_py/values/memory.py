@@ -15,6 +15,8 @@ makers: set[Any] = set()
 viewers: set[Any] = set()
 """Library functions whose results may be views. Any other returns a new array, even if it is
 computed by an operation that returns views."""
+writers: set[Any] = set()
+"""Library functions that write to an argument, and get an array of traced objects as it is."""
 undecided: dict[Any, Callable[[tuple[Any, ...], Any], bool]] = {}
 """Library functions that return a view or a copy depending on their arguments, each with a test of
 arguments and keywords whether it may be a view. If so, a call on plain arrays decides."""

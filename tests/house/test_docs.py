@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from chainrules_py import extend
+from chainrules_py.cli.commands import commands
 from tests.fake_gpu.backend import is_importable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -164,6 +165,23 @@ def test_paragraphs_have_at_most_90_words_and_cells_25(page):
         limit = 25 if is_table else 90
         long += [piece.strip()[:60] for piece in pieces if len(WORD.findall(piece)) > limit]
     assert not long
+
+
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
+def test_rows_of_a_table_have_as_many_cells_as_its_head(page):
+    """A renderer drops the cells beyond."""
+    text = re.sub(r"^```.*?^```", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        rows = [re.sub(r"`[^`]*`", "", row) for row in table.splitlines()]
+        assert len({row.count("|") - row.count(r"\|") for row in rows}) == 1, table[:200]
+
+
+def test_the_commands_that_take_json_are_those_that_the_page_names():
+    (listed,) = re.findall(r"; (.*) take `--json`", text_of(DOCS / "command-line.md"))
+    takes = [
+        name for name, c in commands.commands.items() if any(p.name == "as_json" for p in c.params)
+    ]
+    assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(takes)
 
 
 @pytest.mark.parametrize("page", DESIGN, ids=name_of)

@@ -30,6 +30,15 @@ def test_the_names_of_the_door_that_an_engine_takes_are_counted():
     assert {*re.findall(r"^(\w+)  ", extend.__doc__ or "", re.MULTILINE)} == names
 
 
+def test_the_lines_of_the_engine_are_counted():
+    lines = (ROOT / "examples/engine.py").read_text("utf-8").count("\n")
+    assert f"engine in {lines} lines" in (ROOT / "examples/README.md").read_text("utf-8")
+    (most,) = re.findall(
+        r"less than (\d+) lines", (ROOT / "docs/build-an-engine.md").read_text("utf-8")
+    )
+    assert lines < int(most)
+
+
 def test_a_value_of_the_sketch_inside_of_a_dict_is_an_error_that_says_what_to_write():
     """It is an endless recursion with a note; the tape takes such a call."""
     page = (ROOT / "docs/build-an-engine.md").read_text("utf-8")

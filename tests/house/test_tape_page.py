@@ -68,4 +68,8 @@ def test_a_name_on_the_page_exists(name):
 def test_files_are_those_of_the_core_in_the_order_in_which_they_are_read():
     table = re.findall(r"^\| `backends/chainrules_tape/core/(\w+)\.py` \|", TEXT, re.MULTILINE)
     assert tuple(table) == CORE
+    listed = re.findall(
+        r"to be read in this order: (.*)\.", (ROOT / "docs/tape.md").read_text("utf-8")
+    )
+    assert listed == [", ".join([f"`{name}`" for name in CORE])]
     assert {p.stem for p in (TAPE / "core").glob("*.py")} - {"__init__"} == {*CORE}

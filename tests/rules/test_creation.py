@@ -30,6 +30,9 @@ UNSEEN = {
     "a function of a list": lambda x: np.sum([x[0], x[1]]),
     "full_like of another": lambda x: np.full_like(LINE, x[0]),
     "as_strided": lambda x: np.lib.stride_tricks.as_strided(x, (2,), (8,)),
+    "as_strided by other strides": lambda x: np.lib.stride_tricks.as_strided(
+        np.ravel(x)[::2], (2,), (32,)
+    ),
 }
 
 

@@ -152,7 +152,7 @@ def has_nan(x: Any) -> bool:
     cls = type(x)
     if is_structure_type(cls):
         return any(has_nan(field) for _, field in fields_of(x))
-    if cls in (float, complex):
+    if type_info(cls).is_number:
         return bool(x != x)
     return type_info(cls).is_array and bool(namespace_of(cls).any(x != x))
 

@@ -73,8 +73,7 @@ class Quotients:
         over = self.divide
 
         def pull_ratio(y_bar: Any, n: Any, d: Any, plan: Any = None) -> Any:
-            known = type(n) in finite_tests and type(d) in finite_tests
-            if known and type(y_bar) in finite_tests:
+            if type(n) in finite_tests and type(d) in finite_tests and type(y_bar) in finite_tests:
                 if plan is not None and d.size == 1 and d.shape == plan.shape:
                     bar = over(plan.of_product(y_bar, n), d)  # one division
                     if finite(bar):

@@ -120,6 +120,11 @@ def strong_pull(
     masks = strong and n == 1 and not any([issubclass(type(x), Tracer) for x in saved])
     if selects(pull) or masks:
         probes = listed(probe, saved)
+        if each:  # an infinite cotangent times a share of 0 is NaN
+            bars = [
+                where(untraced(probe) != 0, bar, 0) if _is_number(probe) else bar
+                for bar, probe in zip(bars, probes, strict=True)
+            ]
     elif whole or not (each or product):
         probes = [True] * n
     else:

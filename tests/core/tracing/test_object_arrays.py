@@ -239,6 +239,38 @@ def test_what_numpy_copies_stays_as_it_was_when_the_array_is_written_to():
         np.testing.assert_allclose(grad(kept)(X, make), truth)
 
 
+WRITING = {
+    "copyto": lambda v, y: np.copyto(v, y),
+    "copyto by keywords": lambda v, y: np.copyto(src=y, dst=v, where=[True, False]),
+    "put": lambda v, y: np.put(v, [1], y[:1]),
+    "putmask": lambda v, y: np.putmask(v, v > 0.6, y),
+    "place": lambda v, y: np.place(v, v > 0.1, y),
+    "put_along_axis": lambda v, y: np.put_along_axis(v, np.array([1]), y[:1], axis=0),
+    "add.at": lambda v, y: np.add.at(v, [0, 0], y),
+    "subtract.at": lambda v, y: np.subtract.at(v, [0, 1], y),
+    "a copy": lambda v, y: np.copyto(v, np.array([y[1], y[0]])),
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("make", [lambda x: np.array([x[0], x[1]]), lambda x: np.array(x[:2])])
+def test_functions_that_write_write_to_the_array_itself(name, make):
+    def written(x, y):
+        v = make(x)
+        WRITING[name](v, y)
+        return np.sum(v**3)
+
+    y = np.array([0.4, 1.1])
+    (value, pull), h = vjp(written, X, y), 1e-6
+    assert value == written(X, y)
+    for place, bar in enumerate(pull(1.0)):
+        for i, step in enumerate(h * np.eye(len(bar))):
+            ends = [[X, y] for _ in range(2)]
+            ends[0][place], ends[1][place] = ends[0][place] + step, ends[1][place] - step
+            truth = (written(*ends[0]) - written(*ends[1])) / (2 * h)
+            assert bar[i] == pytest.approx(truth, abs=1e-8)
+
+
 def test_a_bool_of_numpy_meets_every_number():
     f = lambda x: np.sum(np.array([x[0], 1.0])) + x[0] * np.True_
     np.testing.assert_array_equal(grad(f)(X), [2.0, 0.0, 0.0])

@@ -60,6 +60,10 @@ FUNCTIONS = {
     "uses apart": lambda x, y: np.concatenate([np.sin(x), x, x * y], 0),
     "scaled": lambda x, y: (x + x) / np.sum(x) - np.max(y),
     "by rows": lambda x, y: np.stack([x[0] * y[1], x[1], np.sin(x[0])]),
+    "filled alike": lambda x, y: (np.full_like(x, 1.5) + x) * y,
+    "in a buffer of a shape": lambda x, y: np.zeros_like(x, shape=(3, 2)) + x[0, 0] * y[0, 0],
+    "slopes": lambda x, y: np.gradient(x, axis=0) * y,
+    "copied in order": lambda x, y: x.copy("K") * y.T.copy("A").T,
 }
 LOSSES = {
     "sum": lambda f: lambda x, y: np.sum(f(x, y)),

@@ -65,6 +65,29 @@ def test_a_gradient_of_what_pandas_computes_is_a_program():
     assert len(compiled.programs) == 1
 
 
+ARRAYS_OF_OBJECTS = {
+    "copy": lambda x: np.sum(np.array(x) ** 2),
+    "method of a plain array": lambda x: np.ones(2).dot(x**2),
+    "rows": lambda x: np.sum(np.array([x, 2 * x]) ** 2 * x),
+    "row": lambda x: np.sum(np.r_[x, 1.0] ** 3),
+    "polynomial": lambda x: np.polynomial.polynomial.polyval(2.0, x**2),
+    "list": lambda x: np.sum([x, 2 * x * x]),
+    "loop": lambda x: sum(v * v * (i[0] + 1) for i, v in np.ndenumerate(x)),
+    "matrix": lambda x: np.array([[1.0, 0.0]]).dot(np.outer(x, x)).sum(),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS_OF_OBJECTS)
+def test_a_gradient_of_what_makes_arrays_of_objects_is_a_program(name):
+    f = ARRAYS_OF_OBJECTS[name]
+    compiled = compile(value_and_grad(f), strict=True)
+    for x in (np.array([0.3, 1.2]), np.array([-2.0, 0.0]), np.array([np.inf, 1.0])):
+        with np.errstate(invalid="ignore"):
+            value, slope = compiled(x)
+            np.testing.assert_allclose(value, f(x))
+            np.testing.assert_allclose(slope, grad(f)(x))
+
+
 def test_so_does_a_gradient_that_others_have_wrapped():
     """SciPy is asked for the value, by what stands for it in the derivative."""
     script = (

@@ -31,6 +31,17 @@ def test_the_call_that_makes_a_nan_is_named_with_its_line():
     assert isinstance(error.value, (ChainRulesError, FloatingPointError))
 
 
+@pytest.mark.parametrize("number", [float, np.float64, np.float32, np.asarray])
+def test_a_nan_of_one_number(number):
+    with np.errstate(all="ignore"), debug_nans():
+        with pytest.raises(NanError, match=r"log\(.*\) gave NaN"):
+            grad(lambda x: np.log(x - 10.0))(number(2.0))
+        with pytest.raises(NanError, match="going back through exp"):
+            grad(lambda x: np.log(np.exp(x) + number(1.0)))(number(800.0))
+        with pytest.raises(NanError, match="log"):
+            grad(lambda x: np.log(np.sum(x) - 10.0))(np.ones(2, np.result_type(number(1.0))))
+
+
 def test_a_nan_on_the_way_back():
     def f(x):
         return np.sum(np.arctan2(x, 2 * x))
