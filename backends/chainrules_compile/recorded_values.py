@@ -125,10 +125,11 @@ class Noted:
     def _is_element(self) -> bool:
         """Return whether it becomes an element; guard that it is finite.
 
-        Some functions of NumPy compute otherwise with objects that are not.
+        Some functions of NumPy compute otherwise with objects that are not. A narrower element
+        would stay narrow beside others, which widen it in an array of numbers.
         """
         x = np.asarray(self.payload)
-        is_element = x.dtype.kind == "f" and 0 < x.size <= MOST_ELEMENTS
+        is_element = x.dtype == np.float64 and 0 < x.size <= MOST_ELEMENTS
         if is_element and self.current not in self.recorder.elements:
             self.recorder.elements.add(self.current)
             if not np.all(np.isfinite(self)):

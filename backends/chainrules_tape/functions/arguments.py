@@ -418,7 +418,10 @@ def _instead(y: Any, of: Any, what: str, f: Any, leaves: Sequence[Any]) -> str:
         return "return its real part, np.real(...)"
     if not any([kind_of(x) in ("real", "complex") for x in leaves]):
         return "a whole number does not change by a little: give floats (3.0 for 3)"
-    return "a comparison, or a count, gives a whole number, whose derivative is zero"
+    return (
+        "a comparison, or a count, gives a whole number, whose derivative is zero; write "
+        "max(0.0, x) for max(0, x), and 0.0 for another 0 that is meant as a real number"
+    )
 
 
 def unit(y: Any, what: str, f: Any, leaves: Sequence[Any] = ()) -> Any:

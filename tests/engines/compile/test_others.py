@@ -88,6 +88,21 @@ def test_a_gradient_of_what_makes_arrays_of_objects_is_a_program(name):
             np.testing.assert_allclose(slope, grad(f)(x))
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_narrow_numbers_in_an_array_are_as_wide_as_the_array(target):
+    """They were computed in 32 bits, and widened at the end."""
+    x, y = np.array([16777216.0], np.float32), np.array([0.5])
+    for f in (
+        lambda x, y: np.array([x[0], y[0]]) + 1.0,
+        lambda x, y: np.array([x, y]) + 1.0,
+        lambda x, y: np.array([x, [0.5]]) * 3.3,
+    ):
+        found, known = compile(f, target=target)(x, y), f(x, y)
+        np.testing.assert_array_equal(found, known)
+        assert found.dtype == known.dtype
+
+
 def test_so_does_a_gradient_that_others_have_wrapped():
     """SciPy is asked for the value, by what stands for it in the derivative."""
     script = (
