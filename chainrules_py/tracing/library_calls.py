@@ -191,7 +191,9 @@ def _find_own(f: Any, row: Alias | None, plan: Step) -> Step:
         return lambda *xs, **keywords: _asked(f, plan(*xs, **keywords), xs, keywords)
     if row is None or isinstance(row.operation, Primitive) or f in viewers:
         return plan
-    return lambda *xs, **keywords: _unshared(plan(*xs, **keywords), xs, xs)
+    return lambda *xs, **keywords: _unshared(
+        plan(*xs, **keywords), xs, () if keywords.get("order") in ("C", "F") else xs
+    )
 
 
 def _unshared(result: Any, operands: tuple[Any, ...], composed: tuple[Any, ...] = ()) -> Any:
