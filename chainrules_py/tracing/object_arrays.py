@@ -103,7 +103,7 @@ def becomes_element(x: Any) -> bool:
         if not small or (x.ndim == 0 and _is_nan(x)):
             return False
     while issubclass(type(x), Tracer):
-        if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
+        if not getattr(x, "joins_objects", False) or kind_of(x) not in ("real", "int"):
             return False
         if x.level not in objects and not x.is_over:
             line = Line(caller())
