@@ -4,9 +4,9 @@ Importing this package registers NumPy's types and ufuncs, and the functions tha
 call; the rest is registered at its first use.
 """
 
-import numpy as np
+import sys
 
-if tuple(map(int, np.__version__.split(".")[:2])) < (2, 4):
+if sys.flags.optimize > 1:  # -OO drops NumPy's docstrings, and the signatures with them
     from chainrules_numpy.signatures import tell
 
     tell()

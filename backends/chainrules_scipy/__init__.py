@@ -18,7 +18,13 @@ __all__ = ["Installed", "by_numpy", "install"]
 
 chainrules_contract = 1
 
-importlib.import_module("scipy")  # raises if SciPy is missing: the modules here need it
+try:
+    importlib.import_module("scipy")
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"chainrules_scipy needs SciPy ({error}): pip install 'chainrules-py[scipy]'",
+        name=error.name,
+    ) from error
 
 for _theirs, _ours in OURS.items():
     later(_ours, _theirs)

@@ -345,7 +345,8 @@ def _load_announced(group: str, root: str) -> bool:
         if module not in failures and load(module) is None:
             warn_program(
                 f"{module} brings derivatives for {root}, and {failures[module]}; what it states "
-                f"after that is missing: import {module} to see where, or uninstall it",
+                f"after that is missing: import {module} to see where"
+                f"{', or uninstall it' if layer_of(module) is Layer.THIRD_PARTY else ''}",
                 PackageWarning,
             )
     return bool(modules)

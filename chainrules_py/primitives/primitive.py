@@ -32,6 +32,7 @@ from chainrules_py.primitives.plugins import (
     check_contract,
     layer_of,
     not_loaded,
+    root_of,
     see,
     see_about,
     see_helpers,
@@ -346,12 +347,16 @@ class Primitive(Generic[P, R]):
     def lacking(self, classes: tuple[type, ...]) -> NoRuleError | TypeError:
         """Return the error for operands without an implementation, with what to write instead."""
         shown, name = ", ".join(cls.__qualname__ for cls in classes), self.__name__
-        rest = [self.signature.parameters[operand] for operand in self.operands[len(classes) :]]
-        missing = [p.name for p in rest if p.default is p.empty]
+        missing = [
+            operand
+            for operand in self.operands[len(classes) :]
+            if (p := self.signature.parameters[operand]).default is p.empty
+        ]
         if missing:
             return TypeError(f"{name}() missing a required argument: {missing[0]!r}")
-        is_theirs = layer_of(self.__module__) is Layer.USER
-        instead = "give it a body" if is_theirs else "call it on NumPy's arrays"
+        is_lost = not_loaded() and {"numpy", "builtins"}.issuperset(map(root_of, classes))
+        usual = "mend the import below" if is_lost else "call it on NumPy's arrays"
+        instead = "give it a body" if layer_of(self.__module__) is Layer.USER else usual
         forgotten = " (did you forget return?)" if "NoneType" in shown else ""
         msg = (
             f"nothing computes {name}({shown}){forgotten}; {self.instead or instead}, or write "

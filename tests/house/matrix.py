@@ -42,8 +42,6 @@ SUITES = {
     "PyTensor and others": ("tests/engines/thin", "tests/engines/autograd"),
 }
 REST = "all others"
-OLDEST_NUMPY = {"3.14": "2.3.2"}
-"""NumPy's first release that has a wheel for that Python, where 2.3.0 has none."""
 USE = """\
 import numpy as np
 from chainrules_py import primitive, rrule, scalar_rule
@@ -118,7 +116,7 @@ def environment(python: str, place: Path, *what: str) -> Path:
 
 def use(version: str, python: str, folder: Path, built: dict[str, Path]) -> None:
     """Install wheel and sdist with the newest NumPy, the wheel with the oldest; use them."""
-    oldest = f"numpy=={OLDEST_NUMPY.get(version, '2.3.0')}"
+    (oldest,) = (line for line in lowest() if line.startswith("numpy=="))
     for name, numpy in (("wheel", "numpy"), ("wheel", oldest), ("sdist", "numpy")):
         place = folder / f"{version}-{name}-{numpy}"
         inside = environment(python, place, numpy, f"{built[name]}[cli]")

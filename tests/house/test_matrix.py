@@ -26,6 +26,16 @@ def test_every_extra_has_a_lowest_version():
     assert "numpy==2.4.6" in matrix.lowest()
 
 
+def test_the_wheel_is_used_with_versions_that_it_takes(tmp_path, monkeypatch):
+    installed = set()
+    monkeypatch.setattr(matrix, "run", lambda *command, cwd=None: "")
+    monkeypatch.setattr(matrix, "environment", lambda python, place, *what: installed.add(what[0]))
+    monkeypatch.setattr(matrix.shutil, "rmtree", lambda place: None)
+    built = {"wheel": tmp_path / "a.whl", "sdist": tmp_path / "a.tar.gz"}
+    matrix.use("3.14", "python3.14", tmp_path, built)
+    assert installed == {"numpy", "numpy==2.4.6"}
+
+
 def test_rows_are_replaced_and_sorted(tmp_path):
     table = tmp_path / "table.csv"
     for version, row, said in [

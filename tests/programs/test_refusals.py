@@ -14,7 +14,7 @@ import multiprocessing.pool
 import os.path  # noqa: F401
 import pickle
 import re
-import statistics  # noqa: F401
+import statistics
 import struct  # noqa: F401
 import subprocess
 import sys
@@ -113,7 +113,10 @@ APPLIED = {
     "np.sum(np.full(3, x[0], dtype=float) ** 2)": (TWO, "use (x[0] * np.ones(3))"),
     "2.0 / statistics.harmonic_mean(x)": (TWO, "(1.0 / np.mean(1.0 / np.stack(x)))"),
     "statistics.harmonic_mean(x, weights=[1.0, 3.0])": (TWO, "weights=[1.0, 3.0])"),
-    "statistics.fmean(x, [1.0, 3.0])": (TWO, "np.average(np.stack(x), weights=[1.0, 3.0])"),
+    "statistics.fmean(x, [1.0, 3.0])": (  # Python 3.12 and later take the products of any numbers
+        TWO,
+        None if sys.version_info >= (3, 12) else "np.average(np.stack(x), weights=[1.0, 3.0])",
+    ),
     "2.0 * statistics.pvariance(x, mu=0.3)": (TWO, "(np.sum((np.stack(x) - 0.3) ** 2) / len(x))"),
     "statistics.variance(x, 0.3)": (TWO, "np.sum((np.stack(x) - 0.3) ** 2) / (len(x) - 1)"),
     "statistics.pstdev(x, 0.3)": (TWO, "np.sqrt(np.sum((np.stack(x) - 0.3) ** 2) / len(x))"),
@@ -688,6 +691,12 @@ def mended_by(error, program):
     mended = ast.unparse(ast.parse(program)).replace(refused + left_out, instead)
     throughout = re.search(r", and np for (\S+) throughout$", write)
     return mended if throughout is None else mended.replace(f"{throughout[1]}.", "np.")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="refused, as APPLIED has it")
+def test_a_weighted_mean_of_the_standard_library_has_its_derivative():
+    slope = grad(lambda x: statistics.fmean(x, [1.0, 3.0]))(TWO)
+    np.testing.assert_allclose(slope, [0.25, 0.75])
 
 
 @pytest.mark.parametrize("program", TOLD)

@@ -136,11 +136,14 @@ def test_options_that_are_given_as_operands_are_named():
         rolled.normalise((), {"shift": 1})
 
 
-def test_without_texts_of_functions_loading_says_what_to_run():
-    """Under -OO NumPy's functions have none, and their signatures stand there."""
-    call = "grad(np.linalg.norm)(np.ones(3))"
-    program = f"from chainrules_tape import grad; import numpy as np; {call}"
+def test_without_docstrings_functions_of_numpy_have_their_parameters():
+    """Under -OO NumPy's functions lose the text of their signatures; a table has most of them."""
+    program = (
+        "import numpy as np; from chainrules_py import primitive\n"
+        "from chainrules_tape import grad\n"
+        "print(grad(np.linalg.norm)(np.array([3.0, 4.0]))); primitive(np.nested_iters)"
+    )
     command = [sys.executable, "-OO", "-c", program]
     run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert run.returncode == 1
+    assert run.stdout == "[0.6 0.8]\n"
     assert "run python -O if this is python -OO" in run.stderr
