@@ -21,6 +21,7 @@ import numpy as np
 from chainrules_py import debug_hooks
 from chainrules_py.errors import ChainRulesError, MutationError, NanError, describe
 from chainrules_py.ops.manipulation import copy as copy_array
+from chainrules_py.primitives.closures.convert import closed_and_generators
 from chainrules_py.primitives.method_table import invalidate
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.registry.bind.bind import annotate
@@ -74,8 +75,8 @@ def debug(*, nans: bool = True) -> Iterator[None]:
     -----
     The checks hold in the block, in its thread or task. Functions run more often than otherwise, so
     that what they print is printed again. Random numbers are drawn again from the same states, for
-    NumPy's global generators and those captured by name. ``CHAINRULES_DEBUG=1`` in the environment
-    turns the checks on for the whole program.
+    NumPy's global generators, and those that a function captured, has as an argument or finds in
+    its module. ``CHAINRULES_DEBUG=1`` in the environment turns the checks on for the whole program.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class Running:
         with self._alone() as first:
             if not first or not is_plain(primals):
                 return lambda y: None
-        given, draws = copied(primals), generators([f])
+        given, draws = copied(primals), generators([f], flatten(primals)[0])
         return lambda y: self._check_function(f, given, draws, y)
 
     def _check_function(self, f: Any, primals: tuple[Any, ...], draws: Any, y: Any) -> None:
@@ -495,13 +496,17 @@ def _functions(xs: tuple[Any, ...]) -> list[Any]:
     return found
 
 
-def generators(functions: Iterable[Any]) -> Callable[[], contextlib.AbstractContextManager[None]]:
+def generators(
+    functions: Sequence[Any], given: Iterable[Any] = ()
+) -> Callable[[], contextlib.AbstractContextManager[None]]:
     """Return a block in which random draws from here on are repeated.
 
-    It restores the states of the global generators, and of those that functions captured by name. A
-    function that is run again for its derivative, maybe much later, must draw the same numbers.
+    It restores the states of NumPy's shared generators, of those that functions captured, of those
+    in the globals of their modules, and of given ones. A function that is run again for its
+    derivative, maybe much later, must draw the same numbers.
     """
-    held = [y for f in functions for _, y in named(f)]
+    every = (*functions, *_functions(tuple([y for f in functions for _, y in named(f)])))
+    held = [*given, *[y for f in every for y in closed_and_generators(f)[1]]]
     among = [y for y in held if is_generator(type(y))], True
     before = states(*among)
 

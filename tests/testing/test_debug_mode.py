@@ -329,11 +329,28 @@ def test_derivatives_of_derivatives_pass():
         np.testing.assert_allclose(linearize(grad(program), X)[1](X), due @ X)
 
 
+class Noisy:
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __call__(self, x):
+        return np.sum(x * self.rng.random(3))
+
+    def loss(self, x):
+        return self(x)
+
+
 def test_random_numbers_are_drawn_again():
     rng = np.random.default_rng(0)
     with debug():
         grad(lambda x: np.sum(x * rng.random(3)))(X)
         grad(lambda x: np.sum(x * np.random.random(3)))(X)  # noqa: NPY002
+        grad(lambda x: np.sum(x * RNG.random(3)))(X)
+        grad(lambda x, r: np.sum(x * r.random(3)))(X, rng)
+        grad(lambda x, held: np.sum(x * held["rng"].random(3)))(X, {"rng": rng})
+        grad(lambda x, t: np.sum(x * t * RNG.random(3)))(X, 2.0)
+        grad(Noisy(rng))(X)
+        grad(Noisy(rng).loss)(X)
 
 
 def test_arguments_that_are_written_to_are_copies():
