@@ -109,8 +109,8 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
     """
     if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents):
         raise ProjectionError(
-            f"{what} takes one tangent for each primal, and got {describe(tangents)} for "
-            f"{describe(primals)}; write {what}"
+            f"{what} takes one tangent for each primal{', in tuples' * (what != 'push')}, and got "
+            f"{describe(tangents)} for {describe(primals)}; write {what}"
             f"({'x_dot, ...' if what == 'push' else 'f, (x, ...), (x_dot, ...)'})"
         )
     leaves, treedef = flatten(primals)
