@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.interpolate as native
@@ -33,7 +33,7 @@ from chainrules_scipy.installation import (
     taken_from,
 )
 from chainrules_scipy.result_checks import Beside, agreeing, of_both, plainly
-from chainrules_scipy.source_copies import follow_all, follow_class
+from chainrules_scipy.source_copies import follow_all, follow_class, followed
 
 __all__ = [
     "Akima1DInterpolator",
@@ -228,8 +228,10 @@ class PiecewisePolynomial(Beside):
             if how != "periodic":
                 return whole.at(x, 0, bool(how))
             turns = np.floor_divide(readable(x - start), readable(end - start))
-            x = start + (x - start) % (end - start)
-            return turns * whole.at(end, 0, True) + whole.at(x, 0, True)
+            before, after, y = (
+                whole.at(z, 0, True) for z in (start, end, start + (x - start) % (end - start))
+            )
+            return turns * (after - before) + y
 
         return up_to(b) - up_to(a)
 
@@ -428,6 +430,8 @@ KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivati
 
 # -------- splines with knots and coefficients, and interpolation by splines and by lines
 
+_derivative = followed(native.splder)  # of a negative order, an integral
+
 
 class Spline(PiecewisePolynomial):
     """A spline of knots and coefficients, as ``scipy.interpolate.BSpline``.
@@ -450,10 +454,10 @@ class Spline(PiecewisePolynomial):
         refuse(t)
         c, axis = first(c, axis)
         t, k = np.asarray(t, float), int(k)
-        knots, c = t[k : len(t) - k], c[: len(t) - k - 1]
+        knots, n = t[k : len(t) - k], len(t) - k - 1  # SciPy allows for more coefficients
         # Between two knots k + 1 basis functions are not zero: one of each sum of every k + 1st.
-        sums = native.BSpline(t, np.eye(k + 1)[np.arange(len(c)) % (k + 1)], k)
-        of = np.clip(np.searchsorted(t, knots[:-1], "right") - 1, k, len(c) - 1)[:, None] - k
+        sums = native.BSpline(t, np.eye(k + 1)[np.arange(n) % (k + 1)], k)
+        of = np.clip(np.searchsorted(t, knots[:-1], "right") - 1, k, n - 1)[:, None] - k
         near = v.take(c, of + (np.arange(k + 1) - of) % (k + 1), axis=0)
         parts = np.reshape(
             [sums(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)],
@@ -463,10 +467,22 @@ class Spline(PiecewisePolynomial):
         self.t, self.c, self.k, self.tck = t, c, k, (t, c, k)
         del self.x  # SciPy's spline has none
 
-    def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
-        found = super()._like(c, extrapolate)
-        del found.c, found.x  # `__getattr__` returns those of SciPy's spline
+    @method
+    def derivative(self, nu: int = 1) -> Spline:
+        """Return the derivative, which is a spline too."""
+        ends = (0, max(0, len(self.t) - self.c.shape[0])), *((0, 0),) * (self.c.ndim - 1)
+        how = self.extrapolate if nu >= 0 or self.extrapolate != "periodic" else False
+        found = Spline(*_derivative((self.t, v.pad(self.c, 0.0, widths=ends), self.k), nu))
+        found.axis, found.extrapolate = self.axis, how
         return found
+
+    @method
+    def antiderivative(self, nu: int = 1) -> Spline:
+        """Return the integral from the first of all knots, which is a spline too."""
+        return self.derivative(-nu)  # type: ignore[no-any-return]
+
+    def __iter__(self) -> NoReturn:
+        reject("PPoly.from_spline(s) has no derivative: write s itself, which has the same values")
 
 
 def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:
@@ -573,7 +589,7 @@ def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
 
 _KROGH = "write KroghInterpolator(x, y), which is the same polynomial"
 _SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
-_FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(n), k)(x), y)[0], k)"
+_FIT = "write BSpline(t, np.linalg.lstsq(BSpline(t, np.eye(len(t) - k - 1), k)(x), y)[0], k)"
 _GRID = "write RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
 refused(
     native,
@@ -583,11 +599,14 @@ refused(
         "barycentric_interpolate": _KROGH,
         "Rbf": "write RBFInterpolator(points, values)(places)",
         "InterpolatedUnivariateSpline": _SPLINE,
-        "UnivariateSpline": _SPLINE,
+        "UnivariateSpline": f"{_SPLINE}; it interpolates, as UnivariateSpline(x, y, s=0)",
         "splrep": _SPLINE,
-        "LSQUnivariateSpline": _FIT,
+        "LSQUnivariateSpline": f"{_FIT}, with t = np.r_[[x[0]] * (k + 1), t, [x[-1]] * (k + 1)]",
         "make_lsq_spline": _FIT,
-        "make_smoothing_spline": _FIT,
+        "make_smoothing_spline": (
+            "choose lam, and write s = make_smoothing_spline(x, np.eye(len(x)), lam=lam) and "
+            "BSpline(s.t, s.c @ y, 3)"
+        ),
         "splev": "write BSpline(t, c, k)(x), which has derivatives in coefficients and places",
         "splint": "write BSpline(t, c, k).integrate(a, b)",
         "splder": "write BSpline(t, c, k).derivative()(x)",

@@ -17,7 +17,7 @@ import scipy.linalg as native
 
 from chainrules_py import UnsupportedKeywordError, extend
 from chainrules_py import ops as v
-from chainrules_py.extend import alias, kind_of, namespace_of, untraced, varies
+from chainrules_py.extend import advise, alias, kind_of, namespace_of, untraced, varies
 from chainrules_py.ops.linalg import resolution
 from chainrules_scipy.composites_and_operand_conversions import (
     added_up,
@@ -870,8 +870,7 @@ def solve_discrete_are(
 
 def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
     """Return elements with rows and columns, from diagonals of which some are above the main."""
-    n = ab.shape[-1]
-    of = [(i, above - i) for i in range(ab.shape[0])]
+    n, of = ab.shape[-1], [(i, above - i) for i in range(ab.shape[0])]
     columns = [np.arange(max(k, 0), max(n + min(k, 0), k, 0)) for _, k in of]
     data = [
         ab[i, c[0] : c[-1] + 1] if c.size else ab[i, :0]
@@ -1003,6 +1002,10 @@ OF_BANDS = operations(
     native,
     finite="ab b",
     solveh_banded=of_stacks(ab=2, b=0)(lambda ab, b, lower: _solved(*_both_sides(ab, lower), b)),
+)
+advise(
+    native.cossin,
+    "write np.linalg.svd(x[:p, :q], compute_uv=False) for the cosines; the vectors are not unique",
 )
 
 

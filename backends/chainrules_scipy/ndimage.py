@@ -127,7 +127,7 @@ def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: 
     axes = _axes(x, axes)
     pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))  # SciPy sorts its axes
     axes, origins = zip(*pairs, strict=True)
-    return _correlated(x, weights, axes, mode, cval, origins)
+    return _correlated(x, v.conj(array_of(weights)), axes, mode, cval, origins)
 
 
 @_like("convolve")
@@ -270,8 +270,7 @@ def zoom(
     if all(f == 1 for f in factors) and prefilter:
         return x
     shape = [round(n * z) for n, z in zip(x.shape, factors, strict=True)]
-    half = 0.5 * grid_mode  # elements have their coordinates in the middle
-    less = 0 if grid_mode else 1
+    half, less = 0.5 * grid_mode, 1 - grid_mode  # elements have their coordinates in the middle
     scale = [
         (n - less) / (m - less) if m > less else 1.0 for n, m in zip(x.shape, shape, strict=True)
     ]
@@ -489,7 +488,7 @@ def _along_axis(x: Any, rank: int, size: int, axis: int, mode: str, cval: Any, o
 
 _FORMULAS: dict[str, _Compute] = {
     "correlate1d": lambda x, weights, axis, mode, cval, origin: _correlated(
-        x, weights, _axes(x, axis), mode, cval, [origin]
+        x, v.conj(array_of(weights)), _axes(x, axis), mode, cval, [origin]
     ),
     "uniform_filter1d": lambda x, size, axis, mode, cval, origin: _correlated(
         x, np.full(size, 1 / size), _axes(x, axis), mode, cval, [origin]

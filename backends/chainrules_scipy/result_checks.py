@@ -192,7 +192,11 @@ class Beside:
             raise AttributeError(name)
         what = f"{type(self.theirs).__name__}(...).{name}"
         if callable(found):
-            reject(f"{what}() has no derivative here; make the object anew, of what it is made of")
+            instead = {
+                "roots": "write brentq(f, a, b) for a root of f between a and b",
+                "solve": "write brentq(lambda x: f(x) - y, a, b) for a solution between a and b",
+            }.get(name, "make the object anew, of what it is made of")
+            reject(f"{what}() has no derivative here; {instead}")
         return unstated(what, found, self._traced())
 
     def __aside__(self, payload: Callable[[Any], Any]) -> Any:

@@ -85,7 +85,19 @@ instead_of(native.besselap, native.besselap)  # of an integer: nothing in it is 
 
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
-ShortTimeFFT = follow_class(native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram")
+
+
+def _scale_to(self: Any, scaling: str) -> None:
+    """Scale the windows as SciPy does, without its flags, which traced arrays lack."""
+    self._scaling = None  # Python initializes what a constructor makes, and so does ours
+    factor = getattr(self, {"psd": "fac_psd", "magnitude": "fac_magnitude"}[scaling])
+    self._dual_win = None if self._dual_win is None else self._dual_win / factor
+    self._win, self._scaling, self._fac_mag, self._fac_psd = self._win * factor, scaling, None, None
+
+
+ShortTimeFFT = follow_class(
+    native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram", scale_to=_scale_to
+)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
@@ -96,7 +108,7 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("gausspulse", "get_window", "group_delay", "hilbert", "hilbert2", "iircomb", "iirdesign"),
     *("iirfilter", "iirnotch", "iirpeak", "istft", "kaiser_atten", "kaiser_beta"),
     *("kaiserord", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp"),
-    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "minimum_phase", "periodogram"),
+    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "periodogram"),
     *(
         "qspline1d",
         "qspline1d_eval",
@@ -119,7 +131,9 @@ FOLLOWED |= follow_all(
 )
 
 
-_normalize = follow(native.normalize)
+_normalize, _chirp, _lfilter_zi, _lfiltic = map(
+    follow, (native.normalize, native.chirp, native.lfilter_zi, native.lfiltic)
+)
 
 
 def with_all_powers(b: Any, a: Any) -> tuple[Any, Any]:
@@ -156,11 +170,13 @@ def normalize(b: Any, a: Any) -> tuple[Any, Any]:
     return num, den
 
 
-tf2ss = follow(native.tf2ss, normalize=with_all_powers)
-FOLLOWED |= {"normalize": normalize, "tf2ss": tf2ss}
-
-
-_chirp = follow(native.chirp)
+# SciPy takes the roots of a response less its least element, which stays 0.
+_rooted = numpy_with(sqrt=lambda x: v.where(x == 0, 0.0, v.sqrt(v.where(x == 0, 1.0, x))))
+FOLLOWED |= {
+    "minimum_phase": follow(native.minimum_phase, array_namespace=lambda _: _rooted),
+    "normalize": normalize,
+    "tf2ss": follow(native.tf2ss, normalize=with_all_powers),
+}
 
 
 @stands_for(native.chirp)
@@ -171,9 +187,6 @@ def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any,
             f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
         )
     return _chirp(t, f0, t1, f1, method, *args, **how)
-
-
-_lfilter_zi, _lfiltic = follow(native.lfilter_zi), follow(native.lfiltic)
 
 
 def _to_divide(b: Any, a: Any) -> tuple[Any, Any]:
@@ -247,9 +260,8 @@ class _Copying:
 
 _CONVERSIONS = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateSpace": "to_ss"}
 _BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__")
-_METHODS = ("impulse", "step", "output", "bode", "freqresp")
 for _cls in (native.lti, native.dlti):
-    follow_class(_cls, *_METHODS, __new__=_system)
+    follow_class(_cls, "impulse", "step", "output", "bode", "freqresp", __new__=_system)
 for _name in _CONVERSIONS:
     _own: dict[str, Any] = {"copy": _Copying, "__new__": _system}
     if _name == "TransferFunction":
@@ -264,10 +276,13 @@ for _name in _CONVERSIONS:
 lsim = follow(
     native.lsim, np=numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
 )
-impulse, step = follow(native.impulse), follow(native.step)
-dlsim, dimpulse, dstep = follow(native.dlsim), follow(native.dimpulse), follow(native.dstep)
-bode, dbode, dfreqresp = follow(native.bode), follow(native.dbode), follow(native.dfreqresp)
-_freqresp = follow(native.freqresp)
+impulse, step, dlsim, dimpulse, dstep = map(
+    follow, (native.impulse, native.step, native.dlsim, native.dimpulse, native.dstep)
+)
+bode, dbode, dfreqresp, _freqresp, cont2discrete = map(
+    follow,
+    (native.bode, native.dbode, native.dfreqresp, native.freqresp, native.cont2discrete),
+)
 
 
 @stands_for(native.freqresp)
@@ -283,9 +298,6 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
         if kind_of(ratio.num) == kind_of(ratio.den) == "real":  # for complex ones, SciPy
             system = ratio  # leaves out the imaginary part of the gain
     return _freqresp(system, w, n)
-
-
-cont2discrete = follow(native.cont2discrete)
 
 
 def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
@@ -304,9 +316,10 @@ def _leaving_out_none(x: Any, trim: Any) -> Any:
     return kept
 
 
-_whole = numpy_with(trim_zeros=_leaving_out_none)
-residue = follow(native.residue, np=_whole, unique_roots=_simple)
-residuez = follow(native.residuez, np=_whole, unique_roots=_simple)
+residue, residuez = (
+    follow(f, np=numpy_with(trim_zeros=_leaving_out_none), unique_roots=_simple)
+    for f in (native.residue, native.residuez)
+)
 invres, invresz = (
     follow(f, np=numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0))))
     for f in (native.invres, native.invresz)
@@ -377,8 +390,7 @@ def _added(x: Any, k: Any) -> Any:
 
 
 def _multiplied(x: Any, k: Any, axes: Any) -> Any:
-    shape = [x.shape[i] + k.shape[i] - 1 for i in axes]
-    axes = list(axes)
+    axes, shape = list(axes), [x.shape[i] + k.shape[i] - 1 for i in axes]
     of: Any = fourier_composites
     is_complex = "complex" in (kind_of(x), kind_of(k))
     transform, back = (of.fftn, of.ifftn) if is_complex else (of.rfftn, of.irfftn)
@@ -576,8 +588,7 @@ def upfirdn(
     size = (signal.shape[-1] - 1) * up + h.shape[0]
     if more:
         signal = _prolonged(signal, more, mode, cval)
-    n = signal.shape[-1]
-    wide = v.expand_dims(signal, axis=-1)
+    n, wide = signal.shape[-1], v.expand_dims(signal, axis=-1)
     wide = v.pad(wide, 0.0, widths=((0, 0),) * signal.ndim + ((0, up - 1),))
     wide = v.reshape(wide, shape=(*signal.shape[:-1], n * up))[..., : (n - 1) * up + 1]
     taps = v.reshape(h, shape=(1,) * (wide.ndim - 1) + (-1,))

@@ -253,9 +253,11 @@ INSTEAD: dict[Any, Any] = {
     np.zeros_like: _made(np.zeros_like),
     np.empty_like: _made(np.zeros_like),
     np.ones_like: _made(np.ones_like),
-    np.lib.stride_tricks.sliding_window_view: lambda x, *args, writeable=False, **options: (  # noqa: PLW0108
-        np.lib.stride_tricks.sliding_window_view(x, *args, **options)
-    ),
+    np.lib.stride_tricks.sliding_window_view: lambda x, *args, writeable=False, **options: (
+        np.lib.stride_tricks.sliding_window_view
+        if isinstance(x, Tracer)
+        else _made(np.lib.stride_tricks.sliding_window_view)
+    )(x, *args, **options),
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.divide: _divided,
     np.full: _full,

@@ -287,7 +287,7 @@ refused(
         "aslinearoperator": "write A itself, which has @ and A.T",
         "expm": "write scipy.linalg.expm(A.toarray())",
         "inv": "write np.linalg.inv(A.toarray()), or spsolve for what it is multiplied with",
-        "matrix_power": "write A @ A",
+        "matrix_power": "write A @ A for the power 2, A @ A @ A for 3, and so on",
         "norm": "write np.linalg.norm(A.toarray()), or np.sqrt(A.multiply(A).sum())",
         "spilu": "it is an approximation: write splu",
         "spsolve_triangular": "write spsolve(scipy.sparse.tril(A), b)",

@@ -63,7 +63,7 @@ class Pattern:
             instead = "x.tocsr()" if len(x.shape) == 2 else "x.reshape(1, -1), or x.toarray()"
             reject(
                 f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
-                f"elements of csr, csc and coo arrays with two axes; write {instead}"
+                f"elements of csr, csc and coo arrays with two axes; write {instead}, for this x"
             )
         return cls(
             type(x),

@@ -556,11 +556,16 @@ def _made(pattern: Pattern, data: Any, drops: bool = False) -> Any:
 
 
 def _fields(x: Any) -> list[tuple[str, Any]]:
-    Pattern.of(x)  # raises for other formats
+    if x.format not in ("dia", "bsr"):  # a constant one of these keeps its data
+        Pattern.of(x)  # raises for other formats
     return [("data", x.data)]
 
 
-register_structure(SPARSE, _fields, lambda x, values: _made(Pattern.of(x), values[0]))
+register_structure(
+    SPARSE,
+    _fields,
+    lambda x, values: x if values[0] is x.data else _made(Pattern.of(x), values[0]),
+)
 register_structure(
     TracedSparse,
     lambda x: [("data", x.elements)],

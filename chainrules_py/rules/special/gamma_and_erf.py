@@ -6,6 +6,7 @@ A difference that cancels for large arguments is replaced there by the first ter
 """
 
 import math
+from typing import Any
 
 from chainrules_py import ops as v
 from chainrules_py.registry.constructors import non_differentiable, scalar_rule
@@ -13,8 +14,7 @@ from chainrules_py.rules.special.gamma_beta_densities import beta_density, gamma
 from chainrules_py.rules.special.orders import of_order, unstated
 from chainrules_py.rules.special.quadrature import betainc_shape, gammainc_shape
 
-ROOT_PI = math.sqrt(math.pi)
-ROOT_2 = math.sqrt(2)
+ROOT_PI, ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
 
 
 def series(coefficients, x):
@@ -38,7 +38,7 @@ def rgamma_slope(y, x):
     return v.where(left, mirrored, -v.digamma(v.where(left, 1, x)) * y)
 
 
-def digamma_rise(a, h):
+def digamma_rise(a: Any, h: Any) -> Any:
     """ψ(a + h) - ψ(a); far to the right from the terms of 5.11.2, none of which cancels."""
     far = v.minimum(a, a + h) > 64
     b, step = v.where(far, a, 64), v.where(far, h, 1)

@@ -10,6 +10,7 @@ import scipy.interpolate as theirs
 
 import chainrules_scipy.interpolate as ours
 from chainrules_py import NotDifferentiableError
+from chainrules_scipy.optimize import brentq
 from chainrules_tape import grad, hessian
 from tests.libraries.scipy.same import check_same
 
@@ -78,8 +79,36 @@ def test_splines(k):
         Y,
         T,
     )
+    with pytest.raises(NotDifferentiableError, match="write s itself"):
+        grad(lambda y: theirs.PPoly.from_spline(ours.make_interp_spline(X, y, k))(1.0))(Y[0, :, 0])
     with pytest.raises(NotDifferentiableError, match="places where it is taken"):
         grad(lambda x: ours.make_interp_spline(x, Y[0, :, 0], k)(1.0))(X)
+
+
+@pytest.mark.parametrize("nu", [1, 2, -1])
+@pytest.mark.parametrize("k", [1, 3])
+def test_integrals_of_splines_begin_at_the_first_of_all_knots(k, nu):
+    knots = np.arange(8.0 + k) - k + 0.1 * np.sin(np.arange(8.0 + k))
+    call = lambda of: lambda c, t: of.BSpline(knots, c, k, axis=1).antiderivative(nu)(t)
+    check_same(call(ours), call(theirs), Y, T)
+    turns = lambda of: lambda c: of.BSpline(knots, c, k, "periodic", 1).integrate(0.3, 20.0)
+    check_same(turns(ours), turns(theirs), Y)
+
+
+@pytest.mark.parametrize("height", [0.0, 0.2])
+def test_places_where_a_spline_has_a_value(height):
+    """The error names ``brentq``, which has their derivatives."""
+    x, y = np.arange(7.0), np.cos(np.arange(7.0))
+    place = lambda y: theirs.CubicSpline(x, y).solve(height, extrapolate=False)[0]
+    with pytest.raises(NotDifferentiableError, match=r"brentq\(lambda x: f\(x\) - y, a, b\)"):
+        grad(lambda y: ours.CubicSpline(x, y).solve(height)[0])(y)
+
+    def instead(y):
+        f = ours.CubicSpline(x, y)
+        return brentq(lambda x: f(x) - height, 1.0, 2.0)
+
+    truth = [(place(y + 1e-6 * e) - place(y - 1e-6 * e)) / 2e-6 for e in np.eye(7)]
+    np.testing.assert_allclose(grad(instead)(y), truth, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["linear", "quadratic", "cubic"])
@@ -142,6 +171,7 @@ def test_the_shape_of_radial_functions_has_second_derivatives(kernel):
     [
         (lambda y: theirs.UnivariateSpline(X, y), "make_interp_spline"),
         (lambda y: theirs.splrep(X, y), "make_interp_spline"),
+        (lambda y: theirs.make_smoothing_spline(X, y, lam=0.1), r"BSpline\(s.t, s.c @ y, 3\)"),
         (lambda y: theirs.splev(0.3, (np.arange(11.0), y, 3)), "BSpline"),
         (
             lambda y: theirs.RectBivariateSpline(X, X, y[:, None] * np.ones(7)),

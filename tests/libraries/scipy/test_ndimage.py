@@ -41,6 +41,9 @@ def test_filters(mode):
     _same("convolve1d", X, V, axis=0, origin=1, **given)
     _same("correlate", X, W, **given)
     _same("convolve", X, W, origin=(1, -1), **given)
+    _same("correlate1d", X, V * (1 + 2j), **given)  # SciPy conjugates weights of a correlation
+    _same("correlate", X, W * (1 + 2j), **given)
+    _same("convolve1d", X, V * (1 + 2j), **given)
     _same("gaussian_filter1d", X, np.array(1.3), order=2, axis=0, **given)
     _same("gaussian_filter", X, np.array([0.8, 1.2]), **given)
     _same("gaussian_filter", X, 0.8, order=(0, 3), radius=3, **given)

@@ -112,6 +112,27 @@ def test_band_stops_as_sections(n):
     np.testing.assert_allclose(slope, np.stack(truth, axis=-1), atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["welch", "csd", "coherence", "periodogram", "spectrogram"])
+def test_spectra_at_a_sampling_frequency(name):
+    pair = X[:1] if name in ("welch", "periodogram", "spectrogram") else X
+    options = {} if name == "periodogram" else {"nperseg": 16}
+    call = lambda of: lambda fs: getattr(of, name)(*pair, fs=fs, **options)[::2]
+    check_same(call(ours), call(theirs), np.array(2.5))
+
+
+@pytest.mark.parametrize("scale_to", [None, "psd", "magnitude"])
+def test_windows_of_short_times_are_scaled_once(scale_to):
+    made = lambda of, fs: of.ShortTimeFFT(np.hanning(8), 3, fs, scale_to=scale_to)
+    call = lambda of: lambda fs: np.abs(made(of, fs).stft(X[0] * fs))
+    check_same(call(ours), call(theirs), np.array(2.5))
+
+
+@pytest.mark.filterwarnings("ignore:h does not appear")  # differences leave the symmetric ones
+def test_the_least_element_of_a_response():
+    """SciPy takes the root of what it is subtracted from, whose slope at 0 is infinite."""
+    _same("minimum_phase", theirs.firwin(9, 0.3), method="hilbert")
+
+
 def test_a_sampling_frequency():
     """A number: SciPy asks whether it is one."""
     design = lambda fs, of: np.sum(of.butter(3, 0.35, fs=fs)[0])

@@ -24,6 +24,7 @@ from chainrules_scipy.sparse import (
     spsolve,
     with_data,
 )
+from chainrules_scipy.sparse.linalg import lsqr
 from chainrules_tape import Tape, grad, hvp, jacobian, jvp, linearize, value_and_grad, vjp
 
 FORMATS = ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
@@ -181,6 +182,54 @@ def test_factors_of_elements_that_were_written_over_are_not_used():
     sparse_solve(a.data, b, pattern=pattern)
     a.data *= 2.0
     agree(sparse_solve(a.data, b, pattern=pattern), np.linalg.solve(a.toarray(), b))
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+@pytest.mark.parametrize("of", ["data", "product", "right side"])
+def test_systems_whose_indices_are_not_sorted(of):
+    """SuperLU sorts the indices of the matrix that it is given in place."""
+    p, b = square(), drawn(6)
+    q = p.T @ p
+    assert not q.has_sorted_indices
+
+    def solution(x):
+        if of == "product":
+            p_x = with_data(p, x)
+            return spsolve(p_x.T @ p_x, b)
+        return spsolve(with_data(q, x), b) if of == "data" else spsolve(q, x)
+
+    def loss(x):
+        y = solution(x)
+        later = with_data(q, x) if of == "data" else q
+        return np.sum(np.sin(y)) + np.sum(np.cos(later @ drawn(6, seed=3)) * y)
+
+    def dense_loss(x):
+        full = dense(p, x) if of == "product" else dense(q, x) if of == "data" else q.toarray()
+        y = np.linalg.solve(full.T @ full if of == "product" else full, x if len(x) == 6 else b)
+        later = full if of == "data" else q.toarray()
+        return np.sum(np.sin(y)) + np.sum(np.cos(later @ drawn(6, seed=3)) * y)
+
+    at = {"data": q.data.copy(), "product": p.data, "right side": b}[of]
+    h = 1e-6
+    truth = [(dense_loss(at + h * e) - dense_loss(at - h * e)) / (2 * h) for e in np.eye(len(at))]
+    np.testing.assert_allclose(grad(loss)(at), truth, rtol=1e-5, atol=1e-7)
+    agree(q.toarray(), (p.T @ p).toarray())
+
+
+@pytest.mark.parametrize("form", ["dia", "bsr"])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_constant_matrices_of_other_formats_in_functions_of_solvers(form):
+    b, a = drawn(6), square("csr_array")
+    a, d = a @ a.T, sparse.diags_array(np.arange(1.0, 7.0)).asformat(form)
+    with chainrules_scipy.install():
+        solved = grad(lambda b: np.sum(linalg.cg(a, b, M=d, rtol=1e-12)[0]))(b)
+        divided = grad(lambda b: np.sum(linalg.spsolve(d, b)))(b)
+        repeated = grad(lambda a: (sparse.kron(a, d) @ np.ones(36)).sum())(a)
+    agree(solved, np.linalg.solve(a.toarray(), np.ones(6)))
+    agree(divided, 1 / np.arange(1.0, 7.0))
+    agree(repeated.data, np.full(a.nnz, 21.0))
+    with pytest.raises(ChainRulesError, match=r"write x.tocsr\(\)"):
+        grad(lambda d: (d @ b).sum())(d)
 
 
 def test_single_precision_stays():
@@ -448,6 +497,7 @@ def test_right_sides_may_be_lists():
         (lambda a: a.max(axis=0).sum(), "max along an axis of a csr_array"),
         (lambda a: (a > 0).sum(), "a comparison of a csr_array"),
         (lambda a: (1.0 / a).sum(), "a quotient of a csr_array"),
+        (lambda a: 2.0 * lsqr(a, np.ones(5))[3], r"writing lsqr\(\.\.\.\)\[3\]\.plain"),
     ],
 )
 def test_what_is_refused_is_called_by_its_name(f, says):
